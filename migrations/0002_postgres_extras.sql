@@ -1,0 +1,14 @@
+-- PostgreSQL-only extras, kept out of the portable core: the request counter and full-text search.
+
+-- Losing the counts in a crash is harmless, so they are not logged.
+create unlogged table request_count (
+  bucket   text    not null,
+  window_start bigint not null,
+  requests integer not null,
+  primary key (bucket, window_start)
+);
+
+create index market_search on market using gin (
+  to_tsvector('simple', question || ' ' || coalesce((meta::jsonb) ->> 'description', ''))
+);
+create index market_by_closing on market (close_at, id);

@@ -1,0 +1,204 @@
+import { z } from "zod";
+import { NoInput, operation } from "./operation.ts";
+import {
+  CategorySlug,
+  MarketId,
+  MarketKind,
+  MarketStatus,
+  PageCursor,
+  PageLimit,
+  Price,
+  Shares,
+  Side,
+  Timestamp,
+  text,
+  Usd,
+  UsdAmount,
+} from "./scalars.ts";
+
+const META_BYTES = 8 * 1024;
+
+const Question = text(500).meta({ description: "Shown to traders.", examples: ["Will BTC close above 100,000?"] });
+const ResolutionRef = text(500).meta({
+  description: "Human-readable resolution source.",
+  examples: ["pm:btc > 100000"],
+});
+
+/** Arbitrary key-value data. Measured as the bytes that will be stored; NUL characters hide deep inside, so the text is searched. */
+export const Meta = z
+  .record(z.string(), z.json())
+  .check((context) => {
+    const stored = JSON.stringify(context.value);
+    const problem =
+      Buffer.byteLength(stored) > META_BYTES
+        ? `must be at most ${META_BYTES} bytes of JSON`
+        : stored.includes("\\u0000")
+          ? "must not contain NUL characters"
+          : undefined;
+    if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
+  })
+  .meta({ id: "Meta", description: "Arbitrary key-value metadata, at most 8 KiB." });
+
+export const MarketInput = z
+  .object({
+    question: Question,
+    category: CategorySlug,
+    kind: MarketKind,
+    p0: z
+      .number()
+      .min(0.001)
+      .max(0.999)
+      .meta({ description: "Initial YES probability.", examples: [0.5] }),
+    closeAt: Timestamp,
+    resolutionRef: ResolutionRef,
+    meta: Meta.default({}),
+    liquidityUsd: UsdAmount.optional().meta({
+      description: "Extension: the house's subsidy; the tenant's default unless given.",
+    }),
+  })
+  .meta({ id: "MarketInput" });
+
+export const MarketCreated = z
+  .object({ id: MarketId, status: MarketStatus, yesPrice: Price, createdAt: Timestamp })
+  .meta({ id: "MarketCreated" });
+
+export const MarketItem = z
+  .object({
+    id: MarketId,
+    question: Question,
+    category: CategorySlug,
+    kind: MarketKind,
+    yesPrice: Price,
+    volume24h: Usd,
+    closeAt: Timestamp,
+  })
+  .meta({ id: "MarketItem" });
+
+export const MarketDetail = z
+  .object({
+    id: MarketId,
+    question: Question,
+    category: CategorySlug,
+    kind: MarketKind,
+    status: MarketStatus,
+    yesPrice: Price,
+    noPrice: Price,
+    volume: Usd,
+    closeAt: Timestamp,
+    resolutionRef: ResolutionRef,
+    meta: Meta,
+    createdAt: Timestamp,
+    outcome: Side.nullable().meta({ description: "Extension: the settled outcome, null before." }),
+    settledAt: Timestamp.nullable(),
+  })
+  .meta({ id: "MarketDetail" });
+
+export const MarketStatusChange = z.object({ id: MarketId, status: MarketStatus }).meta({ id: "MarketStatusChange" });
+
+export const MarketFilter = z.object({
+  category: CategorySlug.optional(),
+  kind: MarketKind.optional(),
+  q: text(200, 0).optional().meta({ description: "Full-text search over question and description." }),
+  limit: PageLimit.default(50),
+  cursor: PageCursor.optional(),
+});
+
+export const MarketRef = z.object({ id: MarketId });
+
+export const HistoryPoint = z.object({ t: Timestamp, yes: Price, no: Price }).meta({ id: "HistoryPoint" });
+const DepthLevel = z.object({ price: Price, size: Shares }).meta({ id: "DepthLevel" });
+export const Depth = z.object({ yes: z.array(DepthLevel), no: z.array(DepthLevel) }).meta({ id: "Depth" });
+export const TrendingItem = z
+  .object({ id: MarketId, question: Question, yesPrice: Price, volume24h: Usd })
+  .meta({ id: "TrendingItem" });
+
+export const SettlementInput = z.object({ marketId: MarketId, outcome: Side }).meta({ id: "SettlementInput" });
+export const SettlementResult = z
+  .object({
+    id: MarketId,
+    status: z.literal("settled"),
+    outcome: Side,
+    settledAt: Timestamp,
+    payoutsProcessed: z.number().int().min(0).meta({ description: "Winning positions paid." }),
+  })
+  .meta({ id: "SettlementResult" });
+
+export const marketOperations = {
+  listMarkets: operation({
+    method: "GET",
+    path: "/v1/markets",
+    auth: "public",
+    summary: "Open markets, by closing time.",
+    input: MarketFilter,
+    output: z.array(MarketItem),
+    paged: true,
+  }),
+  listTrendingMarkets: operation({
+    method: "GET",
+    path: "/v1/markets/trending",
+    auth: "public",
+    summary: "The 20 open markets with the largest 24-hour volume.",
+    input: NoInput,
+    output: z.array(TrendingItem),
+  }),
+  getMarket: operation({
+    method: "GET",
+    path: "/v1/markets/:id",
+    auth: "public",
+    summary: "One ",
+    input: MarketRef,
+    output: MarketDetail,
+  }),
+  getMarketHistory: operation({
+    method: "GET",
+    path: "/v1/markets/:id/history",
+    auth: "public",
+    summary: "Hourly prices over the life of a ",
+    input: MarketRef,
+    output: z.array(HistoryPoint),
+  }),
+  getMarketDepth: operation({
+    method: "GET",
+    path: "/v1/markets/:id/depth",
+    auth: "public",
+    summary: "Shares on offer by price.",
+    input: MarketRef,
+    output: Depth,
+  }),
+  createMarket: operation({
+    method: "POST",
+    path: "/v1/markets",
+    auth: "admin",
+    summary: "Open a ",
+    input: MarketInput,
+    output: MarketCreated,
+    writes: true,
+  }),
+  suspendMarket: operation({
+    method: "POST",
+    path: "/v1/markets/:id/suspend",
+    auth: "admin",
+    summary: "Halt trading at once; positions are kept.",
+    input: MarketRef,
+    output: MarketStatusChange,
+    writes: true,
+  }),
+  resumeMarket: operation({
+    method: "POST",
+    path: "/v1/markets/:id/resume",
+    auth: "admin",
+    summary: "Let a suspended market trade again.",
+    input: MarketRef,
+    output: MarketStatusChange,
+    writes: true,
+  }),
+  settleMarket: operation({
+    method: "POST",
+    path: "/v1/settle",
+    auth: "admin",
+    summary: "Settle a market and pay the winners. Irreversible.",
+    input: SettlementInput,
+    output: SettlementResult,
+    writes: true,
+  }),
+};

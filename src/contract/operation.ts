@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+/** Who may call: anyone, a public key, a public key with a user, an admin key, or a signed provider. */
+export type Auth = "none" | "public" | "user" | "admin" | "signature";
+
+/** One row of the wire: everything that routes, validation, OpenAPI, clients and conformance tests need to know. */
+export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
+  method: "GET" | "POST" | "PUT";
+  /** `:name` segments are taken from the input by name; the rest of the input is the query (GET) or the body. */
+  path: string;
+  auth: Auth;
+  summary: string;
+  input: Input;
+  output: Output;
+  /** The body stays a bare array; the next cursor travels in `Next-Cursor` and `Link` (decision 3). */
+  paged?: true;
+  /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
+  writes?: true;
+}
+
+export const NoInput = z.object({});
+
+/** Keeps the literal types of a row, so that the `Api` type knows which operations are paged. */
+export function operation<const Row extends Operation>(row: Row): Row {
+  return row;
+}

@@ -1,0 +1,44 @@
+import type { z } from "zod";
+import { marketOperations } from "./markets.ts";
+import { policyOperations } from "./policy.ts";
+import { recordOperations } from "./record.ts";
+import { reportOperations } from "./reports.ts";
+import { tradingOperations } from "./trading.ts";
+
+/**
+ * The wire, stated once: id to row. Within a resource a fixed path stands before the `:id` path that would match it too.
+ */
+export const operations = {
+  ...recordOperations,
+  ...marketOperations,
+  ...tradingOperations,
+  ...policyOperations,
+  ...reportOperations,
+};
+
+export type Operations = typeof operations;
+export type OperationId = keyof Operations;
+export const operationIds = Object.keys(operations) as OperationId[];
+
+/** What travels: the JSON that a caller sends and receives. */
+export type WireInput<Id extends OperationId> = z.input<Operations[Id]["input"]>;
+export type WireOutput<Id extends OperationId> = z.input<Operations[Id]["output"]>;
+
+/** What handlers see: bigint micro-units and instants in milliseconds. */
+export type Input<Id extends OperationId> = z.output<Operations[Id]["input"]>;
+export type Output<Id extends OperationId> = z.output<Operations[Id]["output"]>;
+
+/** A page of a list whose body is a bare array. */
+export interface Page<Items> {
+  items: Items;
+  nextCursor: string | null;
+}
+
+type Answer<Id extends OperationId, Value> = Operations[Id] extends { paged: true } ? Page<Value> : Value;
+
+/** What a handler returns and what an `Api` method resolves to. */
+export type Result<Id extends OperationId> = Answer<Id, Output<Id>>;
+export type WireResult<Id extends OperationId> = Answer<Id, WireOutput<Id>>;
+
+/** One method per operation, with two implementations: this process and its database, or a running server. */
+export type Api = { [Id in OperationId]: (input: WireInput<Id>) => Promise<WireResult<Id>> };

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { MAX_AMOUNT_USD } from "../domain/money.ts";
+import { type Policy, type PolicyPatch, thresholdProblems } from "../domain/policy.ts";
+import { NoInput, operation } from "./operation.ts";
+import { Timestamp } from "./scalars.ts";
+
+const Limit = z.number().min(0).max(MAX_AMOUNT_USD);
+
+/** ISO 3166-1 or 3166-2. YAML 1.1 tools read NO as false, hence the hint. */
+export const CountryCode = z
+  .string({
+    error: (issue) => (typeof issue.input === "boolean" ? 'must be a text: quote the code ("NO")' : undefined),
+  })
+  .regex(/^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$/, "must be an ISO 3166 code such as US or US-NY")
+  .toUpperCase()
+  .meta({
+    id: "CountryCode",
+    description: "ISO 3166-1 alpha-2 or 3166-2 code; `US` covers `US-NY`.",
+    examples: ["US-NY"],
+  });
+
+const Tier = z.strictObject({
+  minScore: z.number().int().min(0).max(20).meta({ description: "The lowest score of the tier." }),
+  capUsd: Limit.nullable().meta({ description: "Exposure cap in USD; null for none." }),
+});
+
+const fields = {
+  feeBps: z
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .meta({ description: "Fee in basis points of the amount.", examples: [100] }),
+  maxTradeUsd: Limit.meta({ description: "Largest single trade in USD.", examples: [500] }),
+  maxUserExposureUsd: Limit.meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
+  suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
+  resolution_url: z
+    .union([
+      z
+        .string()
+        .max(2048)
+        .regex(/^https:\/\/[^\s/?#@]+([/?][^\s#]*)?$/i, "must be an https URL without credentials"),
+      z.literal(""),
+      z.null(),
+    ])
+    .meta({ description: "Custom oracle that replaces the built-in one; null or empty for none." }),
+};
+const jurisdictions = { allowed: z.array(CountryCode).max(300), blocked: z.array(CountryCode).max(300) };
+const thresholds = {
+  blockBelow: z.number().int().min(0).max(20).meta({ description: "A score below it blocks trading." }),
+  tiers: z.array(Tier).min(1).max(21),
+};
+
+export const SuitabilityThresholds = z
+  .strictObject(thresholds)
+  .check((context) => {
+    for (const { path, message } of thresholdProblems(context.value))
+      context.issues.push({ code: "custom", input: context.value, path, message });
+  })
+  .meta({ id: "SuitabilityThresholds", description: "Score tiers and their exposure caps." });
+
+/** The whole policy: what the tenant file may state and `GET /v1/policy` returns. */
+export const PolicySchema = z
+  .strictObject({
+    ...fields,
+    jurisdictions: z.strictObject(jurisdictions),
+    suitabilityThresholds: SuitabilityThresholds,
+  })
+  .meta({ id: "Policy", description: "The limits that a tenant trades under." }) satisfies z.ZodType<Policy>;
+
+/** `PUT /v1/policy`: every field optional, unknown keys refused at any depth (a misspelt limit must not pass). */
+export const PolicyPatchSchema = z
+  .strictObject({
+    ...fields,
+    jurisdictions: z.strictObject(jurisdictions).partial(),
+    suitabilityThresholds: z.strictObject(thresholds).partial(),
+  })
+  .partial()
+  .meta({
+    id: "PolicyPatch",
+    description: "The policy fields to change; others keep their values.",
+  }) satisfies z.ZodType<PolicyPatch>;
+
+export const PolicyUpdated = PolicySchema.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
+
+export const policyOperations = {
+  getPolicy: operation({
+    method: "GET",
+    path: "/v1/policy",
+    auth: "admin",
+    summary: "The policy in force.",
+    input: NoInput,
+    output: PolicySchema,
+  }),
+  updatePolicy: operation({
+    method: "PUT",
+    path: "/v1/policy",
+    auth: "admin",
+    summary: "Change some policy fields.",
+    input: PolicyPatchSchema,
+    output: PolicyUpdated,
+  }),
+};

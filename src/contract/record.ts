@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { NoInput, operation } from "./operation.ts";
+import { CountryCode } from "./policy.ts";
+import { PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount, UserId } from "./scalars.ts";
+
+export const Health = z
+  .object({ ok: z.boolean(), service: z.string(), db: z.boolean(), uptimeSec: z.number().int().min(0) })
+  .meta({ id: "Health" });
+
+export const AuditEntry = z
+  .object({
+    seq: z.number().int(),
+    type: z.string(),
+    actor: z.string(),
+    payload: z.record(z.string(), z.json()),
+    hash: z.string(),
+    ts: z.string().meta({ description: "ISO 8601, exactly as it was hashed." }),
+    keyId: z.string().meta({ description: "Extension: which audit key sealed the entry." }),
+    payloadText: z.string().meta({ description: "Extension: the exact text that was hashed." }),
+  })
+  .meta({ id: "AuditEntry" });
+
+export const AuditFilter = z.object({
+  limit: PageLimit.default(50),
+  cursor: PageCursor.optional(),
+  type: text(64).optional().meta({ description: "Extension: only entries of this type." }),
+  actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
+});
+
+export const AuditPage = z
+  .object({ entries: z.array(AuditEntry), cursor: z.string().nullable() })
+  .meta({ id: "AuditPage" });
+
+export const AuditStatus = z
+  .object({ verified: z.boolean(), head: z.string(), count: z.number().int().min(0) })
+  .meta({ id: "AuditStatus" });
+
+export const Reconciliation = z
+  .object({ ok: z.boolean(), discrepancy: Usd, checkedAt: Timestamp })
+  .meta({ id: "Reconciliation" });
+
+export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
+
+/** A KYC result. `status` other than `passed` and `failed` is kept on record and changes nothing. */
+export const KycEvent = z
+  .object({
+    tenantId: z.string(),
+    userId: UserId,
+    status: text(64),
+    provider: z
+      .string()
+      .min(1)
+      .max(64)
+      .regex(/^\P{Cc}*$/u, "must not contain control characters"),
+    verifiedAt: Timestamp,
+    jurisdiction: CountryCode.optional(),
+  })
+  .meta({ id: "KycEvent" });
+
+/** A payment event. Only `deposit.completed` moves money; the fields it needs are checked when it does. */
+export const PaymentEvent = z
+  .object({ tenantId: z.string(), event: text(64) })
+  .loose()
+  .meta({ id: "PaymentEvent" });
+
+/** Deposits are 0.01 to 1e9 dollars (decision 25). */
+export const Deposit = z.object({
+  userId: UserId,
+  amountUsd: UsdAmount.refine(
+    (micro) => micro >= 10_000n && micro <= 1_000_000_000_000_000n,
+    "must be 0.01 to 1000000000",
+  ),
+  txRef: text(255),
+});
+
+export const recordOperations = {
+  getHealth: operation({
+    method: "GET",
+    path: "/health",
+    auth: "none",
+    summary: "Liveness of the service and its database.",
+    input: NoInput,
+    output: Health,
+  }),
+  listAudit: operation({
+    method: "GET",
+    path: "/v1/audit",
+    auth: "admin",
+    summary: "The audit log, newest first.",
+    input: AuditFilter,
+    output: AuditPage,
+  }),
+  getAuditStatus: operation({
+    method: "GET",
+    path: "/v1/audit/status",
+    auth: "admin",
+    summary: "Verify the audit chain.",
+    input: NoInput,
+    output: AuditStatus,
+  }),
+  reconcile: operation({
+    method: "POST",
+    path: "/v1/reconcile",
+    auth: "admin",
+    summary: "Check the whole ledger.",
+    input: NoInput,
+    output: Reconciliation,
+  }),
+  receiveKyc: operation({
+    method: "POST",
+    path: "/kyc/inbound/:tenantId",
+    auth: "signature",
+    summary: "An identity-verification result.",
+    input: KycEvent,
+    output: Received,
+  }),
+  receivePayment: operation({
+    method: "POST",
+    path: "/payments/inbound/:tenantId",
+    auth: "signature",
+    summary: "A payment confirmation.",
+    input: PaymentEvent,
+    output: Received,
+  }),
+  receiveStripe: operation({
+    method: "POST",
+    path: "/payments/stripe/:tenantId",
+    auth: "signature",
+    summary: "A Stripe event.",
+    input: z.object({ tenantId: z.string() }),
+    output: Received,
+  }),
+};

@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { NoInput, operation } from "./operation.ts";
+import { CategorySlug, MarketId, Timestamp, text, Usd, UserId } from "./scalars.ts";
+
+export const ReportPeriod = z.object({
+  periodDays: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3650)
+    .default(30)
+    .meta({ description: "Trailing days.", examples: [30] }),
+});
+const periodDays = z.number().int();
+const count = z.number().int().min(0);
+
+export const OverviewReport = z
+  .object({ periodDays, totalVolume: Usd, houseRevenue: Usd, settledMarkets: count, activeTraders: count })
+  .meta({ id: "OverviewReport" });
+
+export const HouseReport = z
+  .object({
+    periodDays,
+    totalFees: Usd,
+    spreadIncome: Usd,
+    byCategory: z.array(z.object({ category: CategorySlug, revenue: Usd, volume: Usd, netMargin: z.number() })),
+  })
+  .meta({ id: "HouseReport" });
+
+export const TradersReport = z
+  .object({
+    periodDays,
+    traders: z.array(
+      z.object({
+        userId: UserId,
+        volume: Usd,
+        trades: count,
+        markets: count,
+        winRate: z.number().min(0).max(1).nullable(),
+        realizedPnl: Usd,
+        unrealizedPnl: Usd,
+        totalPnl: Usd,
+      }),
+    ),
+    totals: z.object({ traders: count, trades: count, volume: Usd, totalPnl: Usd }),
+  })
+  .meta({ id: "TradersReport" });
+
+export const FundingReport = z
+  .object({
+    periodDays,
+    inflows: Usd,
+    outflows: Usd,
+    pendingWithdrawals: Usd,
+    netMovement: Usd,
+    byProvider: z.array(z.object({ provider: text(64), inflows: Usd, outflows: Usd })),
+  })
+  .meta({ id: "FundingReport" });
+
+export const RiskItem = z
+  .object({ marketId: MarketId, question: text(500), maxLiability: Usd, yesPayout: Usd, noPayout: Usd })
+  .meta({ id: "RiskItem" });
+
+export const HedgeExposure = z
+  .object({
+    hedgeBook: z.array(
+      z.object({
+        symbol: text(32),
+        openTrades: count,
+        longHedges: count,
+        shortHedges: count,
+        totalNotionalMinor: z.number().int(),
+        activeCostMinor: z.number().int(),
+      }),
+    ),
+    updatedAt: Timestamp,
+  })
+  .meta({ id: "HedgeExposure" });
+
+export const OracleStatus = z
+  .object({
+    supportedFeeds: count,
+    eligibleMarkets: count,
+    lastSweepAt: Timestamp.nullable(),
+    recentResolutions: z.array(
+      z.object({
+        ts: Timestamp,
+        marketId: MarketId,
+        ref: z.string(),
+        price: z.number(),
+        strike: z.number(),
+        outcome: z.union([z.literal(0), z.literal(1)]),
+        question: text(500),
+      }),
+    ),
+  })
+  .meta({ id: "OracleStatus" });
+
+export const reportOperations = {
+  getOracleStatus: operation({
+    method: "GET",
+    path: "/v1/oracle/status",
+    auth: "admin",
+    summary: "The built-in oracle.",
+    input: NoInput,
+    output: OracleStatus,
+  }),
+  getHedgeExposure: operation({
+    method: "GET",
+    path: "/v1/hedge/exposure",
+    auth: "admin",
+    summary: "Open hedge tags by symbol.",
+    input: NoInput,
+    output: HedgeExposure,
+  }),
+  getOverviewReport: operation({
+    method: "GET",
+    path: "/v1/reports/overview",
+    auth: "admin",
+    summary: "Volume, revenue and activity.",
+    input: ReportPeriod,
+    output: OverviewReport,
+  }),
+  getHouseReport: operation({
+    method: "GET",
+    path: "/v1/reports/house",
+    auth: "admin",
+    summary: "Fees and market-making result.",
+    input: ReportPeriod,
+    output: HouseReport,
+  }),
+  getTradersReport: operation({
+    method: "GET",
+    path: "/v1/reports/traders",
+    auth: "admin",
+    summary: "The leaderboard.",
+    input: ReportPeriod,
+    output: TradersReport,
+  }),
+  getFundingReport: operation({
+    method: "GET",
+    path: "/v1/reports/funding",
+    auth: "admin",
+    summary: "Deposits and withdrawals.",
+    input: ReportPeriod,
+    output: FundingReport,
+  }),
+  listRisk: operation({
+    method: "GET",
+    path: "/v1/risk",
+    auth: "admin",
+    summary: "Liability of every open ",
+    input: NoInput,
+    output: z.array(RiskItem),
+  }),
+};

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
+
+/** Neither can be stored by PostgreSQL as it is: a NUL is refused, half a surrogate pair becomes another character. */
+const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();
+
+/** Text of bounded length. */
+export function text(maxLength: number, minLength = 1) {
+  return z
+    .string()
+    .min(minLength)
+    .max(maxLength)
+    .refine(isStorable, "must be well-formed text without NUL characters");
+}
+
+const moneyFromJson = (value: number, context: z.core.ParsePayload<number>): bigint => {
+  const micro = microFromUsd(value);
+  if (micro !== undefined) return micro;
+  const message =
+    Math.abs(value) > MAX_AMOUNT_USD ? `must be at most ${MAX_AMOUNT_USD}` : "must have at most 6 decimals";
+  context.issues.push({ code: "custom", input: value, message });
+  return z.NEVER;
+};
+
+/** US dollars greater than zero: a JSON number outside, micro-dollars inside. */
+export const UsdAmount = z
+  .codec(z.number().positive(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .meta({ id: "UsdAmount", description: "US dollars, greater than 0, at most six decimals.", examples: [25] });
+
+/** US dollars of either sign in a response. */
+export const Usd = z
+  .codec(z.number(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .meta({ id: "Usd", description: "US dollars, at most six decimals.", examples: [12.5] });
+
+/** Outcome shares: a JSON number outside, micro-shares inside. */
+export const Shares = z
+  .codec(z.number().nonnegative(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .meta({ id: "Shares", description: "Outcome shares; a winning share pays 1 USD.", examples: [48.414104] });
+
+export const Price = z
+  .number()
+  .min(0)
+  .max(1)
+  .meta({ id: "Price", description: "A price or probability from 0 to 1, six decimals.", examples: [0.512101] });
+
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/;
+
+/**
+ * Milliseconds since the epoch of an RFC 3339 timestamp, or undefined. A zone is required, and the day must exist:
+ * `Date.parse` alone would read February 30 as March 2.
+ */
+export function parseTimestamp(value: string): number | undefined {
+  const parts = RFC3339.exec(value);
+  if (!parts) return undefined;
+  const [, year, month, day] = parts.map(Number) as [number, number, number, number];
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const instant = Date.parse(value.toUpperCase());
+  return day >= 1 && day <= lastDay && Number.isFinite(instant) ? instant : undefined;
+}
+
+/** ISO 8601 in UTC outside, milliseconds since the epoch inside. */
+export const Timestamp = z
+  .codec(z.string(), z.number(), {
+    decode: (value, context) => {
+      const instant = parseTimestamp(value);
+      if (instant !== undefined) return instant;
+      context.issues.push({
+        code: "custom",
+        input: value,
+        message: "must be an ISO 8601 timestamp with a zone, such as 2027-01-31T18:00:00Z",
+      });
+      return z.NEVER;
+    },
+    encode: (instant) => new Date(instant).toISOString(),
+  })
+  .meta({
+    id: "Timestamp",
+    description: "ISO 8601 with a zone; UTC in responses.",
+    examples: ["2027-01-31T18:00:00.000Z"],
+  });
+
+export const MarketId = text(64).meta({
+  id: "MarketId",
+  description: "Opaque market identifier.",
+  examples: ["mkt_019f2c3a7b"],
+});
+
+/** Who trades: 1 to 255 characters, none of them a control character (decision 11). */
+export const UserId = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^\P{Cc}*$/u, "must not contain control characters")
+  .refine(isStorable, "must be well-formed text")
+  .meta({ id: "UserId", description: "The user's identifier, the `sub` of its JWT.", examples: ["usr_1"] });
+
+export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A side of a binary market." });
+export const MarketKind = z
+  .enum(["cpmm", "lmsr"])
+  .meta({ id: "MarketKind", description: "`cpmm` (constant product) or `lmsr` (logarithmic)." });
+export const MarketStatus = z.enum(["open", "suspended", "closed", "settled"]).meta({ id: "MarketStatus" });
+
+export const CategorySlug = z
+  .string()
+  .regex(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/i, "must be a slug of letters, digits, - and _")
+  .max(64)
+  .meta({ id: "CategorySlug", description: "Category slug.", examples: ["crypto"] });
+
+export const PageLimit = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(200)
+  .meta({ description: "How many items at the most; 50 unless given.", examples: [50] });
+export const PageCursor = z.string().min(1).max(512).meta({ description: "The cursor of the previous page." });

@@ -1,0 +1,37 @@
+/**
+ * The audit chain's text format (decision 29). It is fixed: a changed byte here forks every tenant's history, so a
+ * vector in the tests pins it. The HMAC itself is computed where node:crypto may be imported.
+ */
+export interface AuditEntry {
+  seq: bigint;
+  type: string;
+  actor: string;
+  /** The exact stored text of the payload: one line of canonical JSON. */
+  payloadText: string;
+  /** ISO 8601, exactly as hashed. */
+  ts: string;
+  keyId: string;
+  hash: string;
+}
+
+/** The previous hash of the first entry. */
+export const GENESIS_HASH = "0".repeat(64);
+
+/** The text that the HMAC covers. No field but the last can hold a newline, so the lines cannot be shifted. */
+export function auditPreimage(previousHash: string, entry: Omit<AuditEntry, "hash">): string {
+  const { keyId, seq, ts, type, actor, payloadText } = entry;
+  return ["pmctl-audit-v1", previousHash, keyId, seq, ts, type, actor, payloadText].join("\n");
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
+
+/** One line of JSON, keys sorted by code unit at every level, no spaces, undefined entries left out. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const entries = Object.keys(value)
+    .sort()
+    .filter((key) => value[key] !== undefined)
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
+  return `{${entries.join(",")}}`;
+}

@@ -1,0 +1,49 @@
+/**
+ * Money is micro-dollars (1e-6 USD) and shares are micro-shares, both as bigint. JSON numbers exist only at the
+ * edge, and cross it here. One winning share pays one dollar, so a micro-share settles to exactly a micro-dollar.
+ */
+export const MICRO = 1_000_000n;
+
+/** The largest amount that JSON carries without loss: 2^53 - 1 micro-dollars, about nine billion dollars. */
+export const MAX_AMOUNT_USD = 9_007_199_254;
+
+/** @returns the micro-dollars of a decimal number, or undefined when it has more than six decimals or is too large. */
+export function microFromUsd(usd: number): bigint | undefined {
+  if (!Number.isFinite(usd) || Math.abs(usd) > MAX_AMOUNT_USD) return undefined;
+  const micro = Math.round(usd * 1e6);
+  // The division gives the double nearest to the six-decimal value, so it is equal exactly when `usd` was one.
+  return micro / 1e6 === usd ? BigInt(micro) : undefined;
+}
+
+/** The JSON number for micro-dollars or micro-shares. Exact to six decimals below nine billion. */
+export function usdFromMicro(micro: bigint): number {
+  return Number(micro) / 1e6;
+}
+
+/** Whole cents, rounded towards zero: the interface's "minor units". */
+export function centsFromMicro(micro: bigint): number {
+  return Number(micro / 10_000n);
+}
+
+/** Plain decimal text without trailing zeros ("25", "0.05"): how amounts stand in audit payloads. */
+export function decimalFromMicro(micro: bigint): string {
+  const sign = micro < 0n ? "-" : "";
+  const digits = (micro < 0n ? -micro : micro).toString().padStart(7, "0");
+  const fraction = digits.slice(-6).replace(/0+$/, "");
+  return `${sign}${digits.slice(0, -6)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** The house's fee on a gross amount, rounded up to a micro-dollar (against the trader). */
+export function feeOn(amountMicro: bigint, feeBps: number): bigint {
+  return (amountMicro * BigInt(feeBps) + 9_999n) / 10_000n;
+}
+
+/** Six decimals, the resolution of every price in the interface. */
+export function roundPrice(price: number): number {
+  return Math.round(price * 1e6) / 1e6;
+}
+
+/** Paid per share, six decimals. Prices are below one, so the quotient is computed in doubles without loss that shows. */
+export function averagePrice(paidMicro: bigint, sharesMicro: bigint): number {
+  return sharesMicro === 0n ? 0 : roundPrice(Number(paidMicro) / Number(sharesMicro));
+}

@@ -1,0 +1,78 @@
+/** The limits that a tenant trades under, as `GET /v1/policy` shows them. Amounts are USD numbers, as on the wire. */
+export interface Policy {
+  feeBps: number;
+  maxTradeUsd: number;
+  maxUserExposureUsd: number;
+  jurisdictions: { allowed: string[]; blocked: string[] };
+  suitabilityRequired: boolean;
+  suitabilityThresholds: SuitabilityThresholds;
+  resolution_url: string | null;
+}
+
+export interface SuitabilityThresholds {
+  /** A score below this blocks trading until re-assessment. */
+  blockBelow: number;
+  /** Ascending by `minScore`, the first at 0; `capUsd: null` means no cap. */
+  tiers: { minScore: number; capUsd: number | null }[];
+}
+
+/** What a PUT may carry: objects merge, arrays are replaced whole. */
+export type PolicyPatch = Loose<Omit<Policy, "jurisdictions" | "suitabilityThresholds">> & {
+  jurisdictions?: Loose<Policy["jurisdictions"]> | undefined;
+  suitabilityThresholds?: Loose<SuitabilityThresholds> | undefined;
+};
+
+type Loose<T> = { [K in keyof T]?: T[K] | undefined };
+
+export const DEFAULT_POLICY: Policy = {
+  feeBps: 100,
+  maxTradeUsd: 500,
+  maxUserExposureUsd: 10_000,
+  jurisdictions: { allowed: [], blocked: [] },
+  suitabilityRequired: false,
+  suitabilityThresholds: {
+    blockBelow: 0,
+    tiers: [
+      { minScore: 0, capUsd: 500 },
+      { minScore: 9, capUsd: 2500 },
+      { minScore: 15, capUsd: null },
+    ],
+  },
+  resolution_url: null,
+};
+
+/** Applies a partial document. An empty `resolution_url` clears it, as `null` does. */
+export function mergePolicy(policy: Policy, patch: PolicyPatch): Policy {
+  const { jurisdictions, suitabilityThresholds, ...fields } = patch;
+  const merged = overlay(policy, fields);
+  return {
+    ...merged,
+    jurisdictions: overlay(policy.jurisdictions, jurisdictions ?? {}),
+    suitabilityThresholds: overlay(policy.suitabilityThresholds, suitabilityThresholds ?? {}),
+    resolution_url: merged.resolution_url || null,
+  };
+}
+
+/** `base` with the defined entries of `patch`. */
+function overlay<T extends object>(base: T, patch: Loose<T>): T {
+  const defined = Object.entries(patch).filter(([, value]) => value !== undefined);
+  return { ...base, ...(Object.fromEntries(defined) as Partial<T>) };
+}
+
+/** Why a set of thresholds cannot work, with the path of the offending value; empty when it can. */
+export function thresholdProblems(thresholds: SuitabilityThresholds): { path: (string | number)[]; message: string }[] {
+  const problems: { path: (string | number)[]; message: string }[] = [];
+  const { tiers, blockBelow } = thresholds;
+  tiers.forEach((tier, index) => {
+    const previous = tiers[index - 1];
+    const next = tiers[index + 1];
+    const at = (message: string) => problems.push({ path: ["tiers", index, "minScore"], message });
+    if (!previous && tier.minScore !== 0)
+      at(`the first tier must start at 0, or scores below ${tier.minScore} have none`);
+    if (previous && tier.minScore <= previous.minScore)
+      at(`tiers must ascend: ${tier.minScore} follows ${previous.minScore}`);
+    if (next && next.minScore > tier.minScore && next.minScore <= blockBelow)
+      at(`no score reaches this tier: trading is blocked below ${blockBelow}`);
+  });
+  return problems;
+}

@@ -1,0 +1,16 @@
+import type { Side } from "./market.ts";
+
+/** The market maker's own YES and NO shares, in micro-shares. */
+export interface Pool {
+  yesMicro: bigint;
+  noMicro: bigint;
+}
+
+/** The pool seen from one side: its own reserve first, the opposite one second. */
+export function split(pool: Pool, side: Side): [own: bigint, opposite: bigint] {
+  return side === "yes" ? [pool.yesMicro, pool.noMicro] : [pool.noMicro, pool.yesMicro];
+}
+
+export function poolOf(side: Side, own: bigint, opposite: bigint): Pool {
+  return side === "yes" ? { yesMicro: own, noMicro: opposite } : { yesMicro: opposite, noMicro: own };
+}

@@ -1,0 +1,68 @@
+import { Fault } from "./fault.ts";
+import { microFromUsd } from "./money.ts";
+import type { Policy, SuitabilityThresholds } from "./policy.ts";
+
+export type KycState = "unverified" | "verified" | "rejected";
+/** As shown: a restriction hides the KYC state beneath it, and a release brings it back. */
+export type TraderState = KycState | "restricted";
+
+/** What is known of a user when it trades. */
+export interface TraderStanding {
+  kyc: KycState;
+  restricted: boolean;
+  /** From the KYC event, upper case; null when no event named one. */
+  jurisdiction: string | null;
+  suitabilityScore: number | null;
+}
+
+/** `exposureCapMinor` when a tier has no cap. */
+export const NO_CAP_MINOR = Number.MAX_SAFE_INTEGER;
+
+/** `US` covers `US-NY`, never the other way round. */
+export function covers(code: string, jurisdiction: string): boolean {
+  return jurisdiction === code || jurisdiction.startsWith(`${code}-`);
+}
+
+/**
+ * Who may trade at all, in the documented order: KYC, restriction, jurisdiction, suitability.
+ * @param claimed the jurisdiction of the user's token, used when the KYC event named none.
+ * @throws Fault with a 403 code.
+ */
+export function requireEligible(
+  trader: TraderStanding,
+  policy: Policy,
+  { kycRequired, claimed }: { kycRequired: boolean; claimed: string | undefined },
+): void {
+  if (kycRequired && trader.kyc !== "verified")
+    throw new Fault("KYC_REQUIRED", "Identity verification has not been passed");
+  if (trader.restricted) throw new Fault("ACCOUNT_RESTRICTED", "Account is restricted");
+  requireJurisdiction(trader.jurisdiction ?? claimed?.toUpperCase() ?? null, policy.jurisdictions);
+  if (trader.suitabilityScore === null) {
+    if (policy.suitabilityRequired)
+      throw new Fault("SUITABILITY_REQUIRED", "A suitability assessment is required before trading");
+  } else if (trader.suitabilityScore < policy.suitabilityThresholds.blockBelow)
+    throw new Fault("SUITABILITY_REQUIRED", "The suitability assessment was not passed; submit it again to trade");
+}
+
+function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: Policy["jurisdictions"]): void {
+  if (allowed.length === 0 && blocked.length === 0) return;
+  if (jurisdiction === null)
+    throw new Fault("JURISDICTION_BLOCKED", "Trading needs a known jurisdiction, and none is on record for this user");
+  const listed = (codes: string[]) => codes.some((code) => covers(code.toUpperCase(), jurisdiction));
+  if (listed(blocked) || (allowed.length > 0 && !listed(allowed)))
+    throw new Fault("JURISDICTION_BLOCKED", "Trading is not allowed from this jurisdiction");
+}
+
+/** The tier's cap in micro-dollars, null for none. Scores below the first tier fall into it. */
+export function suitabilityCapMicro(score: number, thresholds: SuitabilityThresholds): bigint | null {
+  const tier = thresholds.tiers.findLast(({ minScore }) => score >= minScore) ?? thresholds.tiers[0];
+  return tier === undefined || tier.capUsd === null ? null : (microFromUsd(tier.capUsd) ?? null);
+}
+
+/** The lowest of the policy's limit and the suitability cap, in micro-dollars. */
+export function exposureCapMicro(trader: TraderStanding, policy: Policy): bigint {
+  const limit = microFromUsd(policy.maxUserExposureUsd) ?? 0n;
+  if (trader.suitabilityScore === null) return limit;
+  const cap = suitabilityCapMicro(trader.suitabilityScore, policy.suitabilityThresholds);
+  return cap !== null && cap < limit ? cap : limit;
+}

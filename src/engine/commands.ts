@@ -1,0 +1,187 @@
+import type { MarketKind, Side } from "../domain/market.ts";
+import type { Policy, PolicyPatch } from "../domain/policy.ts";
+import {
+  type ApiKey,
+  CAPITAL,
+  escrowOf,
+  externalOf,
+  FEES,
+  type Need,
+  receiptKey,
+  SINGLE,
+  TREASURY,
+  walletOf,
+} from "./rows.ts";
+
+export interface CreateMarket {
+  type: "createMarket";
+  id: string;
+  question: string;
+  category: string;
+  kind: MarketKind;
+  p0Ppm: number;
+  closeAt: number;
+  resolutionRef: string;
+  meta: string;
+  liquidityMicro: bigint | null;
+}
+
+export interface SuspendMarket {
+  type: "suspendMarket";
+  marketId: string;
+}
+
+export interface ResumeMarket {
+  type: "resumeMarket";
+  marketId: string;
+}
+
+export interface SettleMarket {
+  type: "settleMarket";
+  marketId: string;
+  outcome: Side;
+}
+
+export interface PlaceTrade {
+  type: "placeTrade";
+  id: string;
+  marketId: string;
+  traderId: string;
+  side: Side;
+  amountMicro: bigint;
+  /** The jurisdiction that the user's token claims, used when the KYC event named none. */
+  claimedJurisdiction: string | undefined;
+}
+
+export interface UpdatePolicy {
+  type: "updatePolicy";
+  patch: PolicyPatch;
+}
+
+export interface RecordKyc {
+  type: "recordKyc";
+  traderId: string;
+  status: string;
+  provider: string;
+  verifiedAt: number;
+  jurisdiction: string | undefined;
+}
+
+export interface RecordDeposit {
+  type: "recordDeposit";
+  provider: string;
+  traderId: string;
+  amountMicro: bigint;
+  reference: string;
+}
+
+export interface RecordReconciliation {
+  type: "recordReconciliation";
+  ok: boolean;
+  discrepancyMicro: bigint;
+}
+
+/** The first form of apply: everything the tenant file manages, in one commit. */
+export interface ApplyConfig {
+  type: "applyConfig";
+  policy: Policy;
+  kycRequired: boolean;
+  liquidityMicro: bigint;
+  capitalMicro: bigint;
+  keys: Pick<ApiKey, "hash" | "name" | "type" | "expiresAt">[];
+  /** The document without secrets, canonical JSON. */
+  document: string;
+  documentSha256: string;
+  gitCommit: string | undefined;
+}
+
+export type Command =
+  | CreateMarket
+  | SuspendMarket
+  | ResumeMarket
+  | SettleMarket
+  | PlaceTrade
+  | UpdatePolicy
+  | RecordKyc
+  | RecordDeposit
+  | RecordReconciliation
+  | ApplyConfig;
+
+/** What each command resolves to. */
+export interface Results {
+  createMarket: { id: string; yesPrice: number; createdAt: number };
+  suspendMarket: { id: string; status: "suspended" };
+  resumeMarket: { id: string; status: "open" };
+  settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
+  placeTrade: TradeResult;
+  updatePolicy: { policy: Policy; updatedAt: number };
+  recordKyc: undefined;
+  recordDeposit: undefined;
+  recordReconciliation: { checkedAt: number };
+  applyConfig: { changed: boolean };
+}
+
+export interface TradeResult {
+  tradeId: string;
+  marketId: string;
+  side: Side;
+  amountMicro: bigint;
+  feeMicro: bigint;
+  sharesMicro: bigint;
+  avgPrice: number;
+  yesPriceAfter: number;
+  ts: number;
+  position: { sharesMicro: bigint; costMicro: bigint };
+}
+
+const tenant: Need = { table: "tenant", key: SINGLE };
+const account = (key: string): Need => ({ table: "account", key });
+const market = (key: string): Need[] => [
+  { table: "market", key },
+  { table: "book", key },
+];
+
+/** The rows that a command may read. Reading one that is not named here would see "absent" and be wrong. */
+export function needsOf(command: Command): Need[] {
+  switch (command.type) {
+    case "createMarket":
+      return [tenant, account(TREASURY)];
+    case "suspendMarket":
+    case "resumeMarket":
+      return market(command.marketId);
+    case "settleMarket": {
+      const holders: Need = { table: "holders", key: command.marketId };
+      return [...market(command.marketId), account(escrowOf(command.marketId)), account(TREASURY), holders];
+    }
+    case "placeTrade":
+      return [
+        tenant,
+        ...market(command.marketId),
+        { table: "trader", key: command.traderId },
+        { table: "portfolio", key: command.traderId },
+        account(walletOf(command.traderId)),
+        account(escrowOf(command.marketId)),
+        account(FEES),
+      ];
+    case "updatePolicy":
+      return [tenant];
+    case "recordKyc":
+      return [{ table: "trader", key: command.traderId }];
+    case "recordDeposit":
+      return [
+        { table: "receipt", key: receiptKey(command.provider, command.reference) },
+        { table: "trader", key: command.traderId },
+        account(walletOf(command.traderId)),
+        account(externalOf(command.provider)),
+      ];
+    case "recordReconciliation":
+      return [];
+    case "applyConfig":
+      return [tenant, { table: "keyring", key: SINGLE }, account(CAPITAL), account(TREASURY)];
+  }
+}
+
+/** A settlement reads every holder from the database, so it must not share a batch with trades that are not there yet. */
+export function needsOwnBatch(command: Command): boolean {
+  return command.type === "settleMarket";
+}

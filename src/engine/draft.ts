@@ -1,0 +1,91 @@
+import type { Json } from "../domain/audit-link.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import type { Side } from "../domain/market.ts";
+import type { Account, Table, Tables } from "./rows.ts";
+
+/** What a command sees: rows by table and key, the committed ones or those of the commands before it. */
+export interface Reader {
+  get<T extends Table>(table: T, key: string): Tables[T] | undefined;
+}
+
+/** One row of the ledger: `amountMicro` moves from the debited to the credited account. Balanced by construction. */
+export interface Transfer {
+  debit: string;
+  credit: string;
+  amountMicro: bigint;
+}
+
+export interface Trade {
+  id: string;
+  marketId: string;
+  traderId: string;
+  side: Side;
+  amountMicro: bigint;
+  feeMicro: bigint;
+  sharesMicro: bigint;
+  /** YES price after the trade, millionths. */
+  yesPricePpm: number;
+  ts: number;
+}
+
+export interface AuditDraft {
+  type: string;
+  payload: { [key: string]: Json | undefined };
+}
+
+export type RowWrite = { [T in Table]: { table: T; key: string; row: Tables[T] } }[Table];
+
+/** Everything that one command wants to have happened, or nothing if it was refused. */
+export class Draft implements Reader {
+  readonly transfers: Transfer[] = [];
+  readonly trades: Trade[] = [];
+  readonly audit: AuditDraft[] = [];
+  /** No commit at or after this instant of the database's clock: the closing time of the market traded. */
+  before: number | null = null;
+  readonly #below: Reader;
+  readonly #writes = new Map<string, RowWrite>();
+
+  constructor(below: Reader) {
+    this.#below = below;
+  }
+
+  get<T extends Table>(table: T, key: string): Tables[T] | undefined {
+    const write = this.#writes.get(`${table}/${key}`);
+    return write ? (write.row as Tables[T]) : this.#below.get(table, key);
+  }
+
+  put<T extends Table>(table: T, key: string, row: Tables[T]): void {
+    this.#writes.set(`${table}/${key}`, { table, key, row } as RowWrite);
+  }
+
+  writes(): Iterable<RowWrite> {
+    return this.#writes.values();
+  }
+
+  /**
+   * Moves money between two accounts.
+   * @throws Fault with `shortfall` when the debited account, unless external, does not hold the amount.
+   */
+  transfer(debit: string, credit: string, amountMicro: bigint, shortfall: () => Fault = insufficientFunds): void {
+    invariant(amountMicro >= 0n && debit !== credit, "a transfer moves a positive amount between two accounts");
+    if (amountMicro === 0n) return;
+    const from = this.account(debit);
+    if (from.balanceMicro < amountMicro && !debit.startsWith("external:")) throw shortfall();
+    const to = this.account(credit);
+    this.put("account", debit, { ...from, balanceMicro: from.balanceMicro - amountMicro });
+    this.put("account", credit, { ...to, balanceMicro: to.balanceMicro + amountMicro });
+    this.transfers.push({ debit, credit, amountMicro });
+  }
+
+  account(id: string): Account {
+    return this.get("account", id) ?? { id, balanceMicro: 0n, version: 0 };
+  }
+
+  record(type: string, payload: AuditDraft["payload"]): void {
+    this.audit.push({ type, payload });
+  }
+}
+
+function insufficientFunds(): Fault {
+  return new Fault("INSUFFICIENT_FUNDS", "Not enough funds");
+}

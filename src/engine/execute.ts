@@ -1,0 +1,47 @@
+import type { Command, Results } from "./commands.ts";
+import { Draft, type Reader } from "./draft.ts";
+import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
+import { applyConfig, recordReconciliation, updatePolicy } from "./tenant.ts";
+import { placeTrade } from "./trade.ts";
+import { recordDeposit, recordKyc } from "./traders.ts";
+
+/** A command's result and everything that must be committed for the result to be true. */
+export interface Decision<Type extends Command["type"] = Command["type"]> {
+  result: Results[Type];
+  draft: Draft;
+}
+
+/**
+ * Decides one command. Pure: it reads `state`, never changes it, and knows the time only as `now`.
+ * @param now milliseconds since the epoch, by the database's clock.
+ * @throws Fault when the command is refused; then there is nothing to commit.
+ */
+export function execute(state: Reader, command: Command, now: number): Decision {
+  const draft = new Draft(state);
+  return { result: decide(draft, command, now), draft };
+}
+
+function decide(draft: Draft, command: Command, now: number): Results[Command["type"]] {
+  switch (command.type) {
+    case "placeTrade":
+      return placeTrade(draft, command, now);
+    case "createMarket":
+      return createMarket(draft, command, now);
+    case "suspendMarket":
+      return suspendMarket(draft, command, now);
+    case "resumeMarket":
+      return resumeMarket(draft, command, now);
+    case "settleMarket":
+      return settleMarket(draft, command, now);
+    case "updatePolicy":
+      return updatePolicy(draft, command, now);
+    case "recordKyc":
+      return recordKyc(draft, command, now);
+    case "recordDeposit":
+      return recordDeposit(draft, command, now);
+    case "recordReconciliation":
+      return recordReconciliation(draft, command, now);
+    case "applyConfig":
+      return applyConfig(draft, command, now);
+  }
+}

@@ -1,0 +1,145 @@
+import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market.ts";
+import type { Policy } from "../domain/policy.ts";
+import type { Pool } from "../domain/pool.ts";
+import type { TraderStanding } from "../domain/trader.ts";
+
+/** A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded. */
+interface Versioned {
+  version: number;
+}
+
+/** The tenant's own row: what apply and the policy endpoint set. */
+export interface Tenant extends Versioned {
+  policy: Policy;
+  policyUpdatedAt: number;
+  kycRequired: boolean;
+  /** F of a market that names none. */
+  liquidityMicro: bigint;
+  /** Capital moved into the treasury so far. */
+  capitalMicro: bigint;
+  /** The last applied document without secrets, as canonical JSON; empty before the first apply. */
+  document: string;
+}
+
+export interface Account extends Versioned {
+  id: string;
+  /** Credits minus debits. Only external accounts may be negative: they are where money comes from. */
+  balanceMicro: bigint;
+}
+
+/** The terms of a market. Never changed, so it has no version. */
+export interface Market extends Mechanism {
+  id: string;
+  question: string;
+  category: string;
+  kind: MarketKind;
+  closeAt: number;
+  resolutionRef: string;
+  /** Canonical JSON. */
+  meta: string;
+  createdAt: number;
+  /** The house's own shares: what the opening pool left of the F complete sets. */
+  houseYesMicro: bigint;
+  houseNoMicro: bigint;
+}
+
+/** The changing half of a market. */
+export interface Book extends Versioned, Pool {
+  marketId: string;
+  status: StoredStatus;
+  /** Gross amounts traded, fees included. */
+  volumeMicro: bigint;
+  outcome: Side | null;
+  settledAt: number | null;
+}
+
+export interface Trader extends Versioned, TraderStanding {
+  id: string;
+  /** `verifiedAt` of the last KYC event applied; older ones change nothing. */
+  kycAt: number | null;
+  suitabilityAt: number | null;
+  createdAt: number;
+}
+
+export interface Position extends Versioned {
+  marketId: string;
+  traderId: string;
+  side: Side;
+  sharesMicro: bigint;
+  /** What the trader paid, fees included. */
+  costMicro: bigint;
+}
+
+/** A trader's positions in markets not settled, with their total cost: the exposure. Derived, never stored. */
+export interface Portfolio {
+  positions: ReadonlyMap<string, Position>;
+  exposureMicro: bigint;
+}
+
+export type KeyType = "admin" | "public";
+
+export interface ApiKey extends Versioned {
+  /** SHA-256 of the key, hex. The key itself is never stored. */
+  hash: string;
+  name: string;
+  type: KeyType;
+  createdAt: number;
+  expiresAt: number | null;
+}
+
+/** A provider's event that was taken into account, for ever (decision 25). */
+export interface Receipt {
+  provider: string;
+  reference: string;
+  amountMicro: bigint;
+  userId: string;
+}
+
+/** The first result of a request with an `Idempotency-Key` (decision 4). */
+export interface StoredAnswer {
+  caller: string;
+  key: string;
+  requestHash: string;
+  status: number;
+  body: string;
+  createdAt: number;
+}
+
+/** Every kind of row that a command can read, by table and key. */
+export interface Tables {
+  tenant: Tenant;
+  account: Account;
+  market: Market;
+  book: Book;
+  trader: Trader;
+  position: Position;
+  portfolio: Portfolio;
+  /** All positions in a market; loaded for a settlement only. */
+  holders: readonly Position[];
+  /** All API keys. */
+  keyring: readonly ApiKey[];
+  apiKey: ApiKey;
+  receipt: Receipt;
+  storedAnswer: StoredAnswer;
+}
+
+export type Table = keyof Tables;
+
+/** Tables with one row use this key. */
+export const SINGLE = "";
+
+export const TREASURY = "treasury";
+export const FEES = "fees";
+export const CAPITAL = "external:capital";
+export const walletOf = (traderId: string) => `wallet:${traderId}`;
+export const escrowOf = (marketId: string) => `escrow:${marketId}`;
+export const externalOf = (provider: string) => `external:${provider}`;
+export const positionKey = (marketId: string, side: Side) => `${side}:${marketId}`;
+export const receiptKey = (provider: string, reference: string) => `${provider}\n${reference}`;
+export const answerKey = (caller: string, key: string) => `${caller}\n${key}`;
+
+/** A need names a row that a command reads, so that it can be loaded before the command executes. */
+export interface Need {
+  table: Table;
+  key: string;
+}

@@ -1,0 +1,19 @@
+import { createHash, createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { type AuditEntry, auditPreimage } from "../domain/audit-link.ts";
+
+/** The key that seals audit entries. It lives outside the database; entries name it by its id. */
+export interface AuditKey {
+  id: string;
+  key: KeyObject;
+}
+
+/** The key is the UTF-8 bytes of the secret; its id is derived from them, so that a changed secret cannot keep its name. */
+export function auditKey(secret: string): AuditKey {
+  const id = `ak_${createHash("sha256").update(`pmctl-audit-key\n${secret}`).digest("hex").slice(0, 12)}`;
+  return { id, key: createSecretKey(Buffer.from(secret, "utf8")) };
+}
+
+/** The entry's link in the chain: an HMAC over its text and the previous hash (decision 29), hex. */
+export function auditHash(key: AuditKey, previousHash: string, entry: Omit<AuditEntry, "hash">): string {
+  return createHmac("sha256", key.key).update(auditPreimage(previousHash, entry)).digest("hex");
+}

@@ -1,0 +1,67 @@
+import { decimalFromMicro } from "../domain/money.ts";
+import type { RecordDeposit, RecordKyc } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { externalOf, receiptKey, type Trader, walletOf } from "./rows.ts";
+
+/** Users exist from the first time that a token, a webhook or an operator names them. */
+export function newTrader(id: string, now: number): Trader {
+  return {
+    id,
+    kyc: "unverified",
+    restricted: false,
+    jurisdiction: null,
+    kycAt: null,
+    suitabilityScore: null,
+    suitabilityAt: null,
+    createdAt: now,
+    version: 0,
+  };
+}
+
+/** A later result overrides an earlier one by `verifiedAt`, whatever the order of arrival; other statuses are ignored. */
+export function recordKyc(draft: Draft, command: RecordKyc, now: number): undefined {
+  const { traderId, status, provider, verifiedAt, jurisdiction } = command;
+  const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
+  if (status !== "passed" && status !== "failed") return;
+  if (trader.kycAt !== null && verifiedAt <= trader.kycAt) return;
+  draft.put("trader", traderId, {
+    ...trader,
+    kyc: status === "passed" ? "verified" : "rejected",
+    kycAt: verifiedAt,
+    jurisdiction: jurisdiction ?? trader.jurisdiction,
+  });
+  draft.record("kyc.updated", {
+    userId: traderId,
+    status,
+    provider,
+    verifiedAt: new Date(verifiedAt).toISOString(),
+    jurisdiction,
+  });
+}
+
+/** Credits once per reference for ever. The same reference with another amount or user credits nothing and is recorded. */
+export function recordDeposit(draft: Draft, command: RecordDeposit, now: number): undefined {
+  const { provider, traderId, amountMicro, reference } = command;
+  const key = receiptKey(provider, reference);
+  const receipt = draft.get("receipt", key);
+  if (receipt) {
+    if (receipt.amountMicro === amountMicro && receipt.userId === traderId) return;
+    draft.record("payment.conflict", {
+      userId: traderId,
+      txRef: reference,
+      amount: decimalFromMicro(amountMicro),
+      creditedUserId: receipt.userId,
+      creditedAmount: decimalFromMicro(receipt.amountMicro),
+    });
+    return;
+  }
+  if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
+  draft.put("receipt", key, { provider, reference, amountMicro, userId: traderId });
+  draft.transfer(externalOf(provider), walletOf(traderId), amountMicro);
+  draft.record("wallet.credited", {
+    userId: traderId,
+    amount: decimalFromMicro(amountMicro),
+    txRef: reference,
+    provider,
+  });
+}

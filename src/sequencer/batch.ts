@@ -1,0 +1,131 @@
+import type { AuditEntry, Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import { type Command, needsOf, type Results } from "../engine/commands.ts";
+import { Draft, type Reader } from "../engine/draft.ts";
+import { execute } from "../engine/execute.ts";
+import { answerKey, type Need, type StoredAnswer } from "../engine/rows.ts";
+import { type AuditKey, auditHash } from "../engine/seal.ts";
+import type { Batch, Head } from "../store/commit.ts";
+
+/** First results are kept for a day (decision 4). */
+const ANSWER_LIFE_MS = 24 * 3_600_000;
+
+/** Who asks, and how a repeat of the request is recognised. */
+export interface Submission<C extends Command = Command> {
+  command: C;
+  /** As it stands in the audit entry: `admin:ops`, `user:usr_1`, `provider:payments`, ... */
+  actor: string;
+  /** An operator's words, into the audit entry. */
+  reason?: string | undefined;
+  idempotency?: Idempotency<C> | undefined;
+}
+
+export interface Idempotency<C extends Command = Command> {
+  caller: string;
+  key: string;
+  requestHash: string;
+  /** The answer to store with the effect: status and body. */
+  render: (result: Results[C["type"]]) => { status: number; body: string };
+}
+
+/** What a submission comes to, once the commit (or the head) has confirmed it. */
+export type Outcome =
+  | { kind: "done"; result: Results[Command["type"]] }
+  | { kind: "replayed"; answer: StoredAnswer }
+  | { kind: "refused"; fault: unknown };
+
+/** A batch that was executed but not committed yet. */
+export interface Prepared {
+  outcomes: Outcome[];
+  /** Null when nothing is to be written. */
+  batch: Batch | null;
+}
+
+/** Rows that a submission reads. */
+export function needsOfSubmission({ command, idempotency }: Submission): Need[] {
+  const needs = needsOf(command);
+  return idempotency
+    ? [...needs, { table: "storedAnswer", key: answerKey(idempotency.caller, idempotency.key) }]
+    : needs;
+}
+
+/**
+ * Executes submissions in order, each on the state that the ones before it left, and seals their audit entries into the
+ * chain. Pure but for the HMAC: the same state, submissions and time give the same batch.
+ */
+export function prepareBatch(
+  state: Reader,
+  submissions: readonly Submission[],
+  { head, now, key }: { head: Head; now: number; key: AuditKey },
+): Prepared {
+  // Time in the chain never steps back, whichever process wrote last.
+  const ts = Math.max(now, head.ts);
+  const isoTs = new Date(ts).toISOString();
+  const overlay = new Draft(state);
+  const batch: Batch = {
+    expected: head,
+    next: { ...head, ts },
+    before: null,
+    writes: [],
+    transfers: [],
+    trades: [],
+    audit: [],
+  };
+
+  const outcomes = submissions.map((submission): Outcome => {
+    try {
+      const replay = findAnswer(overlay, submission, ts);
+      if (replay) return { kind: "replayed", answer: replay };
+      const { result, draft } = execute(overlay, submission.command, ts);
+      if (draft.audit.length > 0) {
+        storeAnswer(draft, submission, result, ts);
+        append(batch, draft, submission, isoTs, key);
+        for (const write of draft.writes()) overlay.put(write.table, write.key, write.row);
+      } else invariant([...draft.writes()].length === 0, "whatever is written has an audit entry");
+      return { kind: "done", result };
+    } catch (fault) {
+      return { kind: "refused", fault };
+    }
+  });
+  if (batch.audit.length === 0) return { outcomes, batch: null };
+  return { outcomes, batch: { ...batch, writes: [...overlay.writes()] } };
+}
+
+function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: string, key: AuditKey): void {
+  const firstSeq = batch.next.seq + 1n;
+  for (const { type, payload } of draft.audit) {
+    const text: { [key: string]: Json | undefined } = reason === undefined ? payload : { ...payload, reason };
+    const unsealed: Omit<AuditEntry, "hash"> = {
+      seq: batch.next.seq + 1n,
+      type,
+      actor,
+      payloadText: canonicalJson(text),
+      ts,
+      keyId: key.id,
+    };
+    const hash = auditHash(key, batch.next.hash, unsealed);
+    batch.audit.push({ ...unsealed, hash });
+    batch.next = { ...batch.next, seq: unsealed.seq, hash };
+  }
+  draft.transfers.forEach((transfer, leg) => {
+    batch.transfers.push({ ...transfer, seq: firstSeq, leg });
+  });
+  for (const trade of draft.trades) batch.trades.push({ ...trade, seq: firstSeq });
+  if (draft.before !== null && (batch.before === null || draft.before < batch.before)) batch.before = draft.before;
+}
+
+function findAnswer(state: Reader, { idempotency }: Submission, now: number): StoredAnswer | undefined {
+  if (!idempotency) return undefined;
+  const answer = state.get("storedAnswer", answerKey(idempotency.caller, idempotency.key));
+  if (!answer || answer.createdAt <= now - ANSWER_LIFE_MS) return undefined;
+  if (answer.requestHash !== idempotency.requestHash)
+    throw new Fault("IDEMPOTENCY_MISMATCH", "Idempotency-Key was used with another request");
+  return answer;
+}
+
+function storeAnswer(draft: Draft, { idempotency }: Submission, result: Results[Command["type"]], now: number): void {
+  if (!idempotency) return;
+  const { caller, key, requestHash, render } = idempotency;
+  draft.put("storedAnswer", answerKey(caller, key), { caller, key, requestHash, ...render(result), createdAt: now });
+}

@@ -1,0 +1,297 @@
+import { Fault } from "../domain/fault.ts";
+import { type Command, needsOwnBatch, type Results } from "../engine/commands.ts";
+import type { Need, StoredAnswer } from "../engine/rows.ts";
+import type { AuditKey } from "../engine/seal.ts";
+import type { Batch, Head } from "../store/commit.ts";
+import { ConnectionLost, StatementFailed } from "../store/connect.ts";
+import type { HeadReading, Journal } from "../store/journal.ts";
+import { needsOfSubmission, type Outcome, type Prepared, prepareBatch, type Submission } from "./batch.ts";
+import { DatabaseClock } from "./clock.ts";
+import { Memory } from "./memory.ts";
+
+/** Commands per commit; the parameters of a full batch stay well below a megabyte. */
+const MAX_BATCH = 1024;
+/** Commands waiting; past it callers are told to come back. */
+const MAX_QUEUE = 8192;
+/** A command that waited longer is dropped before it executes. */
+const MAX_WAIT_MS = 2000;
+/** Swaps lost in a row before a batch gives up its turn. On the slow path only the closing of a market loses one. */
+const MAX_ATTEMPTS = 8;
+/** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
+const MAX_UNKNOWN_MS = 8000;
+
+export type Answer<C extends Command> =
+  | { result: Results[C["type"]]; replayed?: undefined }
+  | { result?: undefined; replayed: StoredAnswer };
+
+interface Job extends Submission {
+  enqueuedAt: number;
+  resolve: (answer: Answer<Command>) => void;
+  reject: (fault: unknown) => void;
+}
+
+export interface SequencerOptions {
+  journal: Journal;
+  auditKey: AuditKey;
+  /** Milliseconds that never step back. */
+  monotonic?: () => number;
+  sleep?: (ms: number) => Promise<void>;
+  /** Told of faults that no caller is to blame for. */
+  onError?: (error: unknown) => void;
+  /** Told of each commit: commands in the batch, entries written. */
+  onCommit?: (size: { commands: number; entries: number }) => void;
+}
+
+/**
+ * One ordered stream of commits for a tenant. While a commit is in flight the next batch fills. An answer is given only
+ * once the head has confirmed the state that it rests on, by the swap or, when nothing was written, by a read.
+ */
+export class Sequencer {
+  readonly #journal: Journal;
+  readonly #auditKey: AuditKey;
+  readonly #monotonic: () => number;
+  readonly #sleep: (ms: number) => Promise<void>;
+  readonly #onError: (error: unknown) => void;
+  readonly #onCommit: NonNullable<SequencerOptions["onCommit"]>;
+  readonly #memory = new Memory();
+  readonly #clock: DatabaseClock;
+  readonly #queue: Job[] = [];
+  /** The head as this process last saw it; null when memory is empty. */
+  #head: Head | null = null;
+  #epoch = 0n;
+  /** Another process has been writing: take the slow path until it is quiet. */
+  #contended = false;
+  /** A statement of unknown outcome may still be under way, so the fence goes first. */
+  #unfenced = false;
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor({ journal, auditKey, monotonic, sleep, onError, onCommit }: SequencerOptions) {
+    this.#journal = journal;
+    this.#auditKey = auditKey;
+    this.#monotonic = monotonic ?? (() => performance.now());
+    this.#sleep = sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+    this.#onError = onError ?? (() => {});
+    this.#onCommit = onCommit ?? (() => {});
+    this.#clock = new DatabaseClock(this.#monotonic);
+  }
+
+  get queueLength(): number {
+    return this.#queue.length;
+  }
+
+  /**
+   * Resolves after the commit.
+   * @throws Fault the command's refusal; OVERLOADED (never executed); DATABASE_UNAVAILABLE (not executed);
+   * OUTCOME_UNKNOWN (it may or may not be in, and a retry with the same Idempotency-Key tells).
+   */
+  submit<C extends Command>(submission: Submission<C>): Promise<Answer<C>> {
+    if (this.#closed) return Promise.reject(new Fault("DATABASE_UNAVAILABLE", "The server is shutting down"));
+    if (this.#queue.length >= MAX_QUEUE) return Promise.reject(overloaded());
+    return new Promise<Answer<C>>((resolve, reject) => {
+      const job = { ...submission, enqueuedAt: this.#monotonic(), resolve, reject };
+      this.#queue.push(job as unknown as Job);
+      this.#running ??= this.#run().finally(() => {
+        this.#running = null;
+      });
+    });
+  }
+
+  /** Finishes what is queued and refuses what comes after. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // The callers of this turn of the event loop all belong to the first batch.
+    await Promise.resolve();
+    for (let jobs = this.#take(); jobs.length > 0 || this.#queue.length > 0; jobs = this.#take()) {
+      if (jobs.length > 0) await this.#process(jobs);
+    }
+  }
+
+  #take(): Job[] {
+    const oldest = this.#monotonic() - MAX_WAIT_MS;
+    let size = 0;
+    while (size < MAX_BATCH && size < this.#queue.length) {
+      const job = this.#queue[size] as Job;
+      if (needsOwnBatch(job.command)) {
+        if (size === 0) size = 1;
+        break;
+      }
+      size += 1;
+    }
+    const jobs = this.#queue.splice(0, size);
+    const late = jobs.filter((job) => job.enqueuedAt < oldest);
+    for (const job of late) job.reject(overloaded());
+    return late.length === 0 ? jobs : jobs.filter((job) => job.enqueuedAt >= oldest);
+  }
+
+  async #process(jobs: Job[]): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      try {
+        await this.#fenceIfNeeded();
+        if (await (this.#contended ? this.#commitLocked(jobs) : this.#commitFast(jobs))) return;
+      } catch (error) {
+        this.#forget();
+        if (error instanceof StatementFailed && attempt === 0) continue;
+        if (error instanceof StatementFailed && jobs.length > 1) return this.#bisect(jobs);
+        this.#onError(error);
+        const fault = error instanceof Fault ? error : faultOf(error);
+        for (const job of jobs) job.reject(fault);
+        return;
+      }
+    }
+    for (const job of jobs) job.reject(overloaded());
+  }
+
+  /** A batch that the database refuses holds a command that it refuses: halves find it, and the others go through. */
+  async #bisect(jobs: Job[]): Promise<void> {
+    const middle = jobs.length >> 1;
+    await this.#process(jobs.slice(0, middle));
+    await this.#process(jobs.slice(middle));
+  }
+
+  /** One round trip when every row is in memory. False when the head had moved. */
+  async #commitFast(jobs: Job[]): Promise<boolean> {
+    this.#head ??= this.#adopt(await this.#journal.readHead());
+    const prepared = await this.#prepare(jobs, this.#head);
+    const confirmed = prepared.batch ? await this.#swap(prepared.batch) : await this.#unmoved(this.#head);
+    if (!confirmed) {
+      this.#forget();
+      this.#contended = true;
+      return false;
+    }
+    this.#publish(jobs, prepared);
+    return true;
+  }
+
+  /** The head row is locked first, so nobody can overtake: with two busy processes both make progress. */
+  async #commitLocked(jobs: Job[]): Promise<boolean> {
+    let prepared: Prepared | undefined;
+    const work = async (reading: HeadReading): Promise<boolean> => {
+      const quiet = this.#head !== null && sameHead(this.#head, reading.head);
+      if (quiet) this.#contended = false;
+      else this.#forget();
+      this.#head = this.#adopt(reading);
+      prepared = await this.#prepare(jobs, this.#head);
+      if (!prepared.batch) return true;
+      const { swapped, now } = await this.#journal.commit(prepared.batch);
+      this.#clock.observe(now);
+      return swapped;
+    };
+    let confirmed: boolean;
+    try {
+      confirmed = await this.#journal.exclusively(work);
+      // The commit of a transaction that died with its connection reports success on the next one, hence the read.
+      if (confirmed && prepared?.batch) confirmed = await this.#journal.contains(prepared.batch.next);
+    } catch (error) {
+      if (!(error instanceof ConnectionLost) || !prepared?.batch) throw error;
+      confirmed = await this.#resolveUnknown(prepared.batch);
+    }
+    if (confirmed && prepared) this.#publish(jobs, prepared);
+    else this.#forget();
+    return confirmed;
+  }
+
+  async #prepare(jobs: Job[], head: Head): Promise<Prepared> {
+    const missing = this.#memory.missing(needsOfAll(jobs));
+    if (missing.length > 0) this.#memory.learn(await this.#journal.load(missing));
+    return prepareBatch(this.#memory, jobs, { head, now: this.#clock.now(), key: this.#auditKey });
+  }
+
+  async #swap(batch: Batch): Promise<boolean> {
+    try {
+      const { swapped, now } = await this.#journal.commit(batch);
+      this.#clock.observe(now);
+      return swapped;
+    } catch (error) {
+      if (error instanceof ConnectionLost) return this.#resolveUnknown(batch);
+      throw error;
+    }
+  }
+
+  /** Nothing to write: the answers hold if the head is still where the state says. */
+  async #unmoved(head: Head): Promise<boolean> {
+    const reading = await this.#journal.readHead();
+    this.#clock.observe(reading.now);
+    return sameHead(head, reading.head);
+  }
+
+  /**
+   * Fence, then read. The fence waits for whatever the lost connection still has under way and shuts it out; after it
+   * the chain says exactly whether the batch is in.
+   */
+  async #resolveUnknown(batch: Batch): Promise<boolean> {
+    this.#unfenced = true;
+    const deadline = this.#monotonic() + MAX_UNKNOWN_MS;
+    for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
+      try {
+        await this.#fenceIfNeeded();
+        return await this.#journal.contains(batch.next);
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+        if (this.#monotonic() >= deadline)
+          throw new Fault(
+            "OUTCOME_UNKNOWN",
+            "The database did not answer; retry with the same Idempotency-Key to learn the outcome",
+            { cause: error },
+          );
+        await this.#sleep(pause);
+      }
+    }
+  }
+
+  async #fenceIfNeeded(): Promise<void> {
+    if (!this.#unfenced) return;
+    this.#adopt(await this.#journal.fence());
+    this.#unfenced = false;
+  }
+
+  #publish(jobs: Job[], { outcomes, batch }: Prepared): void {
+    this.#memory.publish(batch?.writes ?? []);
+    if (batch) {
+      // A fence on the way here has moved the epoch on.
+      this.#head = { ...batch.next, epoch: this.#epoch };
+      this.#onCommit({ commands: jobs.length, entries: batch.audit.length });
+    }
+    jobs.forEach((job, index) => {
+      settle(job, outcomes[index] as Outcome);
+    });
+  }
+
+  #adopt({ head, now }: HeadReading): Head {
+    this.#clock.observe(now);
+    this.#epoch = head.epoch;
+    return head;
+  }
+
+  #forget(): void {
+    this.#memory.forget();
+    this.#head = null;
+  }
+}
+
+function needsOfAll(jobs: Job[]): Need[] {
+  return jobs.flatMap(needsOfSubmission);
+}
+
+function sameHead(a: Head, b: Head): boolean {
+  return a.seq === b.seq && a.hash === b.hash && a.epoch === b.epoch;
+}
+
+function settle(job: Job, outcome: Outcome): void {
+  if (outcome.kind === "refused") job.reject(outcome.fault);
+  else job.resolve(outcome.kind === "done" ? { result: outcome.result } : { replayed: outcome.answer });
+}
+
+function overloaded(): Fault {
+  return new Fault("OVERLOADED", "The service is busy; nothing was executed", { retryAfterSec: 1 });
+}
+
+function faultOf(error: unknown): Fault {
+  return error instanceof ConnectionLost
+    ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable; nothing was executed", { cause: error })
+    : new Fault("INTERNAL", "Unexpected failure", { cause: error });
+}

@@ -1,0 +1,48 @@
+import type { OperationId, Result } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import type { Command, Results } from "../engine/commands.ts";
+import type { AuditKey } from "../engine/seal.ts";
+import type { Sequencer } from "../sequencer/sequencer.ts";
+import type { Sql } from "../store/connect.ts";
+import { type Caller, encodeResult, Replayed } from "./invoke.ts";
+
+/** What handlers work with. */
+export interface ServiceContext {
+  tenantId: string;
+  sequencer: Sequencer;
+  /** The read pool. Nothing that decides about money is read here. */
+  read: Sql;
+  auditKey: AuditKey;
+  /** Fresh identifiers, ordered by time. */
+  newId: (prefix: string) => string;
+}
+
+/**
+ * Sends a command through the sequencer and turns its result into the operation's. With an `Idempotency-Key` the
+ * answer is stored in the same commit, or the stored one comes back.
+ */
+export async function submit<Id extends OperationId, C extends Command>(
+  { sequencer }: ServiceContext,
+  id: Id,
+  command: C,
+  caller: Caller,
+  toResult: (result: Results[C["type"]]) => Result<Id>,
+): Promise<Result<Id> | Replayed> {
+  const { actor, reason, idempotency } = caller;
+  const answer = await sequencer.submit<C>({
+    command,
+    actor,
+    reason,
+    idempotency: idempotency && {
+      ...idempotency,
+      render: (result) => ({ status: 200, body: JSON.stringify(encodeResult(id, toResult(result))) }),
+    },
+  });
+  return answer.replayed ? new Replayed(answer.replayed) : toResult(answer.result);
+}
+
+/** The trader on whose behalf the caller acts. The doors have checked that there is one. */
+export function requireUser(caller: Caller): NonNullable<Caller["user"]> {
+  if (!caller.user) throw new Fault("USER_REQUIRED", "A user token is required");
+  return caller.user;
+}

@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import type { StoredAnswer } from "../engine/rows.ts";
+
+/** On whose behalf an operation runs. The doors establish it; services trust it. */
+export interface Caller {
+  /** As it stands in the audit entry: `admin:ops`, `cli:alice`, `user:usr_1`, `provider:payments`. */
+  actor: string;
+  /** The trader, for operations that need one. */
+  user?: { id: string; jurisdiction?: string | undefined } | undefined;
+  /** An operator's words for the audit entry. */
+  reason?: string | undefined;
+  /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
+  idempotency?: { caller: string; key: string; requestHash: string } | undefined;
+}
+
+/** The stored first answer to a request that is a repeat. */
+export class Replayed {
+  readonly answer: StoredAnswer;
+
+  constructor(answer: StoredAnswer) {
+    this.answer = answer;
+  }
+}
+
+export type Handler<Id extends OperationId> = (input: Input<Id>, caller: Caller) => Promise<Result<Id> | Replayed>;
+
+/** One handler per operation that is served; an operation without one answers 404. */
+export type Handlers = { [Id in OperationId]?: Handler<Id> };
+
+export interface Invocation<Id extends OperationId> {
+  value: WireResult<Id>;
+  replayed: boolean;
+}
+
+/**
+ * Runs one operation for either door: validates and decodes the input, calls the handler, encodes the result.
+ * @throws Fault BAD_REQUEST naming the field, NOT_FOUND for an operation that is not served, or the handler's refusal.
+ */
+export async function invoke<Id extends OperationId>(
+  handlers: Handlers,
+  id: Id,
+  input: unknown,
+  caller: Caller,
+): Promise<Invocation<Id>> {
+  const handler = handlers[id] as Handler<Id> | undefined;
+  if (!handler) throw new Fault("NOT_FOUND", "Not found");
+  const result = await handler(decodeInput(id, input), caller);
+  if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
+  return { value: encodeResult(id, result), replayed: false };
+}
+
+function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
+  const parsed = operations[id].input.safeParse(input);
+  if (parsed.success) return parsed.data as Input<Id>;
+  throw new Fault("BAD_REQUEST", describeIssue(parsed.error.issues[0]));
+}
+
+/** "selection.side: Invalid option" - the field first, so that a caller knows where to look. Values are not echoed. */
+export function describeIssue(issue: z.core.$ZodIssue | undefined): string {
+  if (!issue) return "The request is not valid";
+  const path = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    const keys = issue.keys.map((key) => [...issue.path, key].join(".")).join(", ");
+    return `Unknown field: ${keys.slice(0, 200)}`;
+  }
+  return path === "" ? issue.message : `${path.slice(0, 200)}: ${issue.message}`;
+}
+
+/** Wire form of a result. A failure here is our bug: the schema and the handler disagree. */
+export function encodeResult<Id extends OperationId>(id: Id, result: Result<Id>): WireResult<Id> {
+  const { output } = operations[id];
+  if ("paged" in operations[id]) {
+    const page = result as { items: unknown; nextCursor: string | null };
+    return { items: z.encode(output as z.ZodType, page.items), nextCursor: page.nextCursor } as WireResult<Id>;
+  }
+  return z.encode(output as z.ZodType, result) as WireResult<Id>;
+}

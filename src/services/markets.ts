@@ -1,0 +1,90 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import { pricesOf, statusAt } from "../domain/market.ts";
+import { findMarket, listOpenMarkets } from "../store/queries/markets.ts";
+import { type ServiceContext, submit } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Caller, Handlers } from "./invoke.ts";
+
+export function marketHandlers(context: ServiceContext) {
+  return {
+    listMarkets: (input) => listMarkets(context, input),
+    getMarket: (input) => getMarket(context, input),
+    createMarket: (input, caller) => createMarket(context, input, caller),
+    suspendMarket: ({ id }, caller) =>
+      submit(context, "suspendMarket", { type: "suspendMarket", marketId: id }, caller, (result) => result),
+    resumeMarket: ({ id }, caller) =>
+      submit(context, "resumeMarket", { type: "resumeMarket", marketId: id }, caller, (result) => result),
+    settleMarket: (input, caller) =>
+      submit(context, "settleMarket", { type: "settleMarket", ...input }, caller, (result) => ({
+        ...result,
+        status: "settled",
+      })),
+  } satisfies Handlers;
+}
+
+async function listMarkets({ read }: ServiceContext, input: Input<"listMarkets">): Promise<Result<"listMarkets">> {
+  const { category, kind, q, limit, cursor } = input;
+  const [closeAt, id] = cursor === undefined ? [] : decodeCursor(cursor, ["number", "string"]);
+  const after = cursor === undefined ? undefined : { closeAt: Number(closeAt), id: String(id) };
+  const rows = await listOpenMarkets(read, { category, kind, q, limit: limit + 1, after });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    items: page.map((row) => ({
+      id: row.id,
+      question: row.question,
+      category: row.category,
+      kind: row.kind,
+      yesPrice: pricesOf(row, row).yes,
+      volume24h: row.volume24hMicro,
+      closeAt: row.closeAt,
+    })),
+    nextCursor: rows.length > limit && last ? encodeCursor([last.closeAt, last.id]) : null,
+  };
+}
+
+async function getMarket({ read }: ServiceContext, { id }: Input<"getMarket">): Promise<Result<"getMarket">> {
+  const row = await findMarket(read, id);
+  if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+  const prices = pricesOf(row, row);
+  return {
+    id: row.id,
+    question: row.question,
+    category: row.category,
+    kind: row.kind,
+    status: statusAt(row, row.now),
+    yesPrice: prices.yes,
+    noPrice: prices.no,
+    volume: row.volumeMicro,
+    closeAt: row.closeAt,
+    resolutionRef: row.resolutionRef,
+    meta: JSON.parse(row.meta),
+    createdAt: row.createdAt,
+    outcome: row.outcome,
+    settledAt: row.settledAt,
+  };
+}
+
+function createMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
+  const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd } = input;
+  return submit(
+    context,
+    "createMarket",
+    {
+      type: "createMarket",
+      id: context.newId("mkt"),
+      question,
+      category,
+      kind,
+      p0Ppm: Math.round(p0 * 1e6),
+      closeAt,
+      resolutionRef,
+      meta: canonicalJson(meta as Json),
+      liquidityMicro: liquidityUsd ?? null,
+    },
+    caller,
+    (result) => ({ ...result, status: "open" }),
+  );
+}

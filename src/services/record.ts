@@ -1,0 +1,55 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { listAuditEntries } from "../store/queries/audit.ts";
+import { reconcileLedger } from "../store/queries/reconcile.ts";
+import { verifyChain } from "./audit-verifier.ts";
+import { type ServiceContext, submit } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Caller, Handlers } from "./invoke.ts";
+
+export function recordHandlers(context: ServiceContext) {
+  return {
+    listAudit: (input) => listAudit(context, input),
+    getAuditStatus: () => getAuditStatus(context),
+    reconcile: (_, caller) => reconcile(context, caller),
+  } satisfies Handlers;
+}
+
+async function listAudit({ read }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
+  const { limit, cursor, type, actor } = input;
+  const before = cursor === undefined ? undefined : BigInt(Number(decodeCursor(cursor, ["number"])[0]));
+  const rows = await listAuditEntries(read, { before, type, actor, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    entries: page.map((entry) => ({
+      seq: Number(entry.seq),
+      type: entry.type,
+      actor: entry.actor,
+      payload: JSON.parse(entry.payloadText),
+      hash: entry.hash,
+      ts: entry.ts,
+      keyId: entry.keyId,
+      payloadText: entry.payloadText,
+    })),
+    cursor: rows.length > limit && last ? encodeCursor([Number(last.seq)]) : null,
+  };
+}
+
+async function getAuditStatus({ read, auditKey }: ServiceContext): Promise<Result<"getAuditStatus">> {
+  const { verified, head, count } = await verifyChain(read, [auditKey]);
+  return { verified, head, count: Number(count) };
+}
+
+/** The check is a read of its own; that it ran, and what it found, goes on record. */
+async function reconcile(context: ServiceContext, caller: Caller) {
+  const checks = await reconcileLedger(context.read);
+  const discrepancyMicro = checks.reduce((sum, check) => sum + check.differenceMicro, 0n);
+  const ok = discrepancyMicro === 0n;
+  return submit(
+    context,
+    "reconcile",
+    { type: "recordReconciliation", ok, discrepancyMicro },
+    caller,
+    ({ checkedAt }) => ({ ok, discrepancy: discrepancyMicro, checkedAt }),
+  );
+}

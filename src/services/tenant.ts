@@ -1,0 +1,116 @@
+import { Fault } from "../domain/fault.ts";
+import { type AuditKey, auditKey } from "../engine/seal.ts";
+import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
+import { type Connection, connect, type Sql } from "../store/connect.ts";
+import { openJournal } from "../store/journal.ts";
+import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
+import type { ServiceContext } from "./context.ts";
+import { newId } from "./id.ts";
+import { inboundHandlers } from "./inbound.ts";
+import type { Handlers } from "./invoke.ts";
+import { marketHandlers } from "./markets.ts";
+import { policyHandlers } from "./policy.ts";
+import { recordHandlers } from "./record.ts";
+import { tradingHandlers } from "./trading.ts";
+
+export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
+  tenantId: string;
+  connection: Connection;
+  auditSecret: string;
+  /** How many reads may run at once. */
+  readers?: number;
+}
+
+/** A tenant's services on its database: what both doors call. */
+export interface TenantServices {
+  tenantId: string;
+  handlers: Handlers;
+  sequencer: Sequencer;
+  read: Sql;
+  auditKey: AuditKey;
+  /** Within two seconds, whatever state the database is in. */
+  isDatabaseUp(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+const READ_TIMEOUT_MS = 10_000;
+const HEALTH_TIMEOUT_MS = 1_500;
+
+/**
+ * Opens the services of a tenant whose schema is current.
+ * @throws Fault REFUSED when the schema is older or newer than this binary.
+ */
+export async function openTenant(options: TenantOptions): Promise<TenantServices> {
+  const { tenantId, connection, auditSecret, readers = 8, onError, onCommit } = options;
+  const restricted = await checkDatabase(connection);
+  const key = auditKey(auditSecret);
+  const journal = openJournal(connection, { restricted });
+  const read = connect(connection, { name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS, restricted });
+  const sequencer = new Sequencer({
+    journal,
+    auditKey: key,
+    ...(onError ? { onError } : {}),
+    ...(onCommit ? { onCommit } : {}),
+  });
+  const startedAt = performance.now();
+  const isDatabaseUp = () => answersInTime(read);
+  const context: ServiceContext = {
+    tenantId,
+    sequencer,
+    read,
+    auditKey: key,
+    newId: (prefix) => newId(prefix, Math.floor(wallClock())),
+  };
+  return {
+    tenantId,
+    handlers: {
+      ...marketHandlers(context),
+      ...tradingHandlers(context),
+      ...recordHandlers(context),
+      ...policyHandlers(context),
+      ...inboundHandlers(context),
+      getHealth: async () => {
+        const db = await isDatabaseUp();
+        return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
+      },
+    },
+    sequencer,
+    read,
+    auditKey: key,
+    isDatabaseUp,
+    close: async () => {
+      await sequencer.close();
+      await Promise.all([journal.close(), read.end({ timeout: 5 })]);
+    },
+  };
+}
+
+/** Identifiers sort by the process's own clock; nothing is decided by it. */
+function wallClock(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Refuses a schema of another version, and tells whether the restricted role may be taken. */
+async function checkDatabase(connection: Connection): Promise<boolean> {
+  const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
+  try {
+    await requireCurrentSchema(sql);
+    return await serverRoleAvailable(sql);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault("DATABASE_UNAVAILABLE", `The database of the tenant cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+async function answersInTime(sql: Sql): Promise<boolean> {
+  const timeout = new Promise<false>((resolve) => setTimeout(resolve, HEALTH_TIMEOUT_MS, false).unref());
+  const answer = sql`select 1`.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answer, timeout]);
+}

@@ -1,0 +1,256 @@
+import type { AuditEntry } from "../domain/audit-link.ts";
+import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
+import type { Table, Tables } from "../engine/rows.ts";
+
+/** The order of commits: seq and hash of the last audit entry, the fencing epoch, and the time of the last entry. */
+export interface Head {
+  seq: bigint;
+  hash: string;
+  epoch: bigint;
+  ts: number;
+}
+
+/** One commit: everything that a batch of commands wants to have happened, on top of exactly `expected`. */
+export interface Batch {
+  expected: Head;
+  next: Head;
+  /** No commit at or after this instant of the database's clock. */
+  before: number | null;
+  writes: readonly RowWrite[];
+  transfers: (Transfer & { seq: bigint; leg: number })[];
+  trades: (Trade & { seq: bigint })[];
+  audit: AuditEntry[];
+}
+
+type Cell = string | number | bigint | boolean | null;
+
+/** A table of the statement: its columns with their types, and what to do when the row exists. */
+interface Target {
+  name: string;
+  columns: [name: string, type: string][];
+  /** Columns of the primary key, for rows that change. Absent for journals, where a second insert is an error. */
+  key?: string[];
+  /** Replaces the version guard. */
+  onConflict?: string;
+}
+
+const target = (name: string, columns: string, options: Pick<Target, "key" | "onConflict"> = {}): Target => ({
+  name,
+  columns: columns.split(", ").map((column) => column.split(" ") as [string, string]),
+  ...options,
+});
+
+const TARGETS = {
+  audit: target("audit", "seq bigint, type text, actor text, payload text, ts text, key_id text, hash text"),
+  transfer: target("transfer", "seq bigint, leg smallint, debit text, credit text, amount_micro bigint"),
+  trade: target(
+    "trade",
+    "seq bigint, id text, market_id text, trader_id text, side text, amount_micro bigint, fee_micro bigint, shares_micro bigint, yes_price_ppm integer, ts bigint",
+  ),
+  // Deltas are safe here: the swap of the head makes this statement the only writer.
+  hour: target("market_hour", "market_id text, hour bigint, volume_micro bigint, yes_price_ppm integer", {
+    onConflict:
+      "(market_id, hour) do update set volume_micro = market_hour.volume_micro + excluded.volume_micro, yes_price_ppm = excluded.yes_price_ppm",
+  }),
+  tenant: target(
+    "tenant",
+    "id smallint, policy text, policy_updated_at bigint, kyc_required boolean, liquidity_micro bigint, capital_micro bigint, document text, version bigint",
+    { key: ["id"] },
+  ),
+  account: target("account", "id text, balance_micro bigint, version bigint", { key: ["id"] }),
+  market: target(
+    "market",
+    "id text, question text, category text, kind text, p0_ppm integer, fund_micro bigint, close_at bigint, resolution_ref text, meta text, created_at bigint, house_yes_micro bigint, house_no_micro bigint",
+  ),
+  book: target(
+    "book",
+    "market_id text, status text, yes_micro bigint, no_micro bigint, volume_micro bigint, outcome text, settled_at bigint, version bigint",
+    { key: ["market_id"] },
+  ),
+  trader: target(
+    "trader",
+    "id text, kyc text, restricted boolean, jurisdiction text, kyc_at bigint, suitability_score smallint, suitability_at bigint, created_at bigint, version bigint",
+    { key: ["id"] },
+  ),
+  position: target(
+    "position",
+    "trader_id text, market_id text, side text, shares_micro bigint, cost_micro bigint, version bigint",
+    { key: ["trader_id", "market_id", "side"] },
+  ),
+  apiKey: target("api_key", "hash text, name text, type text, created_at bigint, expires_at bigint, version bigint", {
+    key: ["hash"],
+  }),
+  receipt: target("receipt", "provider text, reference text, amount_micro bigint, user_id text"),
+  storedAnswer: target(
+    "stored_answer",
+    "caller text, key text, request_hash text, status smallint, body text, created_at bigint",
+    // Only an expired answer is still there when a new one is stored.
+    {
+      onConflict:
+        "(caller, key) do update set request_hash = excluded.request_hash, status = excluded.status, body = excluded.body, created_at = excluded.created_at",
+    },
+  ),
+} satisfies Record<string, Target>;
+
+type TargetName = keyof typeof TARGETS;
+
+/** Cells in the order of the target's columns. Tables that live in memory only are absent. */
+const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
+  tenant: (t) => [
+    1,
+    JSON.stringify(t.policy),
+    t.policyUpdatedAt,
+    t.kycRequired,
+    t.liquidityMicro,
+    t.capitalMicro,
+    t.document,
+    t.version + 1,
+  ],
+  account: (a) => [a.id, a.balanceMicro, a.version + 1],
+  market: (m) => [
+    m.id,
+    m.question,
+    m.category,
+    m.kind,
+    m.p0Ppm,
+    m.fundMicro,
+    m.closeAt,
+    m.resolutionRef,
+    m.meta,
+    m.createdAt,
+    m.houseYesMicro,
+    m.houseNoMicro,
+  ],
+  book: (b) => [b.marketId, b.status, b.yesMicro, b.noMicro, b.volumeMicro, b.outcome, b.settledAt, b.version + 1],
+  trader: (t) => [
+    t.id,
+    t.kyc,
+    t.restricted,
+    t.jurisdiction,
+    t.kycAt,
+    t.suitabilityScore,
+    t.suitabilityAt,
+    t.createdAt,
+    t.version + 1,
+  ],
+  position: (p) => [p.traderId, p.marketId, p.side, p.sharesMicro, p.costMicro, p.version + 1],
+  apiKey: (k) => [k.hash, k.name, k.type, k.createdAt, k.expiresAt, k.version + 1],
+  receipt: (r) => [r.provider, r.reference, r.amountMicro, r.userId],
+  storedAnswer: (a) => [a.caller, a.key, a.requestHash, a.status, a.body, a.createdAt],
+};
+
+export const HOUR_MS = 3_600_000;
+
+/**
+ * The one statement of a batch. The swap of the head row gates everything else: an `exists` on it compiles to a
+ * one-time filter, so a lost swap writes nothing. The last select fails the whole statement, by dividing by zero, when
+ * fewer rows were written than the batch holds: then memory and database had parted.
+ * Returns one row: whether the head was swapped, and the database's clock.
+ */
+export function commitStatement(batch: Batch): { text: string; parameters: (string | null)[] } {
+  const rows = collect(batch);
+  const { expected, next } = batch;
+  const parameters: (string | null)[] = [
+    String(next.seq),
+    next.hash,
+    String(next.ts),
+    String(expected.seq),
+    expected.hash,
+    String(expected.epoch),
+    batch.before === null ? null : String(batch.before),
+  ];
+  const writers: string[] = [];
+  const counts: string[] = [];
+  let count = 0;
+  for (const [name, cells] of rows) {
+    writers.push(writer(TARGETS[name], parameters.length));
+    counts.push(`(select count(*) from ${TARGETS[name].name}_w)`);
+    TARGETS[name].columns.forEach(([, type], column) => {
+      parameters.push(arrayLiteral(cells, column, type === "text"));
+    });
+    count += cells.length;
+  }
+  parameters.push(String(count));
+  const text = `with swap as (
+  update head set seq = $1::bigint, hash = $2, ts = $3::bigint
+   where id = 1 and seq = $4::bigint and hash = $5 and epoch = $6::bigint
+     and ($7::bigint is null or extract(epoch from clock_timestamp()) * 1000 < $7::bigint)
+  returning 1)${writers.map((each) => `,\n${each}`).join("")}
+select (select count(*) from swap)::int as swapped,
+       (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
+       1 / case when (select count(*) from swap) = 0 or ${counts.join(" + ")} = $${parameters.length}::bigint then 1 else 0 end as complete`;
+  return { text, parameters };
+}
+
+function writer(target: Target, offset: number): string {
+  const names = target.columns.map(([name]) => name);
+  const arrays = target.columns.map(([, type], index) => `$${offset + index + 1}::${type}[]`);
+  const conflict = target.onConflict ?? (target.key ? versionGuard(target.name, names, target.key) : undefined);
+  return `${target.name}_w as (
+  insert into ${target.name} (${names.join(", ")})
+  select * from unnest(${arrays.join(", ")}) where exists (select 1 from swap)
+  ${conflict === undefined ? "" : `on conflict ${conflict}`} returning 1)`;
+}
+
+/** A row that was read at version n is replaced by version n + 1 and by nothing else. */
+function versionGuard(table: string, columns: string[], key: string[]): string {
+  const set = columns.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
+  return `(${key.join(", ")}) do update set ${set.join(", ")} where ${table}.version = excluded.version - 1`;
+}
+
+/** Rows by target, only targets that have any: each combination is a statement of its own, prepared once. */
+function collect(batch: Batch): Map<TargetName, Cell[][]> {
+  const rows = new Map<TargetName, Cell[][]>();
+  const add = (name: TargetName, cells: Cell[]) => {
+    const list = rows.get(name);
+    if (list) list.push(cells);
+    else rows.set(name, [cells]);
+  };
+  for (const e of batch.audit) add("audit", [e.seq, e.type, e.actor, e.payloadText, e.ts, e.keyId, e.hash]);
+  for (const t of batch.transfers) add("transfer", [t.seq, t.leg, t.debit, t.credit, t.amountMicro]);
+  for (const t of batch.trades)
+    add("trade", [
+      t.seq,
+      t.id,
+      t.marketId,
+      t.traderId,
+      t.side,
+      t.amountMicro,
+      t.feeMicro,
+      t.sharesMicro,
+      t.yesPricePpm,
+      t.ts,
+    ]);
+  for (const cells of hours(batch.trades)) add("hour", cells);
+  for (const { table, row } of batch.writes) {
+    const cells = CELLS[table] as ((row: unknown) => Cell[]) | undefined;
+    if (cells) add(table as TargetName, cells(row));
+  }
+  // A fixed order keeps the number of distinct statements small.
+  return new Map([...rows].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** One row per market and hour: the volume traded, and the last price. */
+function hours(trades: Batch["trades"]): Cell[][] {
+  const byHour = new Map<string, { marketId: string; hour: number; volume: bigint; price: number }>();
+  for (const { marketId, ts, amountMicro, yesPricePpm } of trades) {
+    const hour = ts - (ts % HOUR_MS);
+    const key = `${hour} ${marketId}`;
+    const volume = (byHour.get(key)?.volume ?? 0n) + amountMicro;
+    byHour.set(key, { marketId, hour, volume, price: yesPricePpm });
+  }
+  return [...byHour.values()].map(({ marketId, hour, volume, price }) => [marketId, hour, volume, price]);
+}
+
+/** A PostgreSQL array literal of one column. Built here because the driver cannot send bigint or boolean arrays. */
+function arrayLiteral(rows: Cell[][], column: number, quoted: boolean): string {
+  let literal = "{";
+  for (let index = 0; index < rows.length; index++) {
+    const cell = rows[index]?.[column];
+    if (index > 0) literal += ",";
+    if (cell === null || cell === undefined) literal += "NULL";
+    else if (quoted) literal += `"${String(cell).replace(/["\\]/g, "\\$&")}"`;
+    else literal += String(cell);
+  }
+  return `${literal}}`;
+}

@@ -1,0 +1,73 @@
+import postgres from "postgres";
+
+export type Sql = postgres.Sql;
+
+/** How to reach a tenant's database: a socket directory or host, or a URL from the environment. */
+export type Connection = { host: string; port: number; user: string; database: string } | { url: string };
+
+/** Group role that the running server takes: it may add to the journals but never rewrite them. */
+export const APP_ROLE = "pmctl_app";
+
+export interface ConnectOptions {
+  /** Shown in pg_stat_activity. */
+  name: string;
+  max: number;
+  statementTimeoutMs?: number;
+  /** Take the restricted role of the running server. */
+  restricted?: boolean;
+}
+
+/**
+ * Opens a client. bigint columns arrive as strings unless a query converts them; instants and versions are read with
+ * `Number`, amounts with `BigInt`.
+ */
+export function connect(connection: Connection, { name, max, statementTimeoutMs, restricted }: ConnectOptions): Sql {
+  const options: postgres.Options<Record<string, never>> = {
+    max,
+    fetch_types: false,
+    connect_timeout: 5,
+    max_lifetime: null,
+    onnotice: () => {},
+    // A short, steady pace: after an outage the service is back within a second of the database.
+    backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
+    connection: {
+      application_name: `pmctl ${name}`,
+      ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
+      // A process that stalls on the slow path gives the head row back.
+      idle_in_transaction_session_timeout: 5000,
+      ...(restricted ? { role: APP_ROLE } : {}),
+    },
+  };
+  return "url" in connection ? postgres(connection.url, options) : postgres({ ...options, ...connection });
+}
+
+/** The statement failed as a whole and nothing of it is in the database. */
+export class StatementFailed extends Error {
+  readonly sqlState: string;
+
+  constructor(cause: postgres.PostgresError) {
+    super(cause.message, { cause });
+    this.name = "StatementFailed";
+    this.sqlState = cause.code;
+  }
+}
+
+/** The connection was lost or refused: whether a statement that was sent took effect is not known. */
+export class ConnectionLost extends Error {
+  constructor(cause: unknown) {
+    super("The connection to the database was lost", { cause });
+    this.name = "ConnectionLost";
+  }
+}
+
+/** Sorts a driver error into the two kinds that the sequencer treats differently; anything else is our bug and stays. */
+export function classify(error: unknown): unknown {
+  if (error instanceof postgres.PostgresError) {
+    // FATAL and classes 08 and 57P0x end the connection; what the server did before is told by the fence only.
+    const answered = error.severity === "ERROR" && !/^(08|57P)/.test(error.code);
+    return answered ? new StatementFailed(error) : new ConnectionLost(error);
+  }
+  const fromDriver =
+    error instanceof Error && "code" in error && typeof error.code === "string" && !("status" in error);
+  return fromDriver ? new ConnectionLost(error) : error;
+}

@@ -1,0 +1,98 @@
+import type { Need } from "../engine/rows.ts";
+import { type Batch, commitStatement, type Head } from "./commit.ts";
+import { type Connection, classify, connect, type Sql } from "./connect.ts";
+import { type Loaded, loadRows } from "./load.ts";
+
+/** The head with the database's clock at the time of reading. */
+export interface HeadReading {
+  head: Head;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/**
+ * What the sequencer needs of a database. Every method rejects with `StatementFailed` (nothing happened) or
+ * `ConnectionLost` (unknown).
+ */
+export interface Journal {
+  readHead(): Promise<HeadReading>;
+  load(needs: Need[]): Promise<Loaded[]>;
+  /** The one statement. `swapped` is false when the head had moved or the time was up; then nothing was written. */
+  commit(batch: Batch): Promise<{ swapped: boolean; now: number }>;
+  /** Bumps the epoch, so that no statement still under way can take effect any more, and reads the head. */
+  fence(): Promise<HeadReading>;
+  /** Whether the entry is in the chain. */
+  contains(entry: { seq: bigint; hash: string }): Promise<boolean>;
+  /** Runs `work` with the head row locked: the slow path, on which no other writer can overtake. */
+  exclusively<T>(work: (reading: HeadReading) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const HEAD = "seq, hash, epoch, ts, (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
+
+/**
+ * The journal of a tenant's database. Writes have a connection of their own and are autocommit statements: the driver
+ * mixes transactions up when a connection dies inside its `begin`.
+ */
+export function openJournal(connection: Connection, options: { restricted: boolean; readers?: number }): Journal {
+  const writer = connect(connection, { name: "writer", max: 1, statementTimeoutMs: 30_000, ...options });
+  const reader = connect(connection, {
+    name: "loader",
+    max: options.readers ?? 2,
+    statementTimeoutMs: 10_000,
+    ...options,
+  });
+  return {
+    readHead: () => attempt(() => reading(writer, `select ${HEAD} from head where id = 1`)),
+    load: (needs) => attempt(() => loadRows(reader, needs)),
+    commit: (batch) => attempt(() => commit(writer, batch)),
+    fence: () => attempt(() => reading(writer, `update head set epoch = epoch + 1 where id = 1 returning ${HEAD}`)),
+    contains: ({ seq, hash }) =>
+      attempt(async () => {
+        const rows = await writer`select 1 from audit where seq = ${String(seq)} and hash = ${hash}`;
+        return rows.length === 1;
+      }),
+    exclusively: (work) => attempt(() => exclusively(writer, work)),
+    close: async () => {
+      await Promise.all([writer.end({ timeout: 5 }), reader.end({ timeout: 5 })]);
+    },
+  };
+}
+
+async function attempt<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw classify(error);
+  }
+}
+
+async function reading(sql: Sql, query: string): Promise<HeadReading> {
+  const [row] = await sql.unsafe(query, [], { prepare: true });
+  if (!row) throw new Error("The head row is missing");
+  const head = { seq: BigInt(row.seq), hash: row.hash, epoch: BigInt(row.epoch), ts: Number(row.ts) };
+  return { head, now: row.now };
+}
+
+async function commit(sql: Sql, batch: Batch): Promise<{ swapped: boolean; now: number }> {
+  const { text, parameters } = commitStatement(batch);
+  const [row] = await sql.unsafe(text, parameters, { prepare: true });
+  return { swapped: row?.swapped === 1, now: row?.now };
+}
+
+/**
+ * Plain `begin` and `commit` on the only connection of its client. Should that connection die in between, the commit
+ * statement either was rolled back with it or runs alone on the next one, where the head decides as always; the caller
+ * confirms with `contains` before it answers anybody.
+ */
+async function exclusively<T>(sql: Sql, work: (reading: HeadReading) => Promise<T>): Promise<T> {
+  await sql.unsafe("begin");
+  try {
+    const result = await work(await reading(sql, `select ${HEAD} from head where id = 1 for update`));
+    await sql.unsafe("commit");
+    return result;
+  } catch (error) {
+    await sql.unsafe("rollback").catch(() => undefined);
+    throw error;
+  }
+}

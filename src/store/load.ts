@@ -1,0 +1,296 @@
+import type { MarketKind, Side, StoredStatus } from "../domain/market.ts";
+import type { KycState } from "../domain/trader.ts";
+import {
+  type Account,
+  type ApiKey,
+  answerKey,
+  type Book,
+  type KeyType,
+  type Market,
+  type Need,
+  type Portfolio,
+  type Position,
+  positionKey,
+  type Receipt,
+  receiptKey,
+  SINGLE,
+  type StoredAnswer,
+  type Table,
+  type Tables,
+  type Tenant,
+  type Trader,
+  walletOf,
+} from "../engine/rows.ts";
+import type { Sql } from "./connect.ts";
+
+/** A row as loaded, or the knowledge that there is none. */
+export interface Loaded {
+  table: Table;
+  key: string;
+  row: Tables[Table] | null;
+}
+
+/**
+ * Reads the rows that commands need, one query per table. No snapshot is needed: a commit is accepted only while the
+ * head stands where the caller believes it to be, so nothing can have changed in between.
+ */
+export async function loadRows(sql: Sql, needs: Need[]): Promise<Loaded[]> {
+  const keysByTable = new Map<Table, Set<string>>();
+  for (const { table, key } of needs) {
+    const keys = keysByTable.get(table);
+    if (keys) keys.add(key);
+    else keysByTable.set(table, new Set([key]));
+  }
+  const parts = await Promise.all(
+    [...keysByTable].map(async ([table, keySet]): Promise<Loaded[]> => {
+      const keys = [...keySet];
+      if (table === "holders") return loadHolders(sql, keys);
+      const rows = await LOADERS[table](sql, keys);
+      return keys.map((key) => ({ table, key, row: rows.get(key) ?? null }));
+    }),
+  );
+  return parts.flat();
+}
+
+type Loader<T extends Table> = (sql: Sql, keys: string[]) => Promise<Map<string, Tables[T]>>;
+
+const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
+  tenant: loadTenant,
+  account: loadAccounts,
+  market: loadMarkets,
+  book: loadBooks,
+  trader: loadTraders,
+  portfolio: loadPortfolios,
+  keyring: loadKeyring,
+  receipt: loadReceipts,
+  storedAnswer: loadStoredAnswers,
+  position: neverLoaded,
+  apiKey: neverLoaded,
+};
+
+/** Positions are read as portfolios or holders, keys as the keyring. */
+function neverLoaded(): never {
+  throw new Error("This table is not read by key");
+}
+
+/** Text arrays travel as one parameter; the driver serialises string arrays itself. */
+function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row> {
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+async function loadTenant(sql: Sql): Promise<Map<string, Tenant>> {
+  const rows = await sql`
+    select policy, policy_updated_at, kyc_required, liquidity_micro, capital_micro, document, version
+      from tenant`;
+  return byKey(
+    rows.map((row) => ({
+      policy: JSON.parse(row.policy),
+      policyUpdatedAt: Number(row.policy_updated_at),
+      kycRequired: row.kyc_required,
+      liquidityMicro: BigInt(row.liquidity_micro),
+      capitalMicro: BigInt(row.capital_micro),
+      document: row.document,
+      version: Number(row.version),
+    })),
+    () => SINGLE,
+  );
+}
+
+async function loadAccounts(sql: Sql, ids: string[]): Promise<Map<string, Account>> {
+  const rows = await sql`select id, balance_micro, version from account where id = any(${textArray(ids)}::text[])`;
+  return byKey(
+    rows.map((row) => ({
+      id: row.id as string,
+      balanceMicro: BigInt(row.balance_micro),
+      version: Number(row.version),
+    })),
+    ({ id }) => id,
+  );
+}
+
+async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>> {
+  const rows = await sql`
+    select id, question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at,
+           house_yes_micro, house_no_micro
+      from market
+     where id = any(${textArray(ids)}::text[])`;
+  return byKey(
+    rows.map((row) => ({
+      id: row.id as string,
+      question: row.question as string,
+      category: row.category as string,
+      kind: row.kind as MarketKind,
+      p0Ppm: row.p0_ppm as number,
+      fundMicro: BigInt(row.fund_micro),
+      closeAt: Number(row.close_at),
+      resolutionRef: row.resolution_ref as string,
+      meta: row.meta as string,
+      createdAt: Number(row.created_at),
+      houseYesMicro: BigInt(row.house_yes_micro),
+      houseNoMicro: BigInt(row.house_no_micro),
+    })),
+    ({ id }) => id,
+  );
+}
+
+async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
+  const rows = await sql`
+    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, version
+      from book
+     where market_id = any(${textArray(ids)}::text[])`;
+  return byKey(
+    rows.map((row) => ({
+      marketId: row.market_id as string,
+      status: row.status as StoredStatus,
+      yesMicro: BigInt(row.yes_micro),
+      noMicro: BigInt(row.no_micro),
+      volumeMicro: BigInt(row.volume_micro),
+      outcome: row.outcome as Side | null,
+      settledAt: row.settled_at === null ? null : Number(row.settled_at),
+      version: Number(row.version),
+    })),
+    ({ marketId }) => marketId,
+  );
+}
+
+async function loadTraders(sql: Sql, ids: string[]): Promise<Map<string, Trader>> {
+  const rows = await sql`
+    select id, kyc, restricted, jurisdiction, kyc_at, suitability_score, suitability_at, created_at, version
+      from trader
+     where id = any(${textArray(ids)}::text[])`;
+  return byKey(
+    rows.map((row) => ({
+      id: row.id as string,
+      kyc: row.kyc as KycState,
+      restricted: row.restricted as boolean,
+      jurisdiction: row.jurisdiction as string | null,
+      kycAt: row.kyc_at === null ? null : Number(row.kyc_at),
+      suitabilityScore: row.suitability_score as number | null,
+      suitabilityAt: row.suitability_at === null ? null : Number(row.suitability_at),
+      createdAt: Number(row.created_at),
+      version: Number(row.version),
+    })),
+    ({ id }) => id,
+  );
+}
+
+interface PositionRow {
+  trader_id: string;
+  market_id: string;
+  side: Side;
+  shares_micro: string;
+  cost_micro: string;
+  version: string;
+}
+
+const toPosition = (row: PositionRow): Position => ({
+  traderId: row.trader_id,
+  marketId: row.market_id,
+  side: row.side,
+  sharesMicro: BigInt(row.shares_micro),
+  costMicro: BigInt(row.cost_micro),
+  version: Number(row.version),
+});
+
+/** Every trader asked for gets a portfolio, an empty one if it holds nothing. */
+async function loadPortfolios(sql: Sql, traderIds: string[]): Promise<Map<string, Portfolio>> {
+  const rows = await sql<PositionRow[]>`
+    select p.trader_id, p.market_id, p.side, p.shares_micro, p.cost_micro, p.version
+      from position p
+      join book b on b.market_id = p.market_id
+     where p.trader_id = any(${textArray(traderIds)}::text[])
+       and b.status <> 'settled'`;
+  const portfolios = new Map<string, { positions: Map<string, Position>; exposureMicro: bigint }>(
+    traderIds.map((id) => [id, { positions: new Map(), exposureMicro: 0n }]),
+  );
+  for (const position of rows.map(toPosition)) {
+    const portfolio = portfolios.get(position.traderId);
+    if (!portfolio) continue;
+    portfolio.positions.set(positionKey(position.marketId, position.side), position);
+    portfolio.exposureMicro += position.costMicro;
+  }
+  return portfolios;
+}
+
+/** The positions of a market and the wallets of their holders, which a settlement pays. */
+async function loadHolders(sql: Sql, marketIds: string[]): Promise<Loaded[]> {
+  const rows = await sql<PositionRow[]>`
+    select trader_id, market_id, side, shares_micro, cost_micro, version
+      from position
+     where market_id = any(${textArray(marketIds)}::text[])
+     order by trader_id, side`;
+  const positions = rows.map(toPosition);
+  const wallets = [...new Set(positions.map(({ traderId }) => walletOf(traderId)))];
+  const accounts = await loadAccounts(sql, wallets);
+  return [
+    ...marketIds.map(
+      (key): Loaded => ({ table: "holders", key, row: positions.filter(({ marketId }) => marketId === key) }),
+    ),
+    ...wallets.map((key): Loaded => ({ table: "account", key, row: accounts.get(key) ?? null })),
+  ];
+}
+
+async function loadKeyring(sql: Sql): Promise<Map<string, readonly ApiKey[]>> {
+  return new Map([[SINGLE, await listApiKeys(sql)]]);
+}
+
+/** All API keys, expired ones included. */
+export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
+  const rows =
+    await sql`select hash, name, type, created_at, expires_at, version from api_key order by created_at, hash`;
+  return rows.map((row) => ({
+    hash: row.hash as string,
+    name: row.name as string,
+    type: row.type as KeyType,
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    version: Number(row.version),
+  }));
+}
+
+async function loadReceipts(sql: Sql, keys: string[]): Promise<Map<string, Receipt>> {
+  const [providers, references] = columns(keys);
+  const rows = await sql`
+    select provider, reference, amount_micro, user_id
+      from receipt
+     where (provider, reference) in (select * from unnest(${providers}::text[], ${references}::text[]))`;
+  return byKey(
+    rows.map((row) => ({
+      provider: row.provider as string,
+      reference: row.reference as string,
+      amountMicro: BigInt(row.amount_micro),
+      userId: row.user_id as string,
+    })),
+    ({ provider, reference }) => receiptKey(provider, reference),
+  );
+}
+
+async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, StoredAnswer>> {
+  const [callers, names] = columns(keys);
+  const rows = await sql`
+    select caller, key, request_hash, status, body, created_at
+      from stored_answer
+     where (caller, key) in (select * from unnest(${callers}::text[], ${names}::text[]))`;
+  return byKey(
+    rows.map((row) => ({
+      caller: row.caller as string,
+      key: row.key as string,
+      requestHash: row.request_hash as string,
+      status: row.status as number,
+      body: row.body as string,
+      createdAt: Number(row.created_at),
+    })),
+    ({ caller, key }) => answerKey(caller, key),
+  );
+}
+
+/** Two-part keys ("a\nb") as two array literals. The first part never holds a newline. */
+function columns(keys: string[]): [string, string] {
+  const parts = keys.map((key) => [key.slice(0, key.indexOf("\n")), key.slice(key.indexOf("\n") + 1)] as const);
+  return [textArray(parts.map(([first]) => first)), textArray(parts.map(([, second]) => second))];
+}
+
+/** A text[] literal: with `fetch_types` off the driver does not know array types. */
+export function textArray(values: readonly string[]): string {
+  return `{${values.map((value) => `"${value.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
+}

@@ -1,0 +1,108 @@
+import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
+import { HOUR_MS } from "../commit.ts";
+import type { Sql } from "../connect.ts";
+
+/** A market with its book, as the views need it. `now` is the database's clock, which decides whether it is closed. */
+export interface MarketRow {
+  id: string;
+  question: string;
+  category: string;
+  kind: MarketKind;
+  p0Ppm: number;
+  fundMicro: bigint;
+  closeAt: number;
+  resolutionRef: string;
+  meta: string;
+  createdAt: number;
+  status: StoredStatus;
+  yesMicro: bigint;
+  noMicro: bigint;
+  volumeMicro: bigint;
+  outcome: Side | null;
+  settledAt: number | null;
+  now: number;
+}
+
+export interface MarketListRow extends MarketRow {
+  volume24hMicro: bigint;
+}
+
+const NOW_MS = "(extract(epoch from now()) * 1000)::float8";
+
+function columns(sql: Sql) {
+  return sql`m.id, m.question, m.category, m.kind, m.p0_ppm, m.fund_micro, m.close_at, m.resolution_ref, m.meta,
+             m.created_at, b.status, b.yes_micro, b.no_micro, b.volume_micro, b.outcome, b.settled_at,
+             ${sql.unsafe(NOW_MS)} as now`;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
+function toMarket(row: Record<string, any>): MarketRow {
+  return {
+    id: row.id,
+    question: row.question,
+    category: row.category,
+    kind: row.kind,
+    p0Ppm: row.p0_ppm,
+    fundMicro: BigInt(row.fund_micro),
+    closeAt: Number(row.close_at),
+    resolutionRef: row.resolution_ref,
+    meta: row.meta,
+    createdAt: Number(row.created_at),
+    status: row.status,
+    yesMicro: BigInt(row.yes_micro),
+    noMicro: BigInt(row.no_micro),
+    volumeMicro: BigInt(row.volume_micro),
+    outcome: row.outcome,
+    settledAt: row.settled_at === null ? null : Number(row.settled_at),
+    now: row.now,
+  };
+}
+
+export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
+  const [row] = await sql`
+    select ${columns(sql)}
+      from market m
+      join book b on b.market_id = m.id
+     where m.id = ${id}`;
+  return row && toMarket(row);
+}
+
+export interface MarketQuery {
+  category?: string | undefined;
+  kind?: MarketKind | undefined;
+  q?: string | undefined;
+  limit: number;
+  /** The last market of the previous page. */
+  after?: { closeAt: number; id: string } | undefined;
+}
+
+/** Markets that take trades now, by closing time. Volumes come from the hourly rollup, whole hours back from now. */
+export async function listOpenMarkets(
+  sql: Sql,
+  { category, kind, q, limit, after }: MarketQuery,
+): Promise<MarketListRow[]> {
+  const rows = await sql`
+    select ${columns(sql)}, coalesce(v.volume_micro, 0)::bigint as volume_24h
+      from market m
+      join book b on b.market_id = m.id
+      left join lateral (
+        select sum(h.volume_micro) as volume_micro
+          from market_hour h
+         where h.market_id = m.id
+           and h.hour > ${sql.unsafe(NOW_MS)} - ${24 * HOUR_MS}
+      ) v on true
+     where b.status = 'open'
+       and m.close_at > ${sql.unsafe(NOW_MS)}
+       ${category ? sql`and m.category = ${category}` : sql``}
+       ${kind ? sql`and m.kind = ${kind}` : sql``}
+       ${
+         q
+           ? sql`and to_tsvector('simple', m.question || ' ' || coalesce((m.meta::jsonb) ->> 'description', ''))
+                     @@ websearch_to_tsquery('simple', ${q})`
+           : sql``
+       }
+       ${after ? sql`and (m.close_at, m.id) > (${after.closeAt}, ${after.id})` : sql``}
+     order by m.close_at, m.id
+     limit ${limit}`;
+  return rows.map((row) => ({ ...toMarket(row), volume24hMicro: BigInt(row.volume_24h) }));
+}
