@@ -59,6 +59,25 @@ function overlay<T extends object>(base: T, patch: Loose<T>): T {
   return { ...base, ...(Object.fromEntries(defined) as Partial<T>) };
 }
 
+/** The fields of `desired` whose value is not the one in `base`: what changed between two versions of a file. */
+export function policyDifference(base: PolicyPatch, desired: PolicyPatch): PolicyPatch {
+  const { jurisdictions, suitabilityThresholds, ...fields } = desired;
+  return {
+    ...difference(base, fields),
+    ...(jurisdictions && { jurisdictions: difference(base.jurisdictions ?? {}, jurisdictions) }),
+    ...(suitabilityThresholds && {
+      suitabilityThresholds: difference(base.suitabilityThresholds ?? {}, suitabilityThresholds),
+    }),
+  };
+}
+
+function difference<T extends object>(base: T, desired: T): T {
+  const changed = Object.entries(desired).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name as keyof T]),
+  );
+  return Object.fromEntries(changed) as T;
+}
+
 /** Why a set of thresholds cannot work, with the path of the offending value; empty when it can. */
 export function thresholdProblems(thresholds: SuitabilityThresholds): { path: (string | number)[]; message: string }[] {
   const problems: { path: (string | number)[]; message: string }[] = [];

@@ -84,7 +84,8 @@ export interface RecordReconciliation {
 /** The first form of apply: everything the tenant file manages, in one commit. */
 export interface ApplyConfig {
   type: "applyConfig";
-  policy: Policy;
+  /** What the file states; fields it leaves out stay as they are. */
+  policy: PolicyPatch;
   kycRequired: boolean;
   liquidityMicro: bigint;
   capitalMicro: bigint;

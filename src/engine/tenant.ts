@@ -1,11 +1,11 @@
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { mergePolicy, type Policy, thresholdProblems } from "../domain/policy.ts";
+import { DEFAULT_POLICY, mergePolicy, type Policy, type PolicyPatch, policyDifference, thresholdProblems } from "../domain/policy.ts";
 import type { ApplyConfig, RecordReconciliation, Results, UpdatePolicy } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { requireTenant } from "./markets.ts";
-import { type ApiKey, CAPITAL, SINGLE, TREASURY } from "./rows.ts";
+import { type ApiKey, CAPITAL, SINGLE, type Tenant, TREASURY } from "./rows.ts";
 
 /** Changes the given fields; a patch that changes nothing leaves no trace. */
 export function updatePolicy(draft: Draft, { patch }: UpdatePolicy, now: number): Results["updatePolicy"] {
@@ -44,8 +44,9 @@ export function recordReconciliation(
  * from the treasury. A second apply of the same document changes nothing and records nothing.
  */
 export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Results["applyConfig"] {
-  const { policy, kycRequired, liquidityMicro, capitalMicro, document } = command;
+  const { kycRequired, liquidityMicro, capitalMicro, document } = command;
   const before = draft.get("tenant", SINGLE);
+  const policy = appliedPolicy(before, command.policy);
   const keysChanged = applyKeys(draft, command.keys, now);
   const policyChanged = !before || Object.keys(policyChanges(before.policy, policy)).length > 0;
   if (before && !keysChanged && !policyChanged && before.document === document) return { changed: false };
@@ -68,6 +69,13 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
     capitalAdded: decimalFromMicro(capitalMicro > capitalBefore ? capitalMicro - capitalBefore : 0n),
   });
   return { changed: true };
+}
+
+/** The live policy with the fields that the file changed since the last apply: what was set live meanwhile is kept. */
+function appliedPolicy(before: Tenant | undefined, desired: PolicyPatch): Policy {
+  if (!before) return mergePolicy(DEFAULT_POLICY, desired);
+  const { policy: base = {} } = JSON.parse(before.document) as { policy?: PolicyPatch };
+  return mergePolicy(before.policy, policyDifference(base, desired));
 }
 
 /** The file's keys become the only live ones of their names; a key that left the file is revoked at once. */

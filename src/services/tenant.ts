@@ -2,6 +2,7 @@ import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, connect, type Sql } from "../store/connect.ts";
+import { answersWithin } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import type { ServiceContext } from "./context.ts";
@@ -53,7 +54,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     ...(onCommit ? { onCommit } : {}),
   });
   const startedAt = performance.now();
-  const isDatabaseUp = () => answersInTime(read);
+  const isDatabaseUp = () => answersWithin(read, HEALTH_TIMEOUT_MS);
   const context: ServiceContext = {
     tenantId,
     sequencer,
@@ -104,13 +105,4 @@ async function checkDatabase(connection: Connection): Promise<boolean> {
   } finally {
     await sql.end({ timeout: 5 });
   }
-}
-
-async function answersInTime(sql: Sql): Promise<boolean> {
-  const timeout = new Promise<false>((resolve) => setTimeout(resolve, HEALTH_TIMEOUT_MS, false).unref());
-  const answer = sql`select 1`.then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([answer, timeout]);
 }

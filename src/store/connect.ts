@@ -38,7 +38,15 @@ export function connect(connection: Connection, { name, max, statementTimeoutMs,
       ...(restricted ? { role: APP_ROLE } : {}),
     },
   };
-  return "url" in connection ? postgres(connection.url, options) : postgres({ ...options, ...connection });
+  return "url" in connection
+    ? postgres(connection.url, { ...options, ...socketOf(connection.url) })
+    : postgres({ ...options, ...connection });
+}
+
+/** libpq writes a socket directory as a percent-encoded host, which this driver does not decode. */
+function socketOf(url: string): { host?: string } {
+  const host = decodeURIComponent(new URL(url).hostname);
+  return host.startsWith("/") ? { host } : {};
 }
 
 /** The statement failed as a whole and nothing of it is in the database. */

@@ -1,0 +1,60 @@
+import { Fault } from "../domain/fault.ts";
+
+/** Where a value stands in a document: property names and list indexes from the root. */
+export type Path = readonly (string | number)[];
+
+/** Line and column, both counted from 1. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+/** One thing that is wrong in a file. Neither message nor frame ever holds a secret. */
+export interface Problem extends Position {
+  /** As the operator would type it. */
+  file: string;
+  /** Dotted, such as `keys.admin[0].name`; empty for the document itself. */
+  path: string;
+  message: string;
+  /** The lines around it with a caret; empty when there is no text to show. */
+  frame: string;
+}
+
+/** More would only scroll the first one away; `problems` has them all. */
+const MAX_SHOWN = 50;
+
+/** A file that cannot be used. The message is the whole text for a person, `problems` the same for a program. */
+export class ConfigError extends Fault {
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    const sorted = problems.toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column);
+    super("CONFIG_INVALID", describeProblems(sorted), { detail: { problems: problems.length } });
+    this.name = "ConfigError";
+    this.problems = sorted;
+  }
+}
+
+/** A problem of a file as a whole: it is missing, too large, no text. */
+export function fileProblem(file: string, message: string): Problem {
+  return { file, line: 1, column: 1, path: "", message, frame: "" };
+}
+
+/** `["keys", "admin", 0]` as `keys.admin[0]`. */
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    return text === "" ? step : `${text}.${step}`;
+  }, "");
+}
+
+function describeProblems(problems: readonly Problem[]): string {
+  const texts = problems.slice(0, MAX_SHOWN).map(describeProblem);
+  if (problems.length > MAX_SHOWN) texts.push(`... and ${problems.length - MAX_SHOWN} more problems`);
+  return texts.join("\n\n");
+}
+
+function describeProblem({ file, line, column, path, message, frame }: Problem): string {
+  const headline = [`${file}:${line}:${column}`, path, message].filter((part) => part !== "").join("  ");
+  return frame === "" ? headline : `${headline}\n${frame}`;
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { Fault } from "../domain/fault.ts";
+
+/** Variables by name. The only place that reads `process.env`; everything else is handed what it needs. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The process's own variables, for child processes and for {@link loadEnvironment}. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+/**
+ * The process's variables over those of `.env` in the operator's directory, when there is one. A variable that is set
+ * for the process wins even when it is empty: whoever blanked it did not mean the file's value.
+ *
+ * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
+ */
+export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
+  return { ...readDotEnv(join(directory, ".env")), ...own };
+}
+
+function readDotEnv(file: string): Environment {
+  try {
+    return parseEnv(readFileSync(file, "utf8"));
+  } catch (cause) {
+    if (isErrno(cause) && cause.code === "ENOENT") return {};
+    throw new Fault("CONFIG_INVALID", `${file} cannot be read (${isErrno(cause) ? cause.code : "not a file"})`, {
+      cause,
+    });
+  }
+}
+
+/** Whether something thrown by `node:fs` carries the system's error code. */
+export function isErrno(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "code" in error;
+}
+
+/** `PMCTL_TENANT`, the tenant that a command without `-t` means. */
+export function defaultTenant(environment = processEnvironment()): string | undefined {
+  return environment.PMCTL_TENANT || undefined;
+}
+
+/** Whether `NO_COLOR` is set to anything at all, as no-color.org asks. */
+export function colorIsOff(environment = processEnvironment()): boolean {
+  return Boolean(environment.NO_COLOR);
+}
+
+/** Whether a build server runs us: nothing may be asked then. */
+export function isCi(environment = processEnvironment()): boolean {
+  return Boolean(environment.CI) && environment.CI !== "false";
+}

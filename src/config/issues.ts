@@ -1,0 +1,122 @@
+import type { z } from "zod";
+import type { Path } from "./config-error.ts";
+import { nearest } from "./nearest.ts";
+import type { SchemaGuide } from "./schema-guide.ts";
+import type { Finding } from "./yaml-tree.ts";
+
+type Issue = z.core.$ZodIssue;
+
+const NAMES: Readonly<Record<string, string>> = {
+  array: "a list",
+  boolean: "true or false",
+  int: "a whole number",
+  number: "a number",
+  object: "a mapping (key: value)",
+  record: "a mapping (key: value)",
+  tuple: "a list",
+};
+
+/** The sentence for an issue whose schema has none of its own; given to `safeParse` as its `error`. */
+export function sentenceFor(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return "is required";
+      if (issue.expected === "string")
+        return typeof issue.input === "object" ? "must be a text" : "must be a text: put it in quotes";
+      return `must be ${NAMES[issue.expected] ?? issue.expected}`;
+    case "too_big":
+      return `must ${extent(issue.origin)} ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${unit(issue.origin, issue.maximum)}`;
+    case "too_small":
+      return `must ${extent(issue.origin)} ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${unit(issue.origin, issue.minimum)}`;
+    case "invalid_value":
+      return oneOf(issue.values, issue.input);
+    case "invalid_union":
+      return "options" in issue && Array.isArray(issue.options)
+        ? oneOf(issue.options, undefined)
+        : "is not possible here";
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Turns what zod found into sentences about places, with the value where it may be shown.
+ *
+ * @param root the whole document
+ * @param base where in the document the value stands that zod was given
+ */
+export function findingsFrom(issues: readonly Issue[], root: unknown, guide: SchemaGuide, base: Path = []): Finding[] {
+  return issues.flatMap((issue) => findingsOf(issue, base, root, guide));
+}
+
+function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide): Finding[] {
+  const path = [...base, ...issue.path.map((step) => (typeof step === "symbol" ? String(step) : step))];
+  const value = valueAt(root, path);
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      message: unknownKey(key, guide.knownKeys(path)),
+      atKey: true,
+    }));
+  if (issue.code === "invalid_key")
+    return [{ path, message: issue.issues[0]?.message ?? "is not a possible name", atKey: true }];
+  if (issue.code === "invalid_union") {
+    const branch = likeliestBranch(issue.errors, value);
+    if (branch) return branch.flatMap((inner) => findingsOf(inner, path, root, guide));
+  }
+  return [{ path, message: `${issue.message}${got(path, value, guide)}` }];
+}
+
+/**
+ * Of a union's branches the one that the writer probably meant, when their issues say more than the union's own
+ * sentence: for a mapping that with the fewest issues, for a scalar the first that accepts its type.
+ */
+function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown): readonly Issue[] | undefined {
+  const fitting = branches.filter(
+    (issues) => !issues.some(({ code, path }) => code === "invalid_type" && path.length === 0),
+  );
+  if (typeof value !== "object" || value === null) return fitting.find((issues) => issues[0]?.code !== "invalid_value");
+  return fitting.toSorted((a, b) => a.length - b.length)[0];
+}
+
+function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  if (meant !== undefined) return `unknown key; did you mean "${meant}"?`;
+  return known.length > 0 ? `unknown key; known here: ${known.join(", ")}` : "unknown key";
+}
+
+function got(path: Path, value: unknown, guide: SchemaGuide): string {
+  if (value === undefined) return "";
+  if (value === null) return " (got nothing)";
+  if (typeof value === "object") return ` (got a ${Array.isArray(value) ? "list" : "mapping"})`;
+  if (!guide.mayShowValue(path, value)) return "";
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return ` (got ${text.length > 60 ? `${text.slice(0, 60)}...` : text})`;
+}
+
+function oneOf(values: readonly unknown[], input: unknown): string {
+  if (input === undefined && values.length === 1) return "is required";
+  const texts = values.map(String);
+  const meant = typeof input === "string" ? nearest(input, texts) : undefined;
+  const list = texts.length === 1 ? `must be ${texts[0]}` : `must be one of ${texts.join(", ")}`;
+  return meant === undefined ? list : `${list}; did you mean "${meant}"?`;
+}
+
+function extent(origin: string): string {
+  return origin === "string" || origin === "array" ? "have" : "be";
+}
+
+function unit(origin: string, count: number | bigint): string {
+  const plural = Number(count) === 1 ? "" : "s";
+  if (origin === "string") return ` character${plural}`;
+  return origin === "array" ? ` entr${plural ? "ies" : "y"}` : "";
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return value;
+}

@@ -1,0 +1,87 @@
+import { globSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigError, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
+import { displayPath, readConfigFile } from "./config-file.ts";
+import { findingsFrom, sentenceFor } from "./issues.ts";
+import { marketJsonSchema } from "./json-schema.ts";
+import { type MarketEntry, MarketEntrySchema } from "./market-schema.ts";
+import { SchemaGuide } from "./schema-guide.ts";
+import { YamlSource } from "./yaml-source.ts";
+import type { Finding } from "./yaml-tree.ts";
+
+/** More in one file is a mistake, or a job for the API. */
+const MAX_MARKETS_PER_FILE = 1000;
+
+/** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
+export interface DeclaredMarket extends MarketEntry {
+  source: Position & { file: string };
+}
+
+export interface CheckedMarkets {
+  /** Those that are sound in themselves. */
+  markets: DeclaredMarket[];
+  problems: Problem[];
+}
+
+/**
+ * Reads the market files of a tenant, in the order of the patterns and of the names that match.
+ *
+ * @param directory the tenant's folder
+ * @param patterns `markets.files`
+ */
+export function checkMarketFiles(directory: string, patterns: readonly string[]): CheckedMarkets {
+  const taken = new Map<string, string>();
+  const checked = matchingFiles(directory, patterns).map((file) => {
+    try {
+      return checkMarketFile(readConfigFile(file), file, taken);
+    } catch (error) {
+      if (error instanceof ConfigError) return { markets: [], problems: error.problems };
+      throw error;
+    }
+  });
+  return { markets: checked.flatMap(({ markets }) => markets), problems: checked.flatMap(({ problems }) => problems) };
+}
+
+/** A name without wildcards is kept even when there is no such file, so that reading it says so. */
+function matchingFiles(directory: string, patterns: readonly string[]): string[] {
+  const files = patterns.flatMap((pattern) => {
+    if (!/[*?[{]/.test(pattern)) return [join(directory, pattern)];
+    const matches = globSync(pattern, { cwd: directory }).map((match) => join(directory, match));
+    return matches.filter((match) => statSync(match).isFile()).toSorted();
+  });
+  return [...new Set(files)];
+}
+
+/**
+ * One market file: one market, or a list.
+ *
+ * @param taken where each key was met first; grows
+ */
+export function checkMarketFile(text: string, file: string, taken: Map<string, string>): CheckedMarkets {
+  const guide = new SchemaGuide(marketJsonSchema());
+  const yaml = new YamlSource(text, displayPath(file), guide);
+  if (yaml.syntaxProblems.length > 0) return { markets: [], problems: [...yaml.syntaxProblems] };
+  if (yaml.value === null) return { markets: [], problems: [fileProblem(yaml.file, "is empty")] };
+
+  const entries: [Path, unknown][] = Array.isArray(yaml.value)
+    ? yaml.value.map((entry, index) => [[index], entry])
+    : [[[], yaml.value]];
+  const markets: DeclaredMarket[] = [];
+  const findings: Finding[] = [];
+  if (entries.length > MAX_MARKETS_PER_FILE)
+    findings.push({ path: [MAX_MARKETS_PER_FILE], message: `a file holds at most ${MAX_MARKETS_PER_FILE} markets` });
+  for (const [path, entry] of entries.slice(0, MAX_MARKETS_PER_FILE)) {
+    const parsed = MarketEntrySchema.safeParse(entry, { error: sentenceFor });
+    if (!parsed.success) {
+      findings.push(...findingsFrom(parsed.error.issues, yaml.value, guide, path));
+      continue;
+    }
+    const keyPath = [...path, "key"];
+    const position = yaml.positionOf(keyPath);
+    const earlier = taken.get(parsed.data.key);
+    if (earlier !== undefined) findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}` });
+    else taken.set(parsed.data.key, `${yaml.file}:${position.line}`);
+    markets.push({ ...parsed.data, source: { file: yaml.file, ...position } });
+  }
+  return { markets, problems: yaml.problems(findings) };
+}

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { MarketInput } from "../contract/markets.ts";
+
+/** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
+export const MarketEntrySchema = MarketInput.extend({
+  key: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lower-case letters, digits, dots, - and _ (at most 64)")
+    .meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
+  state: z.enum(["open", "suspended"]).default("open").meta({ description: "Whether the market trades." }),
+})
+  .strict()
+  .meta({ id: "MarketEntry", description: "A market: created once, never settled or deleted by a file." });
+
+/** `tenants/<id>/markets/*.yaml`: one market, or a list of them. */
+export const MarketFileSchema = z
+  .union([MarketEntrySchema, z.array(MarketEntrySchema).max(1000)])
+  .meta({ title: "pmctl market file", description: "One market, or a list of markets." });
+
+export type MarketEntry = z.output<typeof MarketEntrySchema>;

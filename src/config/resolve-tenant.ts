@@ -1,0 +1,146 @@
+import { resolve } from "node:path";
+import { Fault } from "../domain/fault.ts";
+import { ConfigError, type Path } from "./config-error.ts";
+import type { Environment } from "./environment.ts";
+import { resolveSecret, type SecretReference } from "./secrets.ts";
+import type { TenantConfig } from "./tenant-file.ts";
+import type { Finding } from "./yaml-tree.ts";
+
+const MIN_KEY_CHARACTERS = 16;
+const MIN_SECRET_BYTES = 16;
+/** RFC 7518, section 3.2: an HS256 key is at least as long as the hash. */
+const MIN_HS256_BYTES = 32;
+
+export interface ResolvedKey {
+  type: "admin" | "public";
+  name: string;
+  value: string;
+  /** Milliseconds since 1970; undefined for never. */
+  expires: number | undefined;
+}
+
+export type ResolvedJwt = (
+  | { algorithm: "HS256"; secret: string }
+  /** `url` is to be fetched; `file` is absolute. */
+  | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
+) & { issuer: string | undefined; audience: string | undefined };
+
+/** Everything secret that serving and applying need, in place of the references. Never log it. */
+export interface TenantSecrets {
+  keys: ResolvedKey[];
+  jwt: ResolvedJwt;
+  auditKey: string;
+  /** The external database's connection string; undefined for the embedded one. */
+  databaseUrl: string | undefined;
+  webhooks: {
+    inbound: string[];
+    stripe: string[];
+    /** By the webhook's name. */
+    outbound: Record<string, string>;
+  };
+  /** Signs requests to `resolution_url`: `oracle.resolutionSecret`, else the first inbound webhook secret. */
+  resolutionSecret: string | undefined;
+  /** Request headers by source name. */
+  sourceHeaders: Record<string, Record<string, string>>;
+}
+
+/**
+ * Resolves every reference of a tenant.
+ *
+ * @throws ConfigError with all that are missing, empty or too short, each at its place in the file
+ */
+export function resolveTenant(config: TenantConfig, environment: Environment): TenantSecrets {
+  const findings: Finding[] = [];
+  const { keys, auth, audit, database, webhooks, oracle, source } = config;
+  const secret: Resolve = (reference, path, minBytes = 1) => {
+    try {
+      const value = resolveSecret(reference, { environment, directory: source.directory });
+      if (Buffer.byteLength(value) < minBytes)
+        findings.push({ path, message: `the secret must have at least ${minBytes} bytes` });
+      return value;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      findings.push({ path, message: error.message });
+      return "";
+    }
+  };
+  const list = (references: readonly SecretReference[], path: Path) =>
+    references.map((reference, index) => secret(reference, [...path, index], MIN_SECRET_BYTES));
+
+  const resolvedKeys = (["admin", "public"] as const).flatMap((type) =>
+    keys[type].map(({ name, secret: reference, expires }, index): ResolvedKey & { path: Path } => {
+      const path = ["keys", type, index, "secret"];
+      return { type, name, value: secret(reference, path), expires, path };
+    }),
+  );
+  findings.push(...keyFindings(resolvedKeys));
+
+  const inbound = list(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
+  const resolved: TenantSecrets = {
+    keys: resolvedKeys.map(({ path: _, ...key }) => key),
+    jwt: resolveJwt(auth.jwt, source.directory, secret),
+    auditKey: secret(audit.key, ["audit", "key"], MIN_SECRET_BYTES),
+    databaseUrl: database === "embedded" ? undefined : secret(database.url, ["database", "url"]),
+    webhooks: {
+      inbound,
+      stripe: list(webhooks.inbound.stripe, ["webhooks", "inbound", "stripe"]),
+      outbound: Object.fromEntries(
+        webhooks.outbound.map(({ name, secret: reference }, index) => [
+          name,
+          secret(reference, ["webhooks", "outbound", index, "secret"], MIN_SECRET_BYTES),
+        ]),
+      ),
+    },
+    resolutionSecret: oracle.resolutionSecret
+      ? secret(oracle.resolutionSecret, ["oracle", "resolutionSecret"], MIN_SECRET_BYTES)
+      : inbound[0],
+    sourceHeaders: resolveHeaders(oracle, secret),
+  };
+  if (findings.length > 0) throw new ConfigError(source.problems(findings));
+  return resolved;
+}
+
+/** Resolves one reference; when it cannot, notes that and gives an empty text. */
+type Resolve = (reference: SecretReference, path: Path, minBytes?: number) => string;
+
+function resolveJwt(jwt: TenantConfig["auth"]["jwt"], directory: string, secret: Resolve): ResolvedJwt {
+  const { issuer, audience } = jwt;
+  if (jwt.algorithm === "HS256")
+    return {
+      algorithm: jwt.algorithm,
+      secret: secret(jwt.secret, ["auth", "jwt", "secret"], MIN_HS256_BYTES),
+      issuer,
+      audience,
+    };
+  const jwks = "url" in jwt.jwks ? jwt.jwks : { file: resolve(directory, jwt.jwks.file) };
+  return { algorithm: jwt.algorithm, jwks, issuer, audience };
+}
+
+function resolveHeaders({ sources }: TenantConfig["oracle"], secret: Resolve): TenantSecrets["sourceHeaders"] {
+  return Object.fromEntries(
+    Object.entries(sources).map(([source, { headers = {} }]) => {
+      const values = Object.entries(headers).map(([name, value]) => [
+        name,
+        typeof value === "string" ? value : secret(value, ["oracle", "sources", source, "headers", name]),
+      ]);
+      return [source, Object.fromEntries(values)];
+    }),
+  );
+}
+
+/** The interface leaves a key's shape open, so only what cannot travel in a header, or be guessed, is refused. */
+function keyFindings(keys: readonly (ResolvedKey & { path: Path })[]): Finding[] {
+  const names = new Map<string, string>();
+  return keys.flatMap(({ name, value, path }) => {
+    if (value === "") return [];
+    const owner = names.get(value);
+    names.set(value, owner ?? name);
+    if (owner !== undefined)
+      return [{ path, message: `has the same value as the key ${owner}: every key needs its own` }];
+    if (!/^[\x21-\x7e]*$/.test(value))
+      return [{ path, message: "the key must hold no spaces, control or non-ASCII characters" }];
+    if (value.length < MIN_KEY_CHARACTERS)
+      return [{ path, message: `the key must have at least ${MIN_KEY_CHARACTERS} characters` }];
+    return [];
+  });
+}

@@ -1,0 +1,162 @@
+import type { Path } from "./config-error.ts";
+import { nearest } from "./nearest.ts";
+import { PRESET_SOURCES } from "./oracle-schema.ts";
+import { isInRanges } from "./scalars.ts";
+import type { TenantFile } from "./schema.ts";
+import type { Finding } from "./yaml-tree.ts";
+
+/** The sections of a file that are sound in themselves. A rule passes over what is missing: that has its own problem. */
+export type Draft = Partial<TenantFile>;
+
+/** What no section can know of itself. Each rule is one sentence of the operator's contract. */
+export const RULES: readonly ((draft: Draft) => Finding[])[] = [
+  keyNamesAreUnique,
+  webhookNamesAreUnique,
+  portsDiffer,
+  httpStaysPrivate,
+  sourcesAreComplete,
+  simulatedPricesNeedSandbox,
+  headersAreReferences,
+  feedsNameKnownSources,
+  feedsHaveSources,
+  quorumsCanBeReached,
+];
+
+export function keyNamesAreUnique({ keys }: Draft): Finding[] {
+  const named = (["admin", "public"] as const).flatMap((type) =>
+    (keys?.[type] ?? []).map(({ name }, index) => ({ name, path: ["keys", type, index, "name"] })),
+  );
+  return repeated(named);
+}
+
+export function webhookNamesAreUnique({ webhooks }: Draft): Finding[] {
+  return repeated(
+    (webhooks?.outbound ?? []).map(({ name }, index) => ({ name, path: ["webhooks", "outbound", index, "name"] })),
+  );
+}
+
+export function portsDiffer({ server }: Draft): Finding[] {
+  if (!server || server.port !== server.opsPort || server.port === 0) return [];
+  return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})` }];
+}
+
+export function httpStaysPrivate(draft: Draft): Finding[] {
+  const ranges = draft.network?.allowPrivate;
+  if (!ranges) return [];
+  return outgoingUrls(draft)
+    .filter(({ url }) => url.protocol === "http:" && !mayBePrivate(url.hostname, ranges))
+    .map(({ path }) => ({ path, message: "must begin with https://; http:// is for hosts in network.allowPrivate" }));
+}
+
+/** A name may turn out to be private; its addresses are checked when it is called. */
+function mayBePrivate(hostname: string, ranges: readonly string[]): boolean {
+  const address = hostname.replace(/^\[|\]$/g, "");
+  const isName = !address.includes(":") && !/^[\d.]+$/.test(address);
+  return isName ? ranges.length > 0 : isInRanges(address, ranges);
+}
+
+function outgoingUrls({ auth, oracle, policy, webhooks }: Draft): { path: Path; url: URL }[] {
+  const addresses: [Path, string | null | undefined][] = [[["policy", "resolution_url"], policy?.resolution_url]];
+  if (auth && "jwks" in auth.jwt && "url" in auth.jwt.jwks)
+    addresses.push([["auth", "jwt", "jwks", "url"], auth.jwt.jwks.url]);
+  for (const [name, { url }] of Object.entries(oracle?.sources ?? {}))
+    addresses.push([["oracle", "sources", name, "url"], url]);
+  for (const [index, { url }] of (webhooks?.outbound ?? []).entries())
+    addresses.push([["webhooks", "outbound", index, "url"], url]);
+  return addresses.flatMap(([path, address]) =>
+    address ? [{ path, url: new URL(address.replaceAll("{id}", "id")) }] : [],
+  );
+}
+
+export function sourcesAreComplete({ oracle }: Draft): Finding[] {
+  return Object.entries(oracle?.sources ?? {}).flatMap(([name, source]) => {
+    const path = ["oracle", "sources", name];
+    const { simulated, ...described } = source;
+    const stated = Object.entries(described).filter(([, value]) => value !== undefined);
+    if (simulated)
+      return stated.map(([field]) => ({
+        path: [...path, field],
+        message: "has no meaning beside simulated",
+        atKey: true,
+      }));
+    if (PRESET_SOURCES.includes(name)) return [];
+    // A price without its time could be stale and still look fresh.
+    return (["url", "price", "time"] as const)
+      .filter((field) => source[field] === undefined)
+      .map((field) => ({ path: [...path, field], message: "is required" }));
+  });
+}
+
+export function simulatedPricesNeedSandbox({ oracle, sandbox }: Draft): Finding[] {
+  if (sandbox !== false) return [];
+  return Object.entries(oracle?.sources ?? {})
+    .filter(([, { simulated }]) => simulated)
+    .map(([name]) => ({
+      path: ["oracle", "sources", name, "simulated"],
+      message: "invented prices need sandbox: true",
+      atKey: true,
+    }));
+}
+
+const HARMLESS_HEADERS = ["accept", "user-agent"];
+
+export function headersAreReferences({ oracle }: Draft): Finding[] {
+  return Object.entries(oracle?.sources ?? {}).flatMap(([name, { headers = {} }]) =>
+    Object.entries(headers)
+      .filter(([header, value]) => typeof value === "string" && !HARMLESS_HEADERS.includes(header.toLowerCase()))
+      .map(([header]) => ({
+        path: ["oracle", "sources", name, "headers", header],
+        message: "must be a reference such as { env: FEED_TOKEN }; a literal secret does not belong in this file",
+      })),
+  );
+}
+
+export function feedsNameKnownSources({ oracle }: Draft): Finding[] {
+  if (!oracle) return [];
+  const known = [...Object.keys(oracle.sources), ...PRESET_SOURCES];
+  return feeds(oracle).flatMap(({ feed, path }) =>
+    (feed.sources ?? []).flatMap(({ use }, index) => {
+      if (known.includes(use)) return [];
+      const meant = nearest(use, known);
+      const hint = meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
+      return [{ path: [...path, "sources", index, "use"], message: `there is no source of this name; ${hint}` }];
+    }),
+  );
+}
+
+/** A feed of the built-in venue states only what it changes; others have nothing to fall back to. */
+export function feedsHaveSources({ oracle }: Draft): Finding[] {
+  if (!oracle) return [];
+  return feeds(oracle)
+    .filter(({ venue, feed }) => venue !== "pm" && !feed.sources)
+    .map(({ path }) => ({ path: [...path, "sources"], message: "is required" }));
+}
+
+export function quorumsCanBeReached({ oracle }: Draft): Finding[] {
+  if (!oracle) return [];
+  return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) =>
+    quorum !== undefined && sources && quorum > sources.length
+      ? [
+          {
+            path: [...path, "quorum"],
+            message: `must be at most the number of sources, ${sources.length} (got ${quorum})`,
+          },
+        ]
+      : [],
+  );
+}
+
+function feeds({ venues }: TenantFile["oracle"]) {
+  return Object.entries(venues).flatMap(([venue, instruments]) =>
+    Object.entries(instruments).map(([name, feed]) => ({ venue, feed, path: ["oracle", "venues", venue, name] })),
+  );
+}
+
+function repeated(entries: readonly { name: string; path: Path }[]): Finding[] {
+  const seen = new Set<string>();
+  return entries.flatMap(({ name, path }) => {
+    if (seen.has(name)) return [{ path, message: `must be unique: ${JSON.stringify(name)} is taken above` }];
+    seen.add(name);
+    return [];
+  });
+}

@@ -1,0 +1,126 @@
+import { basename, dirname, resolve } from "node:path";
+import type { z } from "zod";
+import { ConfigError, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
+import { displayPath, readConfigFile } from "./config-file.ts";
+import { findingsFrom, sentenceFor } from "./issues.ts";
+import { tenantJsonSchema } from "./json-schema.ts";
+import { checkMarketFiles, type DeclaredMarket } from "./market-files.ts";
+import { type Draft, RULES } from "./rules.ts";
+import { type TenantFile, TenantFileSchema } from "./schema.ts";
+import { SchemaGuide } from "./schema-guide.ts";
+import { YamlSource } from "./yaml-source.ts";
+import type { Finding } from "./yaml-tree.ts";
+
+/** The file that a configuration came from, so that later errors can point into it. */
+export interface ConfigSource {
+  /** As problems name it. */
+  readonly file: string;
+  /** The tenant's folder, absolute: what paths in the file are relative to. */
+  readonly directory: string;
+  /** Of the file's text, in hex. */
+  readonly sha256: string;
+  /** Where the value of a path stands, or its nearest ancestor that the file states. */
+  positionOf(path: Path): Position;
+  /** Findings of a later stage with their positions and frames. */
+  problems(findings: readonly Finding[]): Problem[];
+}
+
+/**
+ * A tenant's configuration: the file decoded, defaults filled in. Amounts (`...Usd`) are dollars as in the file, time
+ * spans are milliseconds, percentages are ratios, timestamps are milliseconds since 1970. `policy` holds only what the
+ * file states.
+ */
+export interface TenantConfig extends TenantFile {
+  name: string;
+  source: ConfigSource;
+}
+
+/** A tenant with the markets that its files declare. */
+export interface Tenant {
+  config: TenantConfig;
+  markets: DeclaredMarket[];
+}
+
+/**
+ * Reads `tenants/<id>/tenant.yaml` and its market files.
+ *
+ * @throws ConfigError with every problem of all files
+ */
+export function loadTenant(file: string): Tenant {
+  const { config, draft, problems } = checkTenantFile(readConfigFile(file), file);
+  const { markets, problems: ofMarkets } = checkMarketFiles(dirname(file), draft.markets?.files ?? []);
+  if (!config || ofMarkets.length > 0) throw new ConfigError([...problems, ...ofMarkets]);
+  return { config, markets };
+}
+
+/**
+ * The tenant file alone, for what has no use for markets.
+ *
+ * @throws ConfigError with every problem of the file
+ */
+export function loadTenantFile(file: string): TenantConfig {
+  return parseTenantFile(readConfigFile(file), file);
+}
+
+/**
+ * Like {@link loadTenantFile} for a text that is already read.
+ *
+ * @param file where the text stands; its folder's name is the tenant that the text must name
+ */
+export function parseTenantFile(text: string, file: string): TenantConfig {
+  const { config, problems } = checkTenantFile(text, file);
+  if (!config) throw new ConfigError(problems);
+  return config;
+}
+
+/** Everything that can be said about a tenant file: its problems, and the sections that are sound nevertheless. */
+export function checkTenantFile(
+  text: string,
+  file: string,
+): { config?: TenantConfig; draft: Draft; problems: Problem[] } {
+  const guide = new SchemaGuide(tenantJsonSchema());
+  const yaml = new YamlSource(text, displayPath(file), guide);
+  const directory = resolve(dirname(file));
+  if (yaml.syntaxProblems.length > 0) return { draft: {}, problems: [...yaml.syntaxProblems] };
+  if (yaml.value === null)
+    return { draft: {}, problems: [fileProblem(yaml.file, "is empty; `pmctl init` writes one to start from")] };
+
+  const parsed = TenantFileSchema.safeParse(yaml.value, { error: sentenceFor });
+  const draft: Draft = parsed.success ? parsed.data : soundSections(yaml.value);
+  const findings = [
+    ...(parsed.success ? [] : findingsFrom(parsed.error.issues, yaml.value, guide)),
+    ...tenantIsItsFolder(draft, basename(directory)),
+    ...RULES.flatMap((rule) => rule(draft)),
+  ];
+  if (!parsed.success || findings.length > 0) return { draft, problems: yaml.problems(findings) };
+
+  const source: ConfigSource = {
+    file: yaml.file,
+    directory,
+    sha256: yaml.sha256,
+    positionOf: (path) => yaml.positionOf(path),
+    problems: (later) => yaml.problems(later),
+  };
+  return { config: { ...parsed.data, name: parsed.data.name ?? parsed.data.tenant, source }, draft, problems: [] };
+}
+
+/** The sections that pass on their own, so that one bad value does not hide what the rules find elsewhere. */
+function soundSections(value: unknown): Draft {
+  if (typeof value !== "object" || value === null) return {};
+  const sections = Object.entries<z.ZodType>(TenantFileSchema.shape).flatMap(([name, schema]) => {
+    const parsed = schema.safeParse((value as Record<string, unknown>)[name]);
+    return parsed.success ? [[name, parsed.data]] : [];
+  });
+  return Object.fromEntries(sections) as Draft;
+}
+
+/** A copied folder whose file still names the old tenant would otherwise write into the old tenant's database. */
+function tenantIsItsFolder({ tenant }: Draft, folder: string): Finding[] {
+  if (tenant === undefined || tenant === folder) return [];
+  return [
+    {
+      path: ["tenant"],
+      message: `must be the name of its folder, ${JSON.stringify(folder)} (got ${JSON.stringify(tenant)})`,
+    },
+  ];
+}

@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import type { ApplyConfig } from "../engine/commands.ts";
+import { type Connection, connect } from "../store/connect.ts";
+import { ensureDatabase } from "../store/database.ts";
+import { migrate } from "../store/migrate.ts";
+import { openTenant } from "./tenant.ts";
+
+export interface ProvisionOptions {
+  tenantId: string;
+  connection: Connection;
+  auditSecret: string;
+  /** Into the audit entry. */
+  actor: string;
+  reason?: string | undefined;
+  config: Omit<ApplyConfig, "type">;
+}
+
+export interface Provisioned {
+  /** Migrations that this run applied. */
+  migrations: string[];
+  /** Whether anything of the tenant changed. */
+  changed: boolean;
+}
+
+/**
+ * Brings a tenant's database to what its file says: the database, the schema, then everything else in one commit.
+ * A second run changes nothing.
+ */
+export async function provision(options: ProvisionOptions): Promise<Provisioned> {
+  const { tenantId, connection, auditSecret, actor, reason, config } = options;
+  await ensureDatabase(connection);
+  const migrations = await migrateDatabase(connection);
+  const tenant = await openTenant({ tenantId, connection, auditSecret, readers: 1 });
+  try {
+    const answer = await tenant.sequencer.submit({ command: { type: "applyConfig", ...config }, actor, reason });
+    return { migrations, changed: answer.result?.changed ?? false };
+  } finally {
+    await tenant.close();
+  }
+}
+
+/** Brings the schema to the version of this binary, as the database's owner. Returns what was applied. */
+export async function migrateDatabase(connection: Connection): Promise<string[]> {
+  const sql = connect(connection, { name: "migrate", max: 1 });
+  try {
+    return await migrate(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** What is stored of an API key: it can be compared, not used. */
+export function hashApiKey(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}

@@ -1,0 +1,61 @@
+import postgres from "postgres";
+import { Fault } from "../domain/fault.ts";
+import { type Connection, connect, type Sql } from "./connect.ts";
+
+const MISSING_DATABASE = "3D000";
+const DUPLICATE_DATABASE = "42P04";
+
+/**
+ * Creates the connection's database when the server does not have it yet, through the `postgres` database that every
+ * server has.
+ * @throws Fault DATABASE_UNAVAILABLE when the server cannot be reached or does not let this user create it.
+ */
+export async function ensureDatabase(connection: Connection): Promise<void> {
+  const sql = connect(connection, { name: "provision", max: 1 });
+  try {
+    await sql`select 1`;
+  } catch (error) {
+    if (!(error instanceof postgres.PostgresError) || error.code !== MISSING_DATABASE) throw unreachable(error);
+    await createDatabase(connection, sql.options.database);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+async function createDatabase(connection: Connection, name: string): Promise<void> {
+  const maintenance =
+    "url" in connection ? { url: withDatabase(connection.url) } : { ...connection, database: "postgres" };
+  const sql = connect(maintenance, { name: "provision", max: 1 });
+  try {
+    // Quoted by hand: the driver's identifier helper splits a name at its dots.
+    await sql.unsafe(`create database "${name.replaceAll('"', '""')}"`);
+  } catch (error) {
+    // Another command created it at the same moment.
+    if (!(error instanceof postgres.PostgresError) || error.code !== DUPLICATE_DATABASE) throw unreachable(error);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+function withDatabase(url: string): string {
+  const parsed = new URL(url);
+  parsed.pathname = "/postgres";
+  return parsed.href;
+}
+
+/** The server's own words help an operator; they name the database and the user, never the password. */
+function unreachable(error: unknown): Fault {
+  return new Fault("DATABASE_UNAVAILABLE", `The tenant's database cannot be used: ${(error as Error).message}`, {
+    cause: error,
+  });
+}
+
+/** Whether the database answers in time, whatever state it is in. */
+export async function answersWithin(sql: Sql, timeoutMs: number): Promise<boolean> {
+  const answer = sql`select 1`.then(
+    () => true,
+    () => false,
+  );
+  const timeout = new Promise<false>((resolve) => setTimeout(resolve, timeoutMs, false).unref());
+  return Promise.race([answer, timeout]);
+}

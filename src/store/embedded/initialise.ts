@@ -1,0 +1,69 @@
+import { lchown, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { type Account, runAs } from "./account.ts";
+import type { Binaries } from "./binaries.ts";
+import { ClusterError, unlessMissing } from "./errors.ts";
+import type { Site } from "./home.ts";
+import { asOptions, initialSettings, machineSettings, ownerRole, superuser } from "./settings.ts";
+
+const timeoutMs = 120_000;
+const shownLines = 15;
+const unfinishedPrefix = "data.new-";
+
+/**
+ * Creates the data directory unless it exists: built beside its place and renamed into it when it is complete, roles
+ * included, so that a kill leaves either nothing or a whole cluster.
+ * @throws ClusterError with initdb's output when it fails, or when the data is of another major version.
+ */
+export async function initialise(site: Site, binaries: Binaries, account: Account, version: string): Promise<void> {
+  for (const name of await readdir(site.home)) {
+    // An orphaned initdb may still be writing there. What it adds goes away next time.
+    if (name.startsWith(unfinishedPrefix)) await rm(join(site.home, name), { recursive: true }).catch(() => undefined);
+  }
+  const created = await unlessMissing(readFile(join(site.dataDir, "PG_VERSION"), "utf8"), undefined);
+  if (created !== undefined) {
+    checkMajorVersion(site, created.trim(), version);
+    return;
+  }
+  const unfinished = await mkdtemp(join(site.home, unfinishedPrefix));
+  if (!account.isCaller) await lchown(unfinished, account.uid, account.gid);
+  await run(account, binaries.initdb, [
+    ...["-D", unfinished, "--username", superuser],
+    // Trust is safe on a socket in a directory closed to others. Nothing listens on TCP; should that be switched on, nobody gets in.
+    ...["--auth-local", "trust", "--auth-host", "reject"],
+    // The server's own locale: the same order and the same case rules on every machine, with no locale installed.
+    ...["--encoding", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
+    ...["--no-instructions", ...asOptions({ ...initialSettings, ...(await machineSettings()) })],
+  ]);
+  // In single-user mode, before anyone can connect: there is no moment at which the cluster exists without its owner.
+  await run(
+    account,
+    binaries.postgres,
+    ["--single", "-D", unfinished, ...asOptions({ exit_on_error: "on", logging_collector: "off" }), "postgres"],
+    `create role ${ownerRole} login createdb createrole\n`,
+  );
+  await rename(unfinished, site.dataDir);
+  await syncDirectory(site.home);
+}
+
+function checkMajorVersion(site: Site, created: string, version: string): void {
+  const major = version.split(".")[0];
+  if (created === major) return;
+  throw new ClusterError(
+    `The database in ${site.dataDir} was created by PostgreSQL ${created}, and this pmctl brings PostgreSQL ${major}. Make a backup with the pmctl that created it, and restore it with this one.`,
+  );
+}
+
+async function run(account: Account, program: string, args: string[], input = ""): Promise<void> {
+  const result = await execa(program, args, { ...runAs(account), input, all: true, reject: false, timeout: timeoutMs });
+  if (!result.failed) return;
+  const output = (result.all || result.message || "").split("\n").slice(-shownLines).join("\n");
+  throw new ClusterError(`The embedded PostgreSQL could not be created.\n${output}`, { cause: result });
+}
+
+/** The new name must be on the disk before anything is committed under it. */
+async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path);
+  await directory.sync();
+}

@@ -1,0 +1,62 @@
+import { lchown, open, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { ClusterError, errorCode } from "./errors.ts";
+
+const pollMs = 25;
+const sqliteBusy = 5;
+
+/**
+ * Runs `work` while no other process, and no other caller in this one, runs work under the same path.
+ *
+ * The lock is SQLite's exclusive lock on an empty file: the only file lock within Node's reach that the kernel itself
+ * drops when its holder dies. So a command killed half-way leaves nothing stale, and no process id is ever compared.
+ * @throws ClusterError when the lock stays taken for `waitMs`, or the file is another user's.
+ */
+export async function withLock<T>(path: string, waitMs: number, work: () => Promise<T>): Promise<T> {
+  await createLockFile(path);
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    using lock = tryLock(path);
+    if (lock) return await work();
+    if (performance.now() > deadline) {
+      throw new ClusterError(
+        `Another pmctl command has been starting or stopping this database for ${waitMs / 1000} s (it holds ${path}). Wait for it or end it, then try again.`,
+      );
+    }
+    await delay(pollMs);
+  }
+}
+
+/**
+ * Creates the file without ever opening an existing one: closing any descriptor of a file drops all POSIX locks that
+ * this process holds on it. Root hands it to the directory's owner, who must be able to lock it too.
+ */
+async function createLockFile(path: string): Promise<void> {
+  try {
+    await (await open(path, "wx", 0o600)).close();
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return;
+    throw error;
+  }
+  if (process.geteuid?.() === 0) {
+    const { uid, gid } = await stat(dirname(path));
+    await lchown(path, uid, gid);
+  }
+}
+
+function tryLock(path: string): DatabaseSync | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: 0 });
+    database.exec("begin exclusive");
+    return database;
+  } catch (error) {
+    database?.close();
+    if (error instanceof Error && "errcode" in error && error.errcode === sqliteBusy) return undefined;
+    throw new ClusterError(`Cannot lock ${path}. If it belongs to another user, run pmctl as that user or as root.`, {
+      cause: error,
+    });
+  }
+}

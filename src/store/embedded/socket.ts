@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import { lchown, lstat, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Account } from "./account.ts";
+import { ClusterError, errorCode } from "./errors.ts";
+import { port } from "./settings.ts";
+
+// sun_path holds 104 bytes on macOS and 108 on Linux, the final NUL included.
+const longestDirectoryBytes = 103 - `/.s.PGSQL.${port}`.length;
+
+/**
+ * The directory of the server's socket: in the home, where neither a service's private /tmp nor another user comes in
+ * between. Only where that path would be too long, or holds characters that a URL or PostgreSQL's list of directories
+ * would have to quote, a name in /tmp; not in TMPDIR, which differs between the shells and services that must all find
+ * the same socket.
+ */
+export function socketDirectory(home: string): string {
+  const inHome = join(home, "socket");
+  if (/^[\w./-]*$/.test(inHome) && inHome.length <= longestDirectoryBytes) return inHome;
+  return join("/tmp", `pmctl-${shortHash(join(home, "data"))}`);
+}
+
+/**
+ * Creates the socket directory, for a server that is not alive.
+ * @throws ClusterError when somebody else has put something there.
+ */
+export async function prepareSocketDirectory(path: string, account: Account): Promise<void> {
+  try {
+    await mkdir(path, 0o700);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+  const found = await lstat(path);
+  // Root may have been killed before it gave the directory away.
+  const isRoots = !account.isCaller && found.uid === 0;
+  // Anyone can put a directory or a link into /tmp, wait for clients and answer in the server's place.
+  if (!found.isDirectory() || (found.uid !== account.uid && !isRoots) || (found.mode & 0o077) !== 0) {
+    throw new ClusterError(
+      `${path} is in the way: the database's socket needs a directory of that name which belongs to user id ${account.uid} and is closed to others. See who made this one, and remove it.`,
+    );
+  }
+  if (isRoots) await lchown(path, account.uid, account.gid);
+  // Names the process of a server that died. PostgreSQL would refuse while any process has that number.
+  await rm(join(path, `.s.PGSQL.${port}.lock`), { force: true });
+}
+
+/** Twelve hex digits that stand for a path where the path itself would be too long. */
+export function shortHash(path: string): string {
+  return createHash("sha256").update(path).digest("hex").slice(0, 12);
+}

@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const SRC = join(import.meta.dirname, "../../src");
+
+/** Who may import whom. `type` rows may be imported with `import type` only. */
+const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
+  domain: { values: [] },
+  contract: { values: ["domain"] },
+  engine: { values: ["domain"] },
+  store: { values: ["domain", "engine"] },
+  sequencer: { values: ["domain", "engine", "store"] },
+  services: { values: ["contract", "domain", "engine", "sequencer", "store"] },
+  webhooks: { values: ["domain", "services", "store"] },
+  config: { values: ["domain", "contract"] },
+  server: { values: ["contract", "domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
+  client: { values: ["contract", "domain", "services"] },
+  cli: { values: ["client", "config", "contract", "domain", "server", "services", "store"], types: ["engine"] },
+};
+
+const files = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => ({ name: name.split(sep).join("/"), text: readFileSync(join(SRC, name), "utf8") }));
+
+function importsOf(file: { name: string; text: string }): { room: string; typeOnly: boolean; line: string }[] {
+  return [...file.text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"(\.[^"]+)"|import\("(\.[^"]+)"\)/gms)].map(
+    (match) => {
+      const target = relative(SRC, join(SRC, dirname(file.name), match[2] ?? match[3] ?? ""));
+      return { room: target.split(sep)[0] ?? "", typeOnly: match[1] !== undefined, line: match[0] };
+    },
+  );
+}
+
+/** Source without comments and template-literal free: enough for the word searches below. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+}
+
+describe("the plan of the house", () => {
+  test("every room imports only from the rooms it may", () => {
+    const violations = files.flatMap((file) => {
+      const room = file.name.split("/")[0] ?? "";
+      const rule = ROOMS[room];
+      if (!rule) return [`${file.name}: ${room} is not a room of the house`];
+      return importsOf(file)
+        .filter((each) => each.room !== room && !rule.values.includes(each.room))
+        .filter((each) => !(each.typeOnly && rule.types?.includes(each.room)))
+        .map((each) => `${file.name}: ${each.line.replace(/\s+/g, " ")}`);
+    });
+    expect(violations).toEqual([]);
+  });
+
+  test.each([
+    { what: "SQL", pattern: /\bsql`|\.unsafe\(/, allowed: /^store\// },
+    { what: "the environment", pattern: /\bprocess\.env\b/, allowed: /^config\// },
+    { what: "the console", pattern: /\bconsole\./, allowed: /^cli\/output\.ts$/ },
+    { what: "the wall clock", pattern: /\bnew Date\(\)|\bDate\.now\(/, allowed: /\/clock\.ts$/ },
+  ])("$what is touched only in its own place", ({ pattern, allowed }) => {
+    const offenders = files.filter(({ name, text }) => !allowed.test(name) && pattern.test(withoutComments(text)));
+    expect(offenders.map(({ name }) => name)).toEqual([]);
+  });
+
+  test("no file is longer than 300 lines", () => {
+    const long = files.filter(({ text }) => text.split("\n").length > 301);
+    expect(long.map(({ name }) => name)).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import type { TestProject } from "vitest/node";
+import { connect } from "../../src/store/connect.ts";
+import { type Cluster, type ClusterConnection, embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { migrate } from "../../src/store/migrate.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    postgres: ClusterConnection;
+  }
+}
+
+const templateDatabase = "pmctl_test_template";
+
+/** Starts the server that all test files share, with a migrated template database, and takes it away afterwards. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = await mkdtemp("/tmp/pmctl-test-");
+  // Open to others, because root's server runs as somebody else and would otherwise keep its files in /var/lib.
+  await chmod(directory, 0o755);
+  const cluster = embeddedCluster(directory);
+  const teardown = async () => {
+    await cluster.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    await cluster.start();
+    await prepareTemplate(cluster);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  project.provide("postgres", cluster.connection(templateDatabase));
+  return teardown;
+}
+
+async function prepareTemplate(cluster: Cluster): Promise<void> {
+  await cluster.createDatabase(templateDatabase);
+  const sql = connect(cluster.connection(templateDatabase), { name: "test set-up", max: 1 });
+  try {
+    await migrate(sql);
+  } finally {
+    // Whoever stays connected to a template stops every copy of it.
+    await sql.end({ timeout: 5 });
+  }
+}
