@@ -2,11 +2,10 @@
 
 -- Losing the counts in a crash is harmless, so they are not logged.
 create unlogged table request_count (
-  bucket   text    not null,
-  window_start bigint not null,
-  requests integer not null,
-  primary key (bucket, window_start)
-);
+  bucket       text    primary key,
+  window_start bigint  not null,
+  requests     integer not null
+) with (fillfactor = 50);
 
 create index market_search on market using gin (
   to_tsvector('simple', question || ' ' || coalesce((meta::jsonb) ->> 'description', ''))

@@ -9,6 +9,14 @@ export interface Position {
   column: number;
 }
 
+/** Something wrong at a place of a document, before it has a line and a column. */
+export interface Finding {
+  path: Path;
+  message: string;
+  /** Points at the key instead of the value: for keys that are unknown or stand twice. */
+  atKey?: boolean;
+}
+
 /** One thing that is wrong in a file. Neither message nor frame ever holds a secret. */
 export interface Problem extends Position {
   /** As the operator would type it. */

@@ -11,14 +11,17 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
+/** The variables that `pmctl demo` made up for its tenant, relative to the operator's directory. */
+export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
+
 /**
- * The process's variables over those of `.env` in the operator's directory, when there is one. A variable that is set
- * for the process wins even when it is empty: whoever blanked it did not mean the file's value.
+ * The process's variables over those of `.env` in the operator's directory, when there is one, over those of the demo.
+ * A variable that is set for the process wins even when it is empty: whoever blanked it did not mean the file's value.
  *
  * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
  */
 export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
-  return { ...readDotEnv(join(directory, ".env")), ...own };
+  return { ...readDotEnv(join(directory, DEMO_ENVIRONMENT)), ...readDotEnv(join(directory, ".env")), ...own };
 }
 
 function readDotEnv(file: string): Environment {

@@ -1,8 +1,7 @@
 import type { z } from "zod";
-import type { Path } from "./config-error.ts";
+import type { Finding, Path } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import type { SchemaGuide } from "./schema-guide.ts";
-import type { Finding } from "./yaml-tree.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -90,8 +89,8 @@ function got(path: Path, value: unknown, guide: SchemaGuide): string {
   if (value === null) return " (got nothing)";
   if (typeof value === "object") return ` (got a ${Array.isArray(value) ? "list" : "mapping"})`;
   if (!guide.mayShowValue(path, value)) return "";
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
-  return ` (got ${text.length > 60 ? `${text.slice(0, 60)}...` : text})`;
+  if (typeof value !== "string") return ` (got ${value})`;
+  return value.length > 60 ? ` (got ${value.length} characters)` : ` (got ${JSON.stringify(value)})`;
 }
 
 function oneOf(values: readonly unknown[], input: unknown): string {

@@ -1,13 +1,12 @@
 import { globSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ConfigError, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
+import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
 import { marketJsonSchema } from "./json-schema.ts";
 import { type MarketEntry, MarketEntrySchema } from "./market-schema.ts";
 import { SchemaGuide } from "./schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";
-import type { Finding } from "./yaml-tree.ts";
 
 /** More in one file is a mistake, or a job for the API. */
 const MAX_MARKETS_PER_FILE = 1000;

@@ -1,10 +1,9 @@
 import { resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
-import { ConfigError, type Path } from "./config-error.ts";
+import { ConfigError, type Finding, type Path } from "./config-error.ts";
 import type { Environment } from "./environment.ts";
 import { resolveSecret, type SecretReference } from "./secrets.ts";
 import type { TenantConfig } from "./tenant-file.ts";
-import type { Finding } from "./yaml-tree.ts";
 
 const MIN_KEY_CHARACTERS = 16;
 const MIN_SECRET_BYTES = 16;

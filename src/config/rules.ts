@@ -1,9 +1,8 @@
-import type { Path } from "./config-error.ts";
+import type { Finding, Path } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import { PRESET_SOURCES } from "./oracle-schema.ts";
 import { isInRanges } from "./scalars.ts";
 import type { TenantFile } from "./schema.ts";
-import type { Finding } from "./yaml-tree.ts";
 
 /** The sections of a file that are sound in themselves. A rule passes over what is missing: that has its own problem. */
 export type Draft = Partial<TenantFile>;

@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
-import { ConfigError, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
+import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
 import { tenantJsonSchema } from "./json-schema.ts";
@@ -9,7 +9,6 @@ import { type Draft, RULES } from "./rules.ts";
 import { type TenantFile, TenantFileSchema } from "./schema.ts";
 import { SchemaGuide } from "./schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";
-import type { Finding } from "./yaml-tree.ts";
 
 /** The file that a configuration came from, so that later errors can point into it. */
 export interface ConfigSource {
@@ -21,6 +20,8 @@ export interface ConfigSource {
   readonly sha256: string;
   /** Where the value of a path stands, or its nearest ancestor that the file states. */
   positionOf(path: Path): Position;
+  /** Whether the file states a value for a path, or it has its default. */
+  states(path: Path): boolean;
   /** Findings of a later stage with their positions and frames. */
   problems(findings: readonly Finding[]): Problem[];
 }
@@ -99,6 +100,7 @@ export function checkTenantFile(
     directory,
     sha256: yaml.sha256,
     positionOf: (path) => yaml.positionOf(path),
+    states: (path) => yaml.states(path),
     problems: (later) => yaml.problems(later),
   };
   return { config: { ...parsed.data, name: parsed.data.name ?? parsed.data.tenant, source }, draft, problems: [] };

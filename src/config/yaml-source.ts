@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
 import { drawFrame, type Visibility } from "./code-frame.ts";
-import { formatPath, type Path, type Position, type Problem } from "./config-error.ts";
+import { type Finding, formatPath, type Path, type Position, type Problem } from "./config-error.ts";
 import type { SchemaGuide } from "./schema-guide.ts";
-import { type Finding, findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
+import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
 
 /** Past this many the rest is only counted: each costs a frame, and a megabyte has room for a great many. */
 const MAX_PROBLEMS = 100;
@@ -70,6 +70,11 @@ export class YamlSource {
     const { key, value, missing } = findNode(this.#document, path);
     const node = (atKey || missing || !value ? key : value) ?? value ?? this.#document.contents;
     return this.#position(node?.range?.[0] ?? 0);
+  }
+
+  /** Whether the text states a value for `path`, be it null; what it does not state has a default or is unmanaged. */
+  states(path: Path): boolean {
+    return !findNode(this.#document, path).missing;
   }
 
   /** Findings with their positions and frames; past the limit one last problem counts the rest. */

@@ -8,18 +8,11 @@ import {
   type Node,
   type ParsedNode,
   type Scalar,
+  type YAMLMap,
 } from "yaml";
 import type { Span, Visibility } from "./code-frame.ts";
-import type { Path } from "./config-error.ts";
+import type { Finding, Path } from "./config-error.ts";
 import type { SchemaGuide } from "./schema-guide.ts";
-
-/** Something wrong at a place of a document, before it has a line and a column. */
-export interface Finding {
-  path: Path;
-  message: string;
-  /** Points at the key instead of the value: for keys that are unknown or stand twice. */
-  atKey?: boolean;
-}
 
 /** A node with the key or list position that leads to it. */
 interface Entry {
@@ -62,13 +55,7 @@ export function structureFindings(document: Document.Parsed): Finding[] {
       if (aliases > MAX_ALIASES) return [{ path, message: `the file uses more than ${MAX_ALIASES} aliases` }];
       findings.push(...aliasFindings(document, node, path, above));
     } else if (node?.tag !== undefined) findings.push({ path, message: "YAML tags (!...) have no meaning here" });
-    if (isMap<Node, Node | null>(node))
-      findings.push(
-        ...keyFindings(
-          node.items.map(({ key }) => key),
-          path,
-        ),
-      );
+    if (isMap<Node, Node | null>(node)) findings.push(...keyFindings(node, path));
   }
   return findings;
 }
@@ -79,9 +66,9 @@ function aliasFindings(document: Document.Parsed, alias: Alias, path: Path, abov
   return above.includes(target) ? [{ path, message: "an alias must not stand within its own anchor" }] : [];
 }
 
-function keyFindings(keys: readonly (Node | null)[], parent: Path): Finding[] {
+function keyFindings({ items }: YAMLMap<Node, Node | null>, parent: Path): Finding[] {
   const seen = new Set<string>();
-  return keys.flatMap((key) => {
+  return items.flatMap(({ key }) => {
     if (!isScalar(key) || key.value === null) return [{ path: parent, message: "keys must be plain text" }];
     const name = String(key.value);
     if (seen.has(name)) return [{ path: [...parent, name], message: "stands twice in the same mapping", atKey: true }];

@@ -1,10 +1,14 @@
 import { z } from "zod";
-import { MAX_AMOUNT_USD } from "../domain/money.ts";
+import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
 import { type Policy, type PolicyPatch, thresholdProblems } from "../domain/policy.ts";
 import { NoInput, operation } from "./operation.ts";
 import { Timestamp } from "./scalars.ts";
 
-const Limit = z.number().min(0).max(MAX_AMOUNT_USD);
+const Limit = z
+  .number()
+  .min(0)
+  .max(MAX_AMOUNT_USD)
+  .refine((usd) => microFromUsd(usd) !== undefined, "must have at most 6 decimals");
 
 /** ISO 3166-1 or 3166-2. YAML 1.1 tools read NO as false, hence the hint. */
 export const CountryCode = z

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
+import { parseTimestamp } from "../domain/timestamp.ts";
 
 /** Neither can be stored by PostgreSQL as it is: a NUL is refused, half a surrogate pair becomes another character. */
 const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();
@@ -42,21 +43,6 @@ export const Price = z
   .min(0)
   .max(1)
   .meta({ id: "Price", description: "A price or probability from 0 to 1, six decimals.", examples: [0.512101] });
-
-const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/;
-
-/**
- * Milliseconds since the epoch of an RFC 3339 timestamp, or undefined. A zone is required, and the day must exist:
- * `Date.parse` alone would read February 30 as March 2.
- */
-export function parseTimestamp(value: string): number | undefined {
-  const parts = RFC3339.exec(value);
-  if (!parts) return undefined;
-  const [, year, month, day] = parts.map(Number) as [number, number, number, number];
-  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
-  const instant = Date.parse(value.toUpperCase());
-  return day >= 1 && day <= lastDay && Number.isFinite(instant) ? instant : undefined;
-}
 
 /** ISO 8601 in UTC outside, milliseconds since the epoch inside. */
 export const Timestamp = z

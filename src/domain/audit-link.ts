@@ -17,10 +17,14 @@ export interface AuditEntry {
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 
-/** The text that the HMAC covers. No field but the last can hold a newline, so the lines cannot be shifted. */
-export function auditPreimage(previousHash: string, entry: Omit<AuditEntry, "hash">): string {
-  const { keyId, seq, ts, type, actor, payloadText } = entry;
-  return ["pmctl-audit-v1", previousHash, keyId, seq, ts, type, actor, payloadText].join("\n");
+/** What the HMAC covers of the entry itself. No field but the last can hold a newline, so the lines cannot be shifted. */
+export function auditLines({ keyId, seq, ts, type, actor, payloadText }: Omit<AuditEntry, "hash">): string {
+  return `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payloadText}`;
+}
+
+/** The text that the HMAC covers: a name for the format, the previous link, the entry. */
+export function auditPreimage(previousHash: string, lines: string): string {
+  return `pmctl-audit-v1\n${previousHash}\n${lines}`;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };

@@ -10,9 +10,16 @@ export const MAX_AMOUNT_USD = 9_007_199_254;
 /** @returns the micro-dollars of a decimal number, or undefined when it has more than six decimals or is too large. */
 export function microFromUsd(usd: number): bigint | undefined {
   if (!Number.isFinite(usd) || Math.abs(usd) > MAX_AMOUNT_USD) return undefined;
-  const micro = Math.round(usd * 1e6);
+  const whole = Math.trunc(usd);
+  // Only the fraction is multiplied: above four billion the whole product would no longer round to the right micro.
+  const micro = whole * 1e6 + Math.round((usd - whole) * 1e6);
   // The division gives the double nearest to the six-decimal value, so it is equal exactly when `usd` was one.
   return micro / 1e6 === usd ? BigInt(micro) : undefined;
+}
+
+/** A limit's micro-dollars. Digits beyond the sixth are dropped, so that a limit that is too fine still limits. */
+export function limitFromUsd(usd: number): bigint {
+  return microFromUsd(usd) ?? BigInt(Math.floor(usd * 1e6));
 }
 
 /** The JSON number for micro-dollars or micro-shares. Exact to six decimals below nine billion. */

@@ -1,5 +1,5 @@
 import { Fault } from "./fault.ts";
-import { microFromUsd } from "./money.ts";
+import { limitFromUsd } from "./money.ts";
 import type { Policy, SuitabilityThresholds } from "./policy.ts";
 
 export type KycState = "unverified" | "verified" | "rejected";
@@ -56,12 +56,12 @@ function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: 
 /** The tier's cap in micro-dollars, null for none. Scores below the first tier fall into it. */
 export function suitabilityCapMicro(score: number, thresholds: SuitabilityThresholds): bigint | null {
   const tier = thresholds.tiers.findLast(({ minScore }) => score >= minScore) ?? thresholds.tiers[0];
-  return tier === undefined || tier.capUsd === null ? null : (microFromUsd(tier.capUsd) ?? null);
+  return tier === undefined || tier.capUsd === null ? null : limitFromUsd(tier.capUsd);
 }
 
 /** The lowest of the policy's limit and the suitability cap, in micro-dollars. */
 export function exposureCapMicro(trader: TraderStanding, policy: Policy): bigint {
-  const limit = microFromUsd(policy.maxUserExposureUsd) ?? 0n;
+  const limit = limitFromUsd(policy.maxUserExposureUsd);
   if (trader.suitabilityScore === null) return limit;
   const cap = suitabilityCapMicro(trader.suitabilityScore, policy.suitabilityThresholds);
   return cap !== null && cap < limit ? cap : limit;

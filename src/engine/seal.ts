@@ -1,5 +1,5 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import { type AuditEntry, auditPreimage } from "../domain/audit-link.ts";
+import { auditPreimage } from "../domain/audit-link.ts";
 
 /** The key that seals audit entries. It lives outside the database; entries name it by its id. */
 export interface AuditKey {
@@ -13,7 +13,10 @@ export function auditKey(secret: string): AuditKey {
   return { id, key: createSecretKey(Buffer.from(secret, "utf8")) };
 }
 
-/** The entry's link in the chain: an HMAC over its text and the previous hash (decision 29), hex. */
-export function auditHash(key: AuditKey, previousHash: string, entry: Omit<AuditEntry, "hash">): string {
-  return createHmac("sha256", key.key).update(auditPreimage(previousHash, entry)).digest("hex");
+/**
+ * The entry's link in the chain: an HMAC over its lines and the previous hash (decision 29), hex.
+ * @param lines of `auditLines`
+ */
+export function auditHash(key: AuditKey, previousHash: string, lines: string): string {
+  return createHmac("sha256", key.key).update(auditPreimage(previousHash, lines)).digest("hex");
 }

@@ -1,7 +1,14 @@
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { DEFAULT_POLICY, mergePolicy, type Policy, type PolicyPatch, policyDifference, thresholdProblems } from "../domain/policy.ts";
+import {
+  DEFAULT_POLICY,
+  mergePolicy,
+  type Policy,
+  type PolicyPatch,
+  policyDifference,
+  thresholdProblems,
+} from "../domain/policy.ts";
 import type { ApplyConfig, RecordReconciliation, Results, UpdatePolicy } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { requireTenant } from "./markets.ts";

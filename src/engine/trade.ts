@@ -1,6 +1,6 @@
 import { Fault } from "../domain/fault.ts";
 import { buyShares, MAX_PRICE, MIN_PRICE, requireTradable, statusAt, yesPriceOf } from "../domain/market.ts";
-import { averagePrice, decimalFromMicro, feeOn, microFromUsd, roundPrice } from "../domain/money.ts";
+import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
 import { exposureCapMicro, requireEligible } from "../domain/trader.ts";
 import type { PlaceTrade, TradeResult } from "./commands.ts";
 import type { Draft } from "./draft.ts";
@@ -24,7 +24,7 @@ export function placeTrade(draft: Draft, command: PlaceTrade, now: number): Trad
   const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
   requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: command.claimedJurisdiction });
 
-  if (amountMicro > (microFromUsd(policy.maxTradeUsd) ?? 0n))
+  if (amountMicro > limitFromUsd(policy.maxTradeUsd))
     throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`);
   const portfolio = draft.get("portfolio", traderId) ?? EMPTY_PORTFOLIO;
   const capMicro = exposureCapMicro(trader, policy);

@@ -1,5 +1,4 @@
-import type { AuditEntry, Json } from "../domain/audit-link.ts";
-import { canonicalJson } from "../domain/audit-link.ts";
+import { type AuditEntry, auditLines, canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { type Command, needsOf, type Results } from "../engine/commands.ts";
 import { Draft, type Reader } from "../engine/draft.ts";
@@ -104,7 +103,7 @@ function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: s
       ts,
       keyId: key.id,
     };
-    const hash = auditHash(key, batch.next.hash, unsealed);
+    const hash = auditHash(key, batch.next.hash, auditLines(unsealed));
     batch.audit.push({ ...unsealed, hash });
     batch.next = { ...batch.next, seq: unsealed.seq, hash };
   }

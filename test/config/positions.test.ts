@@ -78,6 +78,12 @@ describe("a problem says where it is", () => {
     expect(source.positionOf(["keys", "admin", 0, "secret"])).toEqual({ line: 7, column: 15 });
     expect(source.positionOf(["keys", "admin", 0, "expires"])).toEqual({ line: 6, column: 7 });
     expect(source.positionOf(["treasury", "capitalUsd"])).toEqual({ line: 1, column: 1 });
+    const paths = [
+      ["keys", "public"],
+      ["keys", "admin", 1],
+      ["treasury", "capitalUsd"],
+    ];
+    expect(paths.map((path) => source.states(path))).toEqual([true, false, false]);
     expect(source.problems([{ path: ["baseUrl"], message: "is taken" }])).toMatchObject([
       { file: "tenants/acme/tenant.yaml", line: 3, column: 10, path: "baseUrl", message: "is taken" },
     ]);

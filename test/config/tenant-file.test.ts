@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { loadTenant, loadTenantFile } from "../../src/config/tenant-file.ts";
 import { Fault } from "../../src/domain/fault.ts";
+import { DEFAULT_POLICY, mergePolicy } from "../../src/domain/policy.ts";
 import { complaints, configErrorOf, directoryWith, parse, problemsOf, refusal, tenantText } from "./support.ts";
 
 describe("what a file need not state", () => {
@@ -32,6 +33,10 @@ describe("what a file need not state", () => {
     expect(parse(tenantText({ policy: "{ feeBps: 50, jurisdictions: { blocked: [us] } }" })).policy).toEqual({
       feeBps: 50,
       jurisdictions: { blocked: ["US"] },
+    });
+    expect(mergePolicy(DEFAULT_POLICY, parse(tenantText({ policy: "{ feeBps: 50 }" })).policy)).toEqual({
+      ...DEFAULT_POLICY,
+      feeBps: 50,
     });
   });
 

@@ -16,7 +16,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   config: { values: ["domain", "contract"] },
   server: { values: ["contract", "domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
   client: { values: ["contract", "domain", "services"] },
-  cli: { values: ["client", "config", "contract", "domain", "server", "services", "store"], types: ["engine"] },
+  cli: { values: ["client", "config", "contract", "domain", "engine", "server", "services", "store"] },
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" })

@@ -1,42 +1,55 @@
-import { execa } from "execa";
-import type { TenantSecrets } from "../../config/resolve-tenant.ts";
-import type { TenantConfig } from "../../config/tenant-file.ts";
-import { canonicalJson, type Json } from "../../domain/audit-link.ts";
-import { microFromUsd } from "../../domain/money.ts";
-import type { ApplyConfig } from "../../engine/commands.ts";
-import { hashApiKey } from "../../services/provision.ts";
+import type { Command } from "commander";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
 
-/** What apply sends for a tenant: the file's state with secrets replaced by what may be stored of them. */
-export function applyCommand(
-  config: TenantConfig,
-  secrets: TenantSecrets,
-  gitCommit: string | undefined,
-): Omit<ApplyConfig, "type"> {
-  const { source, ...document } = config;
-  return {
-    policy: config.policy,
-    kycRequired: config.kyc.required,
-    liquidityMicro: microFromUsd(config.markets.liquidityUsd) ?? 0n,
-    capitalMicro: microFromUsd(config.treasury.capitalUsd) ?? 0n,
-    keys: secrets.keys.map(({ name, type, value, expires }) => ({
-      name,
-      type,
-      hash: hashApiKey(value),
-      expiresAt: expires ?? null,
-    })),
-    document: canonicalJson(document as unknown as Json),
-    documentSha256: source.sha256,
-    gitCommit,
-  };
+export interface AppliedTenant {
+  tenant: string;
+  changed: boolean;
+  /** Migrations that brought the schema forward. */
+  migrations: string[];
 }
 
-/** The commit that the operator's directory stands at; undefined where there is no git or no commit. */
-export async function currentCommit(directory: string): Promise<string | undefined> {
-  const { stdout, exitCode } = await execa("git", ["rev-parse", "--verify", "HEAD"], {
-    cwd: directory,
-    reject: false,
-    stdin: "ignore",
-    timeout: 5000,
-  });
-  return exitCode === 0 ? stdout.trim() : undefined;
+const view: View<AppliedTenant[], AppliedTenant> = {
+  kind: "list",
+  rows: (applied) => applied,
+  columns: [
+    { title: "tenant", cell: ({ tenant }) => tenant },
+    { title: "result", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
+    { title: "migrations", cell: ({ migrations }) => String(migrations.length) },
+  ],
+  empty: "There is nothing to apply",
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenants...]", "tenants to apply")
+    .description("bring the database to what the tenant file says: schema, keys, treasury, policy")
+    .action(host.action(runApply));
+}
+
+/** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
+export async function runApply({ options, args, io }: CommandContext<object>): Promise<ExitCode> {
+  const { applyTenant, readyTenant } = await import("../apply-tenant.ts");
+  const { operatorActor } = await import("../session.ts");
+  const workspace = openWorkspace();
+  const tenants =
+    args.length > 0 ? args.map((name) => pickTenant(workspace, name)) : [pickTenant(workspace, options.tenant)];
+  const applied: AppliedTenant[] = [];
+  const failures: ExitCode[] = [];
+  for (const tenant of tenants) {
+    try {
+      const ready = await readyTenant(workspace.directory, tenant);
+      const result = await applyTenant(ready, { actor: operatorActor(), reason: options.reason });
+      applied.push({ tenant, ...result });
+    } catch (error) {
+      if (tenants.length === 1) throw error;
+      io.output.note(`${tenant} was not applied:`);
+      failures.push(io.output.fail(error));
+    }
+  }
+  await io.output.print(applied, view);
+  if (failures.length === 0) return EXIT.ok;
+  return applied.length > 0 ? EXIT.partly : (failures[0] ?? EXIT.unexpected);
 }

@@ -23,15 +23,31 @@ export async function listAuditEntries(sql: Sql, { before, type, actor, limit }:
   return rows.map(toEntry);
 }
 
-/** Entries of a range in order, for verification: `from` and the `limit - 1` after it. */
-export async function readAuditRange(sql: Sql, from: bigint, limit: number): Promise<AuditEntry[]> {
-  const rows = await sql<AuditRow[]>`
-    select seq, type, actor, payload, ts, key_id, hash
-      from audit
-     where seq >= ${String(from)}
-     order by seq
-     limit ${limit}`;
-  return rows.map(toEntry);
+/** An entry as verification wants it: the lines that its hash covers, ready made. */
+export interface SealedLines {
+  lines: string;
+  hash: string;
+}
+
+/**
+ * Entries in order, from `from` on. The database joins the lines, and a page travels as one text: a row of seven
+ * columns for each entry would cost more than the HMAC that it is read for. A separator smuggled into a field splits the
+ * entry into pieces that do not verify.
+ */
+export async function readSealedLines(sql: Sql, from: bigint, limit: number): Promise<SealedLines[]> {
+  const [row] = await sql<{ page: string | null }[]>`
+    select string_agg(
+             key_id || chr(10) || seq || chr(10) || ts || chr(10) || type || chr(10) || actor || chr(10) || payload
+               || chr(31) || hash,
+             chr(30)
+           ) as page
+      -- One plain aggregate keeps the order of its input; sorting inside it would cost more than the rest.
+      from (select * from audit where seq >= ${String(from)} order by seq limit ${limit}) as entry`;
+  if (!row?.page) return [];
+  return row.page.split("\x1e").map((entry) => {
+    const end = entry.lastIndexOf("\x1f");
+    return { lines: entry.slice(0, end), hash: entry.slice(end + 1) };
+  });
 }
 
 /** The head row, which makes a cut tail visible. */

@@ -1,0 +1,35 @@
+/** Numbers and times as people read them in a table. */
+
+/** US dollars: two decimals, more only when there are more. */
+export function usd(amount: number): string {
+  const cents = amount.toFixed(2);
+  return Number(cents) === amount ? cents : amount.toFixed(6).replace(/0+$/, "");
+}
+
+/** A price or probability, three decimals. */
+export function price(value: number): string {
+  return value.toFixed(3);
+}
+
+/** Shares to six decimals, without trailing zeros. */
+export function shares(amount: number): string {
+  return amount.toFixed(6).replace(/\.?0+$/, "");
+}
+
+/** `2030-01-31T18:00:00.000Z` as `2030-01-31 18:00Z`; seconds only when asked for, or when there are some. */
+export function time(timestamp: string, options: { seconds?: boolean } = {}): string {
+  const [date = timestamp, clock = ""] = timestamp.split("T");
+  const showsSeconds = options.seconds || !clock.startsWith(":00", 5);
+  return clock === "" ? date : `${date} ${clock.slice(0, showsSeconds ? 8 : 5)}Z`;
+}
+
+/** Anything as one text: what `--fields` and csv show of a value. */
+export function plain(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** What a person calls a value that may be missing. */
+export function orDash(value: string | null | undefined): string {
+  return value === null || value === undefined || value === "" ? "-" : value;
+}

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import type { ExitCode } from "./errors.ts";
+import type { Interrupts } from "./interrupts.ts";
+import type { Format, Output } from "./output.ts";
+import type { Prompts } from "./prompts.ts";
+import type { Session, SessionOptions } from "./session.ts";
+
+/** Options that every command takes. */
+export interface Globals extends SessionOptions {
+  output?: Format;
+  fields?: string[];
+  yes?: boolean;
+  /** False with `--no-input`. */
+  input: boolean;
+  quiet?: boolean;
+  /** False with `--no-color`. */
+  color: boolean;
+}
+
+/** What the run half of a command may use of the world. */
+export interface Io {
+  output: Output;
+  prompts: Prompts;
+}
+
+/** What the parse half of a command is handed. */
+export interface CommandContext<Options extends object> {
+  options: Globals & Options;
+  /** The positional arguments. */
+  args: readonly string[];
+  io: Io;
+  interrupts: Interrupts;
+}
+
+export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode>;
+
+/** Ties commander's actions to the run halves of commands. */
+export interface Host {
+  /** Commander's handler for a command: its exit code becomes the process's. */
+  action<Options extends object = object>(work: Action<Options>): (...parameters: unknown[]) => Promise<void>;
+}
+
+/**
+ * A module of `commands/`: `register` adds options, verbs and actions to the noun it is given. It is loaded only when
+ * the command line names it, and imports what is heavy only when it runs.
+ */
+export interface CommandModule {
+  register(noun: Command, host: Host): void;
+}
+
+/** Opens the tenant for as long as `work` runs. */
+export async function withSession(
+  options: SessionOptions,
+  { output }: Io,
+  work: (session: Session) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { openSession } = await import("./session.ts");
+  const session = await openSession(options, (message) => output.note(message));
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}
+
+export type { ExitCode };

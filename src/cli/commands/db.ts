@@ -1,0 +1,108 @@
+import type { Command } from "commander";
+import { Fault } from "../../domain/fault.ts";
+import type { Cluster, ClusterStatus } from "../../store/embedded/cluster.ts";
+import type { ExitCode, Host, Io } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+
+export interface ClusterOptions {
+  cluster: Cluster;
+  /** The database that `url` names. */
+  database: string;
+}
+
+interface Migrated {
+  tenant: string;
+  /** The migrations that this run applied. */
+  applied: string[];
+}
+
+export function register(noun: Command, host: Host): void {
+  const verbs = [
+    ["start", "start the directory's database server, creating it on first use", runDbStart],
+    ["stop", "stop it; nothing starts it again but `db start` or a command that needs it", runDbStop],
+    ["status", "whether it runs, and how to connect", runDbStatus],
+  ] as const;
+  for (const [verb, summary, run] of verbs)
+    noun
+      .command(verb)
+      .description(summary)
+      .action(host.action(async ({ options, io }) => run(await openCluster(options.tenant), io)));
+  noun
+    .command("migrate")
+    .description("bring a tenant's schema to the version of this pmctl")
+    .action(host.action(({ options, io }) => runDbMigrate(options, io)));
+  noun
+    .command("shell")
+    .description("psql on a tenant's database; reads SQL from stdin in a pipe")
+    .action(
+      host.action(async ({ options }) => {
+        const { runDbShell } = await import("../psql.ts");
+        return runDbShell(options);
+      }),
+    );
+}
+
+const statusView: View<ClusterStatus, ClusterStatus> = {
+  kind: "record",
+  fields: ({ running, dataDir, host, port, url, version }) => [
+    ["running", running ? "yes" : "no"],
+    ["data", dataDir],
+    ["socket", host],
+    ["port", String(port)],
+    ["url", url],
+    ["version", version],
+  ],
+};
+
+const migratedView: View<Migrated, Migrated> = {
+  kind: "record",
+  fields: ({ tenant, applied }) => [
+    ["tenant", tenant],
+    ["applied", applied.length === 0 ? "nothing to do" : applied.join(", ")],
+  ],
+};
+
+export async function runDbStart({ cluster, database }: ClusterOptions, { output }: Io): Promise<ExitCode> {
+  await cluster.start();
+  await output.print(await cluster.status(database), statusView);
+  return EXIT.ok;
+}
+
+export async function runDbStop({ cluster, database }: ClusterOptions, { output }: Io): Promise<ExitCode> {
+  const stopped = await cluster.stop();
+  await output.print(await cluster.status(database), statusView);
+  output.note(stopped ? "The database server was stopped." : "The database server was not running.");
+  return EXIT.ok;
+}
+
+export async function runDbStatus({ cluster, database }: ClusterOptions, { output }: Io): Promise<ExitCode> {
+  await output.print(await cluster.status(database), statusView);
+  return EXIT.ok;
+}
+
+export async function runDbMigrate(options: { tenant?: string | undefined }, { output }: Io): Promise<ExitCode> {
+  const { openTenantDatabase } = await import("../tenant-database.ts");
+  const [{ ensureDatabase }, { migrateDatabase }] = await Promise.all([
+    import("../../store/database.ts"),
+    import("../../services/provision.ts"),
+  ]);
+  const { tenant, connection } = await openTenantDatabase(options.tenant);
+  await ensureDatabase(connection);
+  await output.print({ tenant, applied: await migrateDatabase(connection) }, migratedView);
+  return EXIT.ok;
+}
+
+/** The cluster belongs to the directory, so no tenant is needed; when it is plain which one is meant, `url` is its. */
+async function openCluster(named: string | undefined): Promise<ClusterOptions> {
+  const { openWorkspace, pickTenant } = await import("../../config/workspace.ts");
+  const { embeddedCluster } = await import("../../store/embedded/cluster.ts");
+  const workspace = openWorkspace();
+  const cluster = embeddedCluster(workspace.directory);
+  try {
+    return { cluster, database: pickTenant(workspace, named) };
+  } catch (error) {
+    if (error instanceof Fault && error.code === "USAGE") return { cluster, database: "postgres" };
+    throw error;
+  }
+}

@@ -1,0 +1,159 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { tenantPath } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { ReadyTenant } from "../apply-tenant.ts";
+import type { CommandContext, ExitCode, Host, Io } from "../command.ts";
+import type { DemoSummary, Stage } from "../demo-story.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import { parsePort } from "../port.ts";
+import type { TenantServer } from "../tenant-server.ts";
+
+const TENANT = "demo";
+const PACKAGED = fileURLToPath(new URL(`../../../tenants/${TENANT}/tenant.yaml`, import.meta.url));
+
+interface DemoOptions {
+  once?: boolean;
+  port?: number;
+}
+
+interface DemoAddresses {
+  tenant: string;
+  url: string;
+  opsUrl: string;
+  adminKey: string;
+  publicKey: string;
+  userId: string;
+  userToken: string;
+  curl: string[];
+}
+
+const summaryView: View<DemoSummary, DemoSummary> = {
+  kind: "record",
+  fields: ({ markets, trades, reconciliation, audit, seconds }) => [
+    ["markets settled", String(markets.length)],
+    ["trades", String(trades)],
+    ["discrepancy", String(reconciliation.discrepancy)],
+    ["audit entries", `${audit.count}, ${audit.verified ? "verified" : "broken"}`],
+    ["seconds", String(seconds)],
+  ],
+};
+
+const addressView: View<DemoAddresses, DemoAddresses> = {
+  kind: "text",
+  text: ({ url, opsUrl, adminKey, publicKey, userId, userToken, curl }) =>
+    [
+      `API        ${url}    (described at ${url}/openapi.json)`,
+      `operations ${opsUrl}    (/livez, /readyz, /metrics)`,
+      `admin key  ${adminKey}`,
+      `public key ${publicKey}`,
+      `${userId}'s token, valid for an hour:`,
+      userToken,
+      "",
+      ...curl,
+    ].join("\n"),
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .option("--once", "run one market of each kind to the end, check everything, and stop")
+    .option("--port <n>", "port of the API; 0 takes any free one", parsePort)
+    .description("a tenant with markets, money and a server, from nothing")
+    .action(host.action<DemoOptions>(runDemo));
+}
+
+/** Provisions the demo tenant, serves it, and leaves no process behind when it ends. */
+export async function runDemo({ options, io, interrupts }: CommandContext<DemoOptions>): Promise<ExitCode> {
+  const startedAt = performance.now();
+  const stopped = interrupts.take();
+  const directory = process.cwd();
+  const [{ ensureDemoSecrets }, { applyTenant, readyTenant }, { operatorActor }, { embeddedCluster }] =
+    await Promise.all([
+      import("../demo-secrets.ts"),
+      import("../apply-tenant.ts"),
+      import("../session.ts"),
+      import("../../store/embedded/cluster.ts"),
+    ]);
+  await ensureDemoSecrets(directory);
+  const cluster = embeddedCluster(directory);
+  const wasRunning = (await cluster.status()).running;
+  try {
+    io.output.note("Starting PostgreSQL and applying tenants/demo");
+    const own = tenantPath(directory, TENANT);
+    const tenant = await readyTenant(directory, TENANT, existsSync(own) ? own : PACKAGED);
+    await applyTenant(tenant, { actor: operatorActor(), reason: "demo" });
+    const server = await serveSomewhere(tenant, options);
+    try {
+      return await play(tenant, server, { options, io, startedAt, stopped });
+    } finally {
+      await server.close();
+    }
+  } finally {
+    // A database that other commands of the directory were using stays.
+    if (!wasRunning) await cluster.stop();
+  }
+}
+
+/** The tenant's own port if it is free and none was asked for, else any. */
+async function serveSomewhere(tenant: ReadyTenant, { once, port }: DemoOptions): Promise<TenantServer> {
+  const { serveTenant } = await import("../tenant-server.ts");
+  if (once && port === undefined) return serveTenant({ ...tenant, port: 0, opsPort: 0 });
+  try {
+    return await serveTenant({ ...tenant, port, ...(port === undefined ? {} : { opsPort: 0 }) });
+  } catch (error) {
+    if (port !== undefined || !(error instanceof Fault) || error.code !== "USAGE") throw error;
+    return serveTenant({ ...tenant, port: 0, opsPort: 0 });
+  }
+}
+
+interface Scene {
+  options: DemoOptions;
+  io: Io;
+  startedAt: number;
+  stopped: AbortSignal;
+}
+
+async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Promise<ExitCode> {
+  const { options, io, startedAt, stopped } = scene;
+  const story = await import("../demo-story.ts");
+  const stage = story.setStage(tenant, server.url);
+  if (options.once) {
+    await io.output.print(await story.runOnce(stage, io.output, startedAt), summaryView);
+    return EXIT.ok;
+  }
+  io.output.note("Opening markets, verifying and funding two traders, trading");
+  const markets = await story.openMarkets(stage);
+  await story.admitTraders(stage);
+  await story.tradeOn(
+    stage,
+    markets.map(({ id }) => id),
+  );
+  await io.output.print(await addresses(stage, server.opsUrl, markets[0]?.id ?? ""), addressView);
+  io.output.note("\nCtrl-C ends the demo.");
+  if (!stopped.aborted) await once(stopped, "abort");
+  return EXIT.ok;
+}
+
+async function addresses(stage: Stage, opsUrl: string, marketId: string): Promise<DemoAddresses> {
+  const { url, adminKey, publicKey } = stage;
+  const userId = "alice";
+  const userToken = await stage.userToken(userId);
+  const trade = JSON.stringify({ marketId, selection: { side: "yes" }, amount: 5 });
+  return {
+    tenant: TENANT,
+    url,
+    opsUrl,
+    adminKey,
+    publicKey,
+    userId,
+    userToken,
+    curl: [
+      `curl -s ${url}/v1/markets -H 'x-api-key: ${publicKey}'`,
+      `curl -s ${url}/v1/trade -H 'x-api-key: ${publicKey}' -H 'authorization: Bearer ${userToken}' -H 'content-type: application/json' -d '${trade}'`,
+      `curl -s -X POST ${url}/v1/reconcile -H 'x-api-key: ${adminKey}'`,
+    ],
+  };
+}

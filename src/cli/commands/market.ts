@@ -1,0 +1,178 @@
+import { type Command, Option } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { orDash, price, time, usd } from "../cells.ts";
+import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { MarketFlags } from "../market-input.ts";
+import type { View } from "../output.ts";
+import { count, decimal, jsonObject } from "../parsers.ts";
+import { registerSettle } from "./market-settle.ts";
+
+type MarketItem = WireResult<"listMarkets">["items"][number];
+type MarketDetail = WireResult<"getMarket">;
+type Created = WireResult<"createMarket">;
+type StatusChange = WireResult<"suspendMarket">;
+
+export interface ListOptions {
+  category?: string | undefined;
+  kind?: "cpmm" | "lmsr" | undefined;
+  q?: string | undefined;
+  limit?: number | undefined;
+}
+
+const PAGE = 200;
+const DEFAULT_LIMIT = 50;
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .command("list")
+    .description("open markets, by closing time")
+    .option("--category <slug>", "only this category")
+    .addOption(new Option("--kind <kind>", "only this kind").choices(["cpmm", "lmsr"]))
+    .option("--q <words>", "search in questions and descriptions")
+    .option("--limit <n>", `how many at the most (${DEFAULT_LIMIT})`, count)
+    .action(
+      host.action<ListOptions>(({ options, io }) =>
+        withSession(options, io, (session) => runMarketList(options, session.api(), io)),
+      ),
+    );
+  noun
+    .command("show")
+    .description("one market")
+    .argument("<id>")
+    .action(
+      host.action(({ options, args: [id = ""], io }) =>
+        withSession(options, io, (session) => runMarketShow({ id }, session.api(), io)),
+      ),
+    );
+  registerCreate(noun, host);
+  registerHalt(noun, host, "suspend", "halt trading at once; never asks", runMarketSuspend);
+  registerHalt(noun, host, "resume", "let a suspended market trade again", runMarketResume);
+  registerSettle(noun, host);
+}
+
+function registerCreate(noun: Command, host: Host): void {
+  noun
+    .command("create")
+    .description("open a market, from options or from a file with one market")
+    .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/")
+    .option("--question <text>", "what traders are asked")
+    .option("--category <slug>", "such as crypto")
+    .addOption(new Option("--kind <kind>", "the mechanism").choices(["cpmm", "lmsr"]))
+    .option("--p0 <price>", "first price of YES, 0.001 to 0.999", decimal)
+    .option("--close-at <time>", "when trading ends, such as 2030-01-31T18:00:00Z")
+    .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
+    .option("--meta <json>", "anything else, a JSON object", jsonObject)
+    .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", decimal)
+    .action(
+      host.action<MarketFlags>(async ({ options, io }) => {
+        // Before the tenant is opened: what is wrong with the input needs no server to say so.
+        const { marketInput } = await import("../market-input.ts");
+        const input = marketInput(options);
+        return withSession(options, io, (session) => runMarketCreate(input, session.api(), io));
+      }),
+    );
+}
+
+function registerHalt(noun: Command, host: Host, verb: string, summary: string, run: typeof runMarketSuspend): void {
+  noun
+    .command(verb)
+    .description(summary)
+    .argument("<id>")
+    .action(
+      host.action(({ options, args: [id = ""], io }) =>
+        withSession(options, io, (session) => run({ id }, session.api(), io)),
+      ),
+    );
+}
+
+const listView: View<readonly MarketItem[], MarketItem> = {
+  kind: "list",
+  rows: (markets) => markets,
+  columns: [
+    { title: "ID", cell: ({ id }) => id, whole: true },
+    { title: "QUESTION", cell: ({ question }) => question },
+    { title: "CATEGORY", cell: ({ category }) => category },
+    { title: "KIND", cell: ({ kind }) => kind },
+    { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right" },
+    { title: "CLOSES", cell: ({ closeAt }) => time(closeAt), whole: true },
+  ],
+  empty: "No open market matches.",
+};
+
+const detailView: View<MarketDetail, MarketDetail> = {
+  kind: "record",
+  fields: (market) => [
+    ["id", market.id],
+    ["question", market.question],
+    ["status", market.outcome === null ? market.status : `${market.status}: ${market.outcome}`],
+    ["yes", price(market.yesPrice)],
+    ["no", price(market.noPrice)],
+    ["volume", usd(market.volume)],
+    ["category", market.category],
+    ["kind", market.kind],
+    ["resolution", market.resolutionRef],
+    ["meta", Object.keys(market.meta).length === 0 ? "-" : JSON.stringify(market.meta)],
+    ["created", time(market.createdAt, { seconds: true })],
+    ["closes", time(market.closeAt)],
+    ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],
+  ],
+};
+
+const createdView: View<Created, Created> = {
+  kind: "record",
+  fields: ({ id, status, yesPrice, createdAt }) => [
+    ["id", id],
+    ["status", status],
+    ["yes", price(yesPrice)],
+    ["created", time(createdAt, { seconds: true })],
+  ],
+};
+
+const statusView: View<StatusChange, StatusChange> = {
+  kind: "record",
+  fields: ({ id, status }) => [
+    ["id", id],
+    ["status", status],
+  ],
+};
+
+export async function runMarketList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  const { category, kind, q, limit = DEFAULT_LIMIT } = options;
+  const markets: MarketItem[] = [];
+  let cursor: string | undefined;
+  do {
+    const size = Math.min(limit - markets.length, PAGE);
+    const page = await api.listMarkets({ category, kind, q, limit: size, cursor });
+    markets.push(...page.items);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined && markets.length < limit);
+  await output.print(markets, listView);
+  if (cursor !== undefined) output.note(`There are more than these ${markets.length}: raise --limit.`);
+  return EXIT.ok;
+}
+
+export async function runMarketShow(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getMarket(options), detailView);
+  return EXIT.ok;
+}
+
+export async function runMarketCreate(
+  input: Parameters<Api["createMarket"]>[0],
+  api: Api,
+  { output }: Io,
+): Promise<ExitCode> {
+  await output.print(await api.createMarket(input), createdView);
+  return EXIT.ok;
+}
+
+export async function runMarketSuspend(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.suspendMarket(options), statusView);
+  return EXIT.ok;
+}
+
+export async function runMarketResume(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.resumeMarket(options), statusView);
+  return EXIT.ok;
+}

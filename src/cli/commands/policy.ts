@@ -1,0 +1,92 @@
+import type { Command } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import type { PolicyPatch } from "../../domain/policy.ts";
+import { orDash, time, usd } from "../cells.ts";
+import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
+import { EXIT, Interrupted } from "../errors.ts";
+import type { View } from "../output.ts";
+import { mustAsk } from "../prompts.ts";
+
+type Policy = WireResult<"getPolicy">;
+type Updated = WireResult<"updatePolicy">;
+
+export interface SetOptions {
+  patch: PolicyPatch;
+  yes?: boolean | undefined;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .command("show")
+    .description("the policy in force")
+    .action(
+      host.action(({ options, io }) => withSession(options, io, (session) => runPolicyShow({}, session.api(), io))),
+    );
+  noun
+    .command("set")
+    .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
+    .argument("<key=value...>")
+    .action(
+      host.action(async ({ options, args, io }) => {
+        const { policyPatch } = await import("../policy-assignments.ts");
+        const set = { patch: policyPatch(args), yes: options.yes };
+        mustAsk(set, io.prompts);
+        return withSession(options, io, (session) => runPolicySet(set, session.api(), io));
+      }),
+    );
+}
+
+function fieldsOf(policy: Policy): [string, string][] {
+  const { jurisdictions, suitabilityThresholds } = policy;
+  const tiers = suitabilityThresholds.tiers.map(
+    ({ minScore, capUsd }) => `${minScore}+: ${capUsd === null ? "no cap" : usd(capUsd)}`,
+  );
+  return [
+    ["feeBps", String(policy.feeBps)],
+    ["maxTradeUsd", usd(policy.maxTradeUsd)],
+    ["maxUserExposureUsd", usd(policy.maxUserExposureUsd)],
+    ["jurisdictions.allowed", jurisdictions.allowed.length === 0 ? "everywhere" : jurisdictions.allowed.join(", ")],
+    ["jurisdictions.blocked", orDash(jurisdictions.blocked.join(", "))],
+    ["suitabilityRequired", String(policy.suitabilityRequired)],
+    ["suitabilityThresholds.blockBelow", String(suitabilityThresholds.blockBelow)],
+    ["suitabilityThresholds.tiers", tiers.join("; ")],
+    ["resolution_url", orDash(policy.resolution_url)],
+  ];
+}
+
+const policyView: View<Policy, Policy> = { kind: "record", fields: fieldsOf };
+const updatedView: View<Updated, Updated> = {
+  kind: "record",
+  fields: (policy) => [...fieldsOf(policy), ["updated", time(policy.updatedAt, { seconds: true })]],
+};
+
+export async function runPolicyShow(_: object, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getPolicy({}), policyView);
+  return EXIT.ok;
+}
+
+/**
+ * Changes the given fields, after showing what they are now.
+ * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ */
+export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { patch } = options;
+  if (mustAsk(options, io.prompts)) {
+    io.output.note(describeChanges(await api.getPolicy({}), patch).join("\n"));
+    if (!(await io.prompts.confirm("Change the policy?"))) throw new Interrupted();
+  }
+  await io.output.print(await api.updatePolicy(patch), updatedView);
+  return EXIT.ok;
+}
+
+/** `feeBps: 100 -> 120`, one line per field that the patch states. */
+function describeChanges(policy: Policy, patch: PolicyPatch): string[] {
+  const lines = (before: object, after: object, prefix: string): string[] =>
+    Object.entries(after).flatMap(([field, value]) => {
+      const current = (before as Record<string, unknown>)[field];
+      if (typeof value === "object" && value !== null && !Array.isArray(value))
+        return lines(current as object, value, `${prefix}${field}.`);
+      return `  ${prefix}${field}: ${JSON.stringify(current)} -> ${JSON.stringify(value)}`;
+    });
+  return lines(policy, patch, "");
+}

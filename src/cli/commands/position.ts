@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { price, shares, usd } from "../cells.ts";
+import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+
+type Position = WireResult<"listPositions">[number];
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .command("list")
+    .description("a user's open positions")
+    .requiredOption("--user <id>", "whose")
+    .action(
+      host.action<{ user: string }>(({ options, io }) =>
+        withSession(options, io, (session) => runPositionList({}, session.api(options.user), io)),
+      ),
+    );
+}
+
+const listView: View<readonly Position[], Position> = {
+  kind: "list",
+  rows: (positions) => positions,
+  columns: [
+    { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
+    { title: "QUESTION", cell: ({ question }) => question },
+    { title: "SIDE", cell: ({ side }) => side },
+    { title: "SHARES", cell: (position) => shares(position.shares), align: "right" },
+    { title: "COST", cell: ({ avgCost }) => price(avgCost), align: "right" },
+    { title: "PRICE", cell: ({ currentPrice }) => price(currentPrice), align: "right" },
+    { title: "P&L", cell: ({ unrealizedPnl }) => usd(unrealizedPnl), align: "right" },
+  ],
+  empty: "No open positions.",
+};
+
+/** @param api acts on behalf of the user */
+export async function runPositionList(_: object, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.listPositions({}), listView);
+  return EXIT.ok;
+}

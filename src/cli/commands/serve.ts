@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import type { Command } from "commander";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import { parsePort } from "../port.ts";
+
+interface ServeOptions {
+  port?: number;
+  host?: string;
+  opsPort?: number;
+}
+
+interface Served {
+  tenant: string;
+  pid: number;
+  url: string;
+  opsUrl: string;
+}
+
+const view: View<Served, Served> = {
+  kind: "record",
+  fields: ({ tenant, url, opsUrl }) => [
+    ["tenant", tenant],
+    ["API", url],
+    ["health, metrics", opsUrl],
+  ],
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant to serve")
+    .option("--port <n>", "port of the API; 0 takes any free one", parsePort)
+    .option("--host <address>", "address to listen on")
+    .option("--ops-port <n>", "port of health checks and metrics, on loopback", parsePort)
+    .description("serve one tenant in the foreground; applies nothing by itself")
+    .action(host.action<ServeOptions>(runServe));
+}
+
+/** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
+export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<ExitCode> {
+  const { readyTenant } = await import("../apply-tenant.ts");
+  const { serveTenant } = await import("../tenant-server.ts");
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const stopped = interrupts.take();
+  const ready = await readyTenant(workspace.directory, tenant);
+  const { port, host, opsPort } = options;
+  const server = await serveTenant({ ...ready, port, host, opsPort });
+  const { url, opsUrl } = server;
+  await io.output.print({ tenant, pid: process.pid, url, opsUrl }, view);
+  if (!stopped.aborted) await once(stopped, "abort");
+  io.output.note("Stopping: finishing what is under way");
+  await server.close();
+  return EXIT.ok;
+}

@@ -1,0 +1,21 @@
+import type { Command } from "commander";
+import type { ExitCode, Host, Io } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import { packageVersion } from "../program.ts";
+
+interface Version {
+  version: string;
+  node: string;
+}
+
+const view: View<Version, Version> = { kind: "text", text: ({ version }) => version };
+
+export function register(noun: Command, host: Host): void {
+  noun.action(host.action(({ io }) => runVersion(io)));
+}
+
+export async function runVersion({ output }: Io): Promise<ExitCode> {
+  await output.print({ version: packageVersion(), node: process.versions.node }, view);
+  return EXIT.ok;
+}

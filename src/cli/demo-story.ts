@@ -1,0 +1,156 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { httpApi } from "../client/http-api.ts";
+import type { Api, WireOutput } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { usdFromMicro } from "../domain/money.ts";
+import type { ReadyTenant } from "./apply-tenant.ts";
+import { wallClock } from "./clock.ts";
+import type { Output } from "./output.ts";
+import { mintUserToken } from "./user-token.ts";
+
+const HOUR_MS = 3_600_000;
+const FUNDS_USD = 1000;
+export const TRADERS = ["alice", "bob"] as const;
+
+/** What the demo acts with: the server's address and both keys, over HTTP like everybody else. */
+export interface Stage {
+  tenant: ReadyTenant;
+  url: string;
+  adminKey: string;
+  publicKey: string;
+  /** A token of an hour. */
+  userToken(userId: string): Promise<string>;
+  admin: Api;
+  as(userId: string): Api;
+}
+
+export function setStage(tenant: ReadyTenant, url: string): Stage {
+  const { config, secrets } = tenant;
+  const adminKey = keyOf(tenant, "admin");
+  const publicKey = keyOf(tenant, "public");
+  const { jwt } = secrets;
+  const secret = () => ("secret" in jwt ? jwt.secret : "");
+  const userToken = async (userId: string) =>
+    (await mintUserToken({ config, secret }, userId, HOUR_MS, wallClock())).token;
+  return {
+    tenant,
+    url,
+    adminKey,
+    publicKey,
+    userToken,
+    admin: httpApi({ url, apiKey: adminKey }),
+    as: (userId) => httpApi({ url, apiKey: publicKey, userToken: () => userToken(userId) }),
+  };
+}
+
+function keyOf({ config, secrets }: ReadyTenant, type: "admin" | "public"): string {
+  const key = secrets.keys.find((each) => each.type === type);
+  if (!key) throw new Fault("CONFIG_INVALID", `${config.source.file} names no ${type} key`);
+  return key.value;
+}
+
+/** Verifies and funds the demo's traders, through the webhooks that real providers use. */
+export async function admitTraders(stage: Stage): Promise<void> {
+  const { tenant } = stage.tenant.config;
+  for (const userId of TRADERS) {
+    const verifiedAt = new Date(wallClock()).toISOString();
+    const kyc = { userId, status: "passed", provider: "demo", verifiedAt, jurisdiction: "CH" };
+    await deliver(stage, `/kyc/inbound/${tenant}`, kyc);
+    const deposit = { event: "deposit.completed", userId, amountUsd: FUNDS_USD, txRef: `demo-${randomUUID()}` };
+    await deliver(stage, `/payments/inbound/${tenant}`, deposit);
+  }
+}
+
+async function deliver({ url, tenant }: Stage, path: string, event: object): Promise<void> {
+  const body = JSON.stringify(event);
+  const [secret = ""] = tenant.secrets.webhooks.inbound;
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  const headers = { "content-type": "application/json", "x-signature": signature };
+  const response = await fetch(url + path, { method: "POST", headers, body });
+  if (!response.ok) throw new Fault("INTERNAL", `The demo's webhook was answered with ${response.status}`);
+}
+
+/** Opens the markets of the tenant's files that are not open yet. */
+export async function openMarkets({ admin, tenant }: Stage): Promise<WireOutput<"listMarkets">> {
+  const { items } = await admin.listMarkets({ limit: 200 });
+  for (const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd } of tenant.markets) {
+    if (items.some((market) => market.question === question)) continue;
+    await admin.createMarket({
+      question,
+      category,
+      kind,
+      p0,
+      closeAt: new Date(closeAt).toISOString(),
+      resolutionRef,
+      meta,
+      ...(liquidityUsd === undefined ? {} : { liquidityUsd: usdFromMicro(liquidityUsd) }),
+    });
+  }
+  return (await admin.listMarkets({ limit: 200 })).items;
+}
+
+/** A few trades on each market, on both sides. Returns how many. */
+export async function tradeOn(stage: Stage, marketIds: readonly string[]): Promise<number> {
+  let trades = 0;
+  for (const marketId of marketIds)
+    for (const [index, userId] of TRADERS.entries())
+      for (const amount of [25, 10]) {
+        const side = (index + amount) % 2 === 0 ? "yes" : "no";
+        await stage.as(userId).placeTrade({ marketId, selection: { side }, amount });
+        trades += 1;
+      }
+  return trades;
+}
+
+export interface DemoSummary {
+  tenant: string;
+  markets: { id: string; kind: string; outcome: string; payouts: number }[];
+  trades: number;
+  reconciliation: WireOutput<"reconcile">;
+  audit: WireOutput<"getAuditStatus">;
+  seconds: number;
+}
+
+/**
+ * The whole life of a tenant: one market of each kind opened, traded and settled, then the ledger reconciled and the
+ * chain verified.
+ * @throws Fault INTEGRITY when either does not hold
+ */
+export async function runOnce(stage: Stage, output: Output, startedAt: number): Promise<DemoSummary> {
+  const say = (text: string) => output.note(`  ${text}`);
+  const markets: DemoSummary["markets"] = [];
+  await admitTraders(stage);
+  say(`${TRADERS.join(" and ")}: identity verified, ${FUNDS_USD} USD each, by signed webhooks`);
+  const created: { id: string; kind: "cpmm" | "lmsr" }[] = [];
+  for (const kind of ["cpmm", "lmsr"] as const) {
+    const market = await stage.admin.createMarket({
+      question: `Will this ${kind} market settle as yes?`,
+      category: "demo",
+      kind,
+      p0: kind === "cpmm" ? 0.5 : 0.35,
+      closeAt: new Date(wallClock() + 24 * HOUR_MS).toISOString(),
+      resolutionRef: "the demo itself",
+    });
+    created.push({ id: market.id, kind });
+    say(`market ${market.id} (${kind}) opened at ${market.yesPrice}`);
+  }
+  const trades = await tradeOn(
+    stage,
+    created.map(({ id }) => id),
+  );
+  say(`${trades} trades executed`);
+  for (const { id, kind } of created) {
+    const outcome = kind === "cpmm" ? "yes" : "no";
+    const { payoutsProcessed } = await stage.admin.settleMarket({ marketId: id, outcome });
+    markets.push({ id, kind, outcome, payouts: payoutsProcessed });
+    say(`market ${id} settled as ${outcome}: ${payoutsProcessed} winning positions paid`);
+  }
+  const reconciliation = await stage.admin.reconcile({});
+  say(`ledger reconciled: discrepancy ${reconciliation.discrepancy}`);
+  const audit = await stage.admin.getAuditStatus({});
+  say(`audit chain of ${audit.count} entries: ${audit.verified ? "verified" : "BROKEN"}`);
+  if (!reconciliation.ok || !audit.verified)
+    throw new Fault("INTEGRITY", "The demo's ledger or audit chain does not hold");
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+  return { tenant: stage.tenant.config.tenant, markets, trades, reconciliation, audit, seconds };
+}

@@ -1,0 +1,72 @@
+import { Fault } from "../domain/fault.ts";
+import type { OperatorTenant } from "./operator-tenant.ts";
+import { findServers } from "./run-file.ts";
+
+export type Via = "auto" | "db" | "http";
+
+/** Which way a command goes to its tenant. */
+export type Door = { kind: "db" } | { kind: "http"; url: string };
+
+/** On this machine a server answers at once; a longer wait would show in every command. */
+const PROBE_TIMEOUT_MS = 300;
+
+/**
+ * Chooses the way: HTTP when `--url` is given or a server of this tenant answers here, else the database.
+ *
+ * @throws Fault USAGE for options that contradict each other, UNREACHABLE when HTTP was asked for and nobody answers
+ */
+export async function chooseDoor(tenant: OperatorTenant, via: Via, url: string | undefined): Promise<Door> {
+  if (url !== undefined) {
+    if (via === "db")
+      throw new Fault("USAGE", "--url names a server, and --via db asks for the database: leave one out");
+    return { kind: "http", url: checkUrl(url) };
+  }
+  if (via === "db") return { kind: "db" };
+  const running = await findRunningServer(tenant);
+  if (running !== undefined) return { kind: "http", url: running };
+  if (via === "auto") return { kind: "db" };
+  throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers on this machine: start one, or name it with --url`);
+}
+
+/** The address of a server on this machine that says it serves this tenant. */
+export async function findRunningServer({ id, directory, config }: OperatorTenant): Promise<string | undefined> {
+  const candidates = [...(await findServers(directory, id)), ...configuredServer(config.server)];
+  const answers = await Promise.all(candidates.map(async ({ url, opsUrl }) => ((await serves(opsUrl, id)) ? url : "")));
+  return answers.find((url) => url !== "");
+}
+
+/** Where the tenant file says that the server listens: one that another directory or a container started has no run file. */
+function configuredServer(server: OperatorTenant["config"]["server"]): { url: string; opsUrl: string }[] {
+  const { host, port, opsPort } = server;
+  if (port === 0 || opsPort === 0) return [];
+  return [{ url: `http://${reachable(host)}:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }];
+}
+
+/** A server that listens everywhere is reached over loopback. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Asks the operations listener, which is never rate limited. Another tenant's server is not ours to talk to. */
+async function serves(opsUrl: string, tenant: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, {
+      redirect: "error",
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    });
+    const body: unknown = await response.json();
+    return response.ok && typeof body === "object" && body !== null && "tenant" in body && body.tenant === tenant;
+  } catch {
+    return false;
+  }
+}
+
+function checkUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isFit =
+    url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" && url.search === "";
+  if (!isFit) throw new Fault("USAGE", "--url must be an address such as https://predict.acme.example");
+  return url.href.replace(/\/+$/, "");
+}

@@ -1,0 +1,44 @@
+import { CommanderError } from "commander";
+import { Fault } from "../domain/fault.ts";
+
+/** Exit codes that no Fault stands for (operator's contract, section 2). */
+export const EXIT = { ok: 0, unexpected: 1, usage: 6, unreachable: 9, partly: 10, interrupted: 130 } as const;
+
+/** What a process ends with. */
+export type ExitCode = number;
+
+/** Ctrl-C at a prompt. */
+export class Interrupted extends Error {
+  override name = "Interrupted";
+
+  constructor() {
+    super("Interrupted: nothing was done");
+  }
+}
+
+/** An error in the words of the command line. */
+export interface Failure {
+  exit: ExitCode;
+  code: string;
+  /** For the operator; undefined when everything has been said already. */
+  message: string | undefined;
+}
+
+/** What an error means for the process's end: the one place that decides exit codes. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Fault) return { exit: error.exitCode, code: error.code, message: error.message };
+  if (error instanceof Interrupted) return { exit: EXIT.interrupted, code: "INTERRUPTED", message: error.message };
+  if (error instanceof CommanderError) return usageFailure(error);
+  // By name: importing the class would load the embedded database for every `--version`.
+  if (error instanceof Error && error.name === "ClusterError")
+    return { exit: EXIT.unreachable, code: "DATABASE_UNAVAILABLE", message: error.message };
+  const text = error instanceof Error ? error.message : String(error);
+  return { exit: EXIT.unexpected, code: "INTERNAL", message: `unexpected error: ${text} (PMCTL_DEBUG=1 shows where)` };
+}
+
+/** Help and version end by an exception too; when help was shown in place of a missing verb, it has said it all. */
+function usageFailure({ exitCode, code, message }: CommanderError): Failure {
+  if (exitCode === 0) return { exit: EXIT.ok, code, message: undefined };
+  const said = code === "commander.help";
+  return { exit: EXIT.usage, code: "USAGE", message: said ? undefined : message.replace(/^error: /, "") };
+}

@@ -1,0 +1,30 @@
+import { isErrno } from "../config/environment.ts";
+import { EXIT } from "./errors.ts";
+import { Interrupts } from "./interrupts.ts";
+import { main } from "./program.ts";
+
+/** The process: runs its command line, lets the output out, and ends with the exit code, whatever is still open. */
+export async function run(): Promise<never> {
+  const streams = [process.stdout, process.stderr];
+  let failed = false;
+  for (const stream of streams)
+    stream.on("error", (error) => {
+      // A reader such as `head` has seen enough, which is no failure. A full disk is one.
+      if (!isErrno(error) || error.code !== "EPIPE") failed = true;
+    });
+  const interrupts = new Interrupts();
+  interrupts.listen(process);
+  const code = await main(process.argv.slice(2), process, interrupts);
+  await Promise.all(streams.map(flushed));
+  process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
+}
+
+/** Resolves when everything written so far is out, or never will be. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed) resolve();
+    else stream.write("", () => resolve());
+  });
+}
+
+if (import.meta.main) await run();

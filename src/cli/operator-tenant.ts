@@ -1,0 +1,44 @@
+import { loadEnvironment } from "../config/environment.ts";
+import { resolveSecret, type SecretReference } from "../config/secrets.ts";
+import { loadTenantFile, type TenantConfig } from "../config/tenant-file.ts";
+import { openWorkspace, pickTenant, tenantPath } from "../config/workspace.ts";
+
+/** A tenant as the operator's directory describes it, before anything is connected. */
+export interface OperatorTenant {
+  id: string;
+  /** The operator's directory. */
+  directory: string;
+  config: TenantConfig;
+  /**
+   * The value of one secret. Commands ask for those that they use, so that a laptop that only talks to the server needs
+   * no more than the admin key.
+   *
+   * @param path where the reference stands in the tenant file
+   * @throws Fault CONFIG_INVALID naming the variable or file that is missing, and the line
+   */
+  secret(reference: SecretReference, path: readonly (string | number)[]): string;
+}
+
+/**
+ * Reads the file of the tenant that a command means.
+ *
+ * @throws Fault NOT_FOUND or USAGE when it is not plain which; ConfigError when its file is not valid
+ */
+export function readOperatorTenant(named?: string, directory?: string): OperatorTenant {
+  const workspace = openWorkspace(directory);
+  const id = pickTenant(workspace, named);
+  const config = loadTenantFile(tenantPath(workspace.directory, id));
+  const environment = loadEnvironment(workspace.directory);
+  const { source } = config;
+  return {
+    id,
+    directory: workspace.directory,
+    config,
+    secret: (reference, path) =>
+      resolveSecret(reference, {
+        environment,
+        directory: source.directory,
+        where: `${source.file}:${source.positionOf(path).line}`,
+      }),
+  };
+}

@@ -1,0 +1,43 @@
+import { InvalidArgumentError } from "commander";
+
+/** Readers of option values. They throw what commander turns into a usage error that names the option. */
+
+export function wholeNumber(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(value);
+}
+
+/** At least one. */
+export function count(value: string): number {
+  const number = wholeNumber(value);
+  if (number === 0) throw new InvalidArgumentError("It must be at least 1.");
+  return number;
+}
+
+/** A plain decimal such as 12.50; no exponents, no separators. */
+export function decimal(value: string): number {
+  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(value)) throw new InvalidArgumentError("It must be a number such as 12.50.");
+  return Number(value);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `10m`, `1h` or `2d` in milliseconds. */
+export function timeSpan(value: string): number {
+  const [, amount, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(value) ?? [];
+  const unitMs = UNIT_MS[unit];
+  if (unitMs === undefined) throw new InvalidArgumentError("It must be a time span such as 90s, 10m or 1h.");
+  return Number(amount) * unitMs;
+}
+
+/** A JSON object. */
+export function jsonObject(value: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed))
+      return parsed as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError("It must be a JSON object.");
+}

@@ -1,0 +1,148 @@
+import { readFileSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { Command, Option } from "commander";
+import { colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
+import type { Action, CommandContext, Globals, Host } from "./command.ts";
+import type { ExitCode } from "./errors.ts";
+import { Interrupts } from "./interrupts.ts";
+import { FORMATS, Output } from "./output.ts";
+import { terminalPrompts } from "./prompts.ts";
+import { NOUNS, type Noun } from "./registry.ts";
+
+/** Where a command reads and writes; the process's own streams unless a test gives others. */
+export interface Streams {
+  stdin: Readable & { isTTY?: boolean | undefined };
+  stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
+  stderr: Writable & { isTTY?: boolean | undefined };
+}
+
+/**
+ * Runs one command line and resolves to the exit code. Nothing is thrown: whatever goes wrong is said on stderr and
+ * shows in the code. The caller flushes and ends the process.
+ *
+ * @param argv what stands behind the program's name
+ */
+export async function main(
+  argv: readonly string[],
+  streams: Streams = process,
+  interrupts: Interrupts = new Interrupts(),
+): Promise<ExitCode> {
+  const host = new CommandHost(streams, interrupts);
+  const program = createProgram(streams);
+  try {
+    for (const noun of NOUNS) await addNoun(program, noun, argv, host);
+    await program.parseAsync([...argv], { from: "user" });
+    return host.exitCode;
+  } catch (error) {
+    return outputFor(program.opts<Globals>(), streams).fail(error);
+  }
+}
+
+/** The program with every command in it, for tests that walk them all. */
+export async function completeProgram(streams: Streams = process): Promise<Command> {
+  const host = new CommandHost(streams, new Interrupts());
+  const program = createProgram(streams);
+  for (const noun of NOUNS) await addNoun(program, noun, [noun.name], host);
+  return program;
+}
+
+/** A noun that the line does not hold is listed in the help and nothing else, so its module is not needed. */
+async function addNoun(program: Command, noun: Noun, argv: readonly string[], host: Host): Promise<void> {
+  const command = program.command(noun.name).description(noun.summary);
+  if (argv.includes(noun.name)) (await noun.load()).register(command, host);
+}
+
+class CommandHost implements Host {
+  exitCode: ExitCode = 0;
+  readonly #streams: Streams;
+  readonly #interrupts: Interrupts;
+
+  constructor(streams: Streams, interrupts: Interrupts) {
+    this.#streams = streams;
+    this.#interrupts = interrupts;
+  }
+
+  action<Options extends object>(work: Action<Options>): (...parameters: unknown[]) => Promise<void> {
+    return async (...parameters) => {
+      const command = parameters.at(-1) as Command;
+      const options = command.optsWithGlobals<Globals & Options>();
+      const { stdin, stderr } = this.#streams;
+      const context: CommandContext<Options> = {
+        options,
+        args: command.args,
+        io: {
+          output: outputFor(options, this.#streams),
+          prompts: terminalPrompts({ stdin, stderr, allowed: options.input && !isCi() }),
+        },
+        interrupts: this.#interrupts,
+      };
+      this.exitCode = await work(context);
+    };
+  }
+}
+
+function outputFor(options: Partial<Globals>, { stdout, stderr }: Streams): Output {
+  return new Output({
+    stdout,
+    stderr,
+    format: options.output,
+    fields: options.fields,
+    quiet: options.quiet,
+    color: options.color !== false && !colorIsOff(),
+    debug: Boolean(processEnvironment().PMCTL_DEBUG),
+  });
+}
+
+function createProgram({ stdout, stderr }: Streams): Command {
+  const program = new Command("pmctl")
+    .description("Provision and run prediction markets from YAML under version control.")
+    .usage("<command> [options]")
+    .version(packageVersion(), "--version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .exitOverride()
+    .configureHelp({
+      showGlobalOptions: true,
+      subcommandTerm: (command) =>
+        [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(" "),
+    })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      // Said by the output service, which knows the format.
+      outputError: () => {},
+      getOutHelpWidth: () => (stdout.isTTY ? (stdout.columns ?? 80) : 100),
+      getErrHelpWidth: () => 100,
+    });
+  for (const option of globalOptions()) program.addOption(option);
+  return program;
+}
+
+function globalOptions(): Option[] {
+  return [
+    new Option("-t, --tenant <id>", "the tenant; else PMCTL_TENANT, else the only one there is"),
+    new Option("-o, --output <format>", "how to print: a table on a terminal, else json").choices([...FORMATS]),
+    new Option("--fields <names>", "only these fields, such as id,yesPrice").argParser(splitFields),
+    new Option("--via <door>", "over HTTP, or straight to the database; auto asks for a running server first")
+      .choices(["auto", "db", "http"])
+      .default("auto"),
+    new Option("--url <address>", "the server to talk to"),
+    new Option("--reason <text>", "why; goes into the audit entry"),
+    new Option("--yes", "confirm in advance whatever the command would ask"),
+    new Option("--no-input", "never ask"),
+    new Option("--quiet", "only errors on stderr"),
+    new Option("--no-color", "plain text, as with NO_COLOR"),
+  ];
+}
+
+function splitFields(value: string): string[] {
+  return value
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
+/** The same two folders up from `src/cli` and `dist/cli`. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

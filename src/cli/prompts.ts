@@ -1,0 +1,56 @@
+import type { Readable, Writable } from "node:stream";
+import { Fault } from "../domain/fault.ts";
+import { Interrupted } from "./errors.ts";
+
+/** What asks the operator. Tests answer in place of a person. */
+export interface Prompts {
+  /** Whether somebody is there to answer. */
+  readonly available: boolean;
+  /** A yes or no, no by default. */
+  confirm(question: string): Promise<boolean>;
+  /** Waits until exactly this text was typed. */
+  type(question: string, expected: string): Promise<void>;
+}
+
+export interface PromptOptions {
+  stdin: Readable & { isTTY?: boolean | undefined };
+  stderr: Writable & { isTTY?: boolean | undefined };
+  /** Whether asking is allowed at all: `--no-input` and build servers forbid it. */
+  allowed: boolean;
+}
+
+/** Asks on stderr, so that stdout stays data, and only when both it and stdin are a terminal. */
+export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prompts {
+  const streams = { input: stdin, output: stderr };
+  return {
+    available: allowed && Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
+
+    async confirm(question) {
+      const { confirm } = await import("@clack/prompts");
+      return answered(await confirm({ message: question, initialValue: false, ...streams }));
+    },
+
+    async type(question, expected) {
+      const { text } = await import("@clack/prompts");
+      const matches = (typed: string | undefined) =>
+        typed?.trim() === expected ? undefined : `Type exactly: ${expected} (or press Ctrl-C)`;
+      answered(await text({ message: question, validate: matches, ...streams }));
+    },
+  };
+}
+
+/** The library's mark for Ctrl-C is a symbol. */
+function answered<T>(answer: T): Exclude<T, symbol> {
+  if (typeof answer === "symbol") throw new Interrupted();
+  return answer as Exclude<T, symbol>;
+}
+
+/**
+ * Whether a command still has to ask.
+ * @throws Fault USAGE when it has to and nobody is there
+ */
+export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts): boolean {
+  if (options.yes) return false;
+  if (prompts.available) return true;
+  throw new Fault("USAGE", "This needs a confirmation, and nobody is there to give it: add --yes");
+}

@@ -1,0 +1,135 @@
+import { userInfo } from "node:os";
+import { httpApi } from "../client/http-api.ts";
+import type { Api } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import type { TenantServices } from "../services/tenant.ts";
+import { wallClock } from "./clock.ts";
+import { chooseDoor, type Via } from "./doors.ts";
+import { type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
+import { mintUserToken, requireUserId } from "./user-token.ts";
+
+export interface SessionOptions {
+  tenant?: string | undefined;
+  via: Via;
+  url?: string | undefined;
+  reason?: string | undefined;
+}
+
+/** A tenant, opened for one command through one of the two doors. */
+export interface Session {
+  readonly tenant: OperatorTenant;
+  /** The tenant's services in this process; undefined when the command goes over HTTP. */
+  readonly services: TenantServices | undefined;
+  /** The operations, as the operator or on behalf of a user. */
+  api(userId?: string): Api;
+  /** The key of the audit chain, from the tenant's secrets. */
+  auditSecret(): string;
+  close(): Promise<void>;
+}
+
+/** Long enough for one command, its waits for the rate limit included. */
+const TOKEN_LIFETIME_MS = 5 * 60_000;
+const LONGEST_REASON = 500;
+
+/**
+ * Opens the tenant that a command means.
+ *
+ * @param note told what a command waits for
+ * @throws Fault when the tenant, a secret that this door needs, or the door itself is missing
+ */
+export async function openSession(options: SessionOptions, note: (message: string) => void): Promise<Session> {
+  const reason = checkReason(options.reason);
+  const tenant = readOperatorTenant(options.tenant);
+  const door = await chooseDoor(tenant, options.via, options.url);
+  if (door.kind === "db") return openDatabaseSession(tenant, reason);
+
+  const apiKey = adminKey(tenant);
+  return {
+    tenant,
+    services: undefined,
+    api: (userId) =>
+      httpApi({
+        url: door.url,
+        apiKey,
+        reason,
+        onWait: note,
+        userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
+      }),
+    auditSecret: () => auditSecretOf(tenant),
+    close: async () => {},
+  };
+}
+
+async function userToken(tenant: OperatorTenant, userId: string): Promise<string> {
+  return (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClock())).token;
+}
+
+/** The first admin key that has not expired. */
+function adminKey({ id, config, secret }: OperatorTenant): string {
+  const now = wallClock();
+  const index = config.keys.admin.findIndex(({ expires }) => expires === undefined || expires > now);
+  const key = config.keys.admin[index];
+  if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);
+  return secret(key.secret, ["keys", "admin", index, "secret"]);
+}
+
+async function openDatabaseSession(tenant: OperatorTenant, reason: string | undefined): Promise<Session> {
+  const { id, directory, config, secret } = tenant;
+  // Before the database is started: a missing secret is the quicker and the clearer answer.
+  const auditSecret = auditSecretOf(tenant);
+  const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
+  const [{ openDatabase }, { openTenant }, { localApi }] = await Promise.all([
+    import("./database.ts"),
+    import("../services/tenant.ts"),
+    import("../client/local-api.ts"),
+  ]);
+  const { connection } = await openDatabase(directory, id, databaseUrl);
+  const services = await openTenant({ tenantId: id, connection, auditSecret, readers: 2 }).catch((error: unknown) => {
+    throw isMissingDatabase(error) ? new Fault("REFUSED", `${id} has no database yet: run pmctl apply ${id}`) : error;
+  });
+  const actor = operatorActor();
+  return {
+    tenant,
+    services,
+    api: (userId) =>
+      localApi(services.handlers, {
+        actor,
+        reason,
+        user: userId === undefined ? undefined : { id: requireUserId(userId) },
+      }),
+    auditSecret: () => auditSecret,
+    close: () => services.close(),
+  };
+}
+
+function auditSecretOf({ config, secret }: OperatorTenant): string {
+  return secret(config.audit.key, ["audit", "key"]);
+}
+
+/** The server takes no other reason, so the database gets no other either. */
+function checkReason(reason: string | undefined): string | undefined {
+  if (reason === undefined || reason === "") return undefined;
+  if (reason.length > LONGEST_REASON || /\p{Cc}/u.test(reason) || !reason.isWellFormed())
+    throw new Fault("USAGE", `--reason must be one line of at most ${LONGEST_REASON} characters`);
+  return reason;
+}
+
+/** Who acts straight on the database. */
+export function operatorActor(): string {
+  return `cli:${operatorName()}`;
+}
+
+/** The operating system's user. A container may run as a number that has no name. */
+function operatorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+/** PostgreSQL's code for a database that does not exist. */
+function isMissingDatabase(error: unknown): boolean {
+  const cause = error instanceof Fault ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "3D000";
+}

@@ -1,0 +1,65 @@
+import { stripVTControlCharacters } from "node:util";
+
+/** Code points that take two columns, as first and last of each range (UAX #11, wide and full-width). */
+const WIDE: readonly (readonly [number, number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0x303e],
+  [0x3041, 0x4dbf],
+  [0x4e00, 0xa4cf],
+  [0xa960, 0xa97f],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x20000, 0x3fffd],
+];
+
+const PLAIN = /^[\x20-\x7e]*$/;
+const ELLIPSIS = "…";
+
+/** How many columns of a terminal a text takes. */
+export function displayWidth(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  return graphemes(text).reduce((width, grapheme) => width + graphemeWidth(grapheme), 0);
+}
+
+/** The text itself when it fits, else its beginning and an ellipsis. */
+export function shorten(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = "";
+  let used = 1;
+  for (const grapheme of graphemes(text)) {
+    used += graphemeWidth(grapheme);
+    if (used > width) break;
+    kept += grapheme;
+  }
+  return `${kept.trimEnd()}${ELLIPSIS}`;
+}
+
+/**
+ * Text that somebody else wrote, made safe for a terminal: one line, without escape sequences (which could repaint the
+ * screen of the operator who lists markets) and without marks that reverse the order of what follows.
+ */
+export function oneLine(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return stripVTControlCharacters(text)
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+}
+
+/** The same for a text of several lines. */
+export function severalLines(text: string): string {
+  return text.split(/\r?\n/).map(oneLine).join("\n");
+}
+
+function graphemes(text: string): string[] {
+  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+}
+
+function graphemeWidth(grapheme: string): number {
+  const code = grapheme.codePointAt(0) ?? 0;
+  if (/^[\p{Cc}\p{Cf}\p{M}]/u.test(grapheme)) return 0;
+  if (/\p{Emoji_Presentation}|\u{fe0f}/u.test(grapheme)) return 2;
+  return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
+}

@@ -1,0 +1,73 @@
+import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
+
+const LONGEST_MESSAGE = 2000;
+
+/** Whole seconds to wait after a 429, between 1 and the length of the rate limit's window. */
+export function retryAfterSec(response: Response): number {
+  const seconds = Number(response.headers.get("retry-after") ?? 1);
+  return Number.isFinite(seconds) ? Math.min(Math.max(Math.ceil(seconds), 1), 60) : 1;
+}
+
+/**
+ * The refusal that an answer carries: the code of its `Error-Code` header and the text of its body, so that a command
+ * ends alike through both doors. An answer of something else, such as a proxy, is judged by its status.
+ */
+export function faultFrom(response: Response, body: unknown): Fault {
+  const named = response.headers.get("error-code") ?? "";
+  const code = isFaultCode(named) ? named : codeOfStatus(response.status);
+  const message = errorText(body) ?? `The server answered with status ${response.status}`;
+  const requestId = response.headers.get("request-id");
+  const shown = code === "INTERNAL" && requestId ? `${message} (request ${requestId})` : message;
+  return new Fault(code, shown, { detail: { status: response.status, requestId } });
+}
+
+function codeOfStatus(status: number): FaultCode {
+  if (status === 401) return "KEY_INVALID";
+  if (status === 403) return "FORBIDDEN";
+  if (status === 404) return "NOT_FOUND";
+  if (status === 429) return "RATE_LIMITED";
+  // Timeouts, redirects, and the gateways' own errors: whatever answered, it was not a pmctl server.
+  if (status < 400 || status === 408 || (status >= 502 && status <= 504)) return "UNREACHABLE";
+  return status < 500 ? "BAD_REQUEST" : "INTERNAL";
+}
+
+function errorText(body: unknown): string | undefined {
+  if (typeof body !== "object" || body === null || !("error" in body) || typeof body.error !== "string")
+    return undefined;
+  return body.error.slice(0, LONGEST_MESSAGE);
+}
+
+/** How a request failed without an answer. */
+export interface ConnectionFailure {
+  /** For people, such as "connection refused". */
+  reason: string;
+  /** Whether the request certainly did not reach the server. */
+  neverSent: boolean;
+}
+
+const NEVER_SENT: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "the name cannot be resolved",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no network",
+  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
+};
+
+/** Sorts what `fetch` threw. Anything that is not about the connection is our bug and is thrown on. */
+export function connectionFailure(error: unknown): ConnectionFailure {
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return { reason: "no answer in time", neverSent: false };
+  if (!(error instanceof TypeError) || error.cause === undefined) throw error;
+  const code = codeOf(error.cause);
+  const early = NEVER_SENT[code];
+  if (early !== undefined) return { reason: early, neverSent: true };
+  // The handshake comes before the request, so a certificate that is not accepted stops it.
+  if (/CERT|SSL|TLS|SIGNATURE/.test(code))
+    return { reason: `its certificate is not accepted (${code})`, neverSent: true };
+  return { reason: "the connection was lost", neverSent: false };
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
+}

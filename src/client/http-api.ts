@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { connectionFailure, faultFrom, retryAfterSec } from "./http-answer.ts";
+import { type WireRequest, wireRequest } from "./http-request.ts";
+
+export interface HttpApiOptions {
+  /** The server's address, such as `http://127.0.0.1:8080`. */
+  url: string;
+  apiKey: string;
+  /** Gives the token of the user on whose behalf user operations run. */
+  userToken?: (() => Promise<string>) | undefined;
+  /** Goes into the audit entry of whatever the calls change. */
+  reason?: string | undefined;
+  /** Told before each wait for a rate limit or a lost connection, so that nobody wonders. */
+  onWait?: ((message: string) => void) | undefined;
+  sleep?: (ms: number) => Promise<unknown>;
+}
+
+/** Longer than the server's own limits, so that the server's answer comes first. */
+const TIMEOUT_MS = 30_000;
+/** Waits of up to a minute each: past that, the operator decides. */
+const MAX_RATE_LIMIT_WAITS = 3;
+const RECONNECT_PAUSES_MS = [200, 1000];
+
+/**
+ * The operations of a running server. Every method rejects with the Fault that the server answered with; besides those
+ * with UNREACHABLE (no answer, and nothing happened) or OUTCOME_UNKNOWN (no answer to a request that changes something).
+ */
+export function httpApi(options: HttpApiOptions): Api {
+  const server = options.url.replace(/\/+$/, "");
+  const methods = operationIds.map((id) => [
+    id,
+    (input: Record<string, unknown>) => new Call(server, id, options).run(input),
+  ]);
+  return Object.fromEntries(methods) as Api;
+}
+
+/** One call of an operation, with its repeats. */
+class Call {
+  readonly #server: string;
+  readonly #id: OperationId;
+  readonly #options: HttpApiOptions;
+  readonly #sleep: (ms: number) => Promise<unknown>;
+  /** The same for every repeat, so that a write whose answer was lost is not done twice. */
+  readonly #idempotencyKey: string | undefined;
+
+  constructor(server: string, id: OperationId, options: HttpApiOptions) {
+    this.#server = server;
+    this.#id = id;
+    this.#options = options;
+    this.#sleep = options.sleep ?? delay;
+    this.#idempotencyKey = "writes" in operations[id] ? randomUUID() : undefined;
+  }
+
+  async run(input: Record<string, unknown>): Promise<unknown> {
+    const request = wireRequest(this.#id, input);
+    const headers = await this.#headers(request);
+    for (let waits = 0, losses = 0; ; ) {
+      try {
+        const { response, body } = await this.#send(request, headers);
+        if (response.ok || (this.#id === "getHealth" && response.status === 503)) return this.#result(response, body);
+        const fault = faultFrom(response, body);
+        if (response.status === 429 && waits < MAX_RATE_LIMIT_WAITS) {
+          waits += 1;
+          const seconds = retryAfterSec(response);
+          this.#options.onWait?.(`${fault.message}: trying again in ${seconds} s`);
+          await this.#sleep(seconds * 1000);
+        } else if (fault.code === "OUTCOME_UNKNOWN") throw new AnswerLost(fault.message, false);
+        else throw fault;
+      } catch (error) {
+        if (!(error instanceof AnswerLost)) throw error;
+        const pauseMs = RECONNECT_PAUSES_MS[losses];
+        if (error.neverSent || !this.#mayRepeat(request) || pauseMs === undefined) throw this.#giveUp(request, error);
+        losses += 1;
+        this.#options.onWait?.(`${error.message}: trying again`);
+        await this.#sleep(pauseMs);
+      }
+    }
+  }
+
+  async #headers({ body }: WireRequest): Promise<Headers> {
+    const { apiKey, userToken, reason } = this.#options;
+    const headers = new Headers({ "x-api-key": apiKey, accept: "application/json" });
+    if (body !== undefined) headers.set("content-type", "application/json");
+    if (this.#idempotencyKey) headers.set("idempotency-key", this.#idempotencyKey);
+    // A header holds bytes; the server reads them as UTF-8, because an operator writes in any script.
+    if (reason !== undefined) headers.set("audit-reason", Buffer.from(reason).toString("latin1"));
+    if (userToken && operations[this.#id].auth === "user") headers.set("authorization", `Bearer ${await userToken()}`);
+    return headers;
+  }
+
+  /** @throws AnswerLost when no complete answer came */
+  async #send({ method, target, body }: WireRequest, headers: Headers): Promise<{ response: Response; body: unknown }> {
+    try {
+      const response = await fetch(this.#server + target, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        // The key must not follow a redirect to another host.
+        redirect: "manual",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      return { response, body: parseJson(await response.text()) };
+    } catch (error) {
+      const { reason, neverSent } = connectionFailure(error);
+      throw new AnswerLost(`Cannot reach ${this.#server}: ${reason}`, neverSent, error);
+    }
+  }
+
+  #result(response: Response, body: unknown): unknown {
+    if (body === undefined)
+      throw new Fault("UNREACHABLE", `${this.#server} does not answer like a pmctl server: its answer is not JSON`);
+    if (!("paged" in operations[this.#id])) return body;
+    return { items: body, nextCursor: response.headers.get("next-cursor") };
+  }
+
+  #mayRepeat({ method }: WireRequest): boolean {
+    return method === "GET" || this.#idempotencyKey !== undefined;
+  }
+
+  #giveUp({ method }: WireRequest, { message, neverSent, cause }: AnswerLost): Fault {
+    if (neverSent || method === "GET") return new Fault("UNREACHABLE", message, { cause });
+    return new Fault("OUTCOME_UNKNOWN", `${message}; it may have been done: look at \`pmctl audit list\` first`, {
+      cause,
+    });
+  }
+}
+
+/** No answer that tells what happened. */
+class AnswerLost extends Error {
+  readonly neverSent: boolean;
+
+  constructor(message: string, neverSent: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.neverSent = neverSent;
+  }
+}
+
+/** Undefined stands for what is not JSON, which no operation answers with. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

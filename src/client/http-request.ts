@@ -1,0 +1,45 @@
+import type { OperationId } from "../contract/operations.ts";
+import { operationIds, operations } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+
+/** One request as `fetch` takes it. */
+export interface WireRequest {
+  method: "GET" | "POST" | "PUT";
+  /** Path and query, to be put behind the server's address. */
+  target: string;
+  body: string | undefined;
+}
+
+/** `GET /v1/markets/trending` stands before `GET /v1/markets/:id`: an id that reads like it would be answered by it. */
+const fixedRoutes = new Set(
+  operationIds.map((id) => `${operations[id].method} ${operations[id].path}`).filter((route) => !route.includes(":")),
+);
+
+/**
+ * Puts an operation's input into path, query and body.
+ *
+ * @throws Fault BAD_REQUEST when a path parameter is missing, NOT_FOUND for one that no route would hand over unchanged
+ */
+export function wireRequest(id: OperationId, input: Readonly<Record<string, unknown>>): WireRequest {
+  const { method, path, input: schema } = operations[id];
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => pathSegment(name, input[name]));
+  if (names.length > 0 && fixedRoutes.has(`${method} ${filled}`)) throw new Fault("NOT_FOUND", "Not found");
+
+  const rest = Object.entries(input).filter(([name, value]) => !names.includes(name) && value !== undefined);
+  if (method === "GET") {
+    const query = new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)])).toString();
+    return { method, target: query === "" ? filled : `${filled}?${query}`, body: undefined };
+  }
+  // An operation that takes nothing but its path sends no body at all.
+  const takesBody = Object.keys(schema.shape).some((name) => !names.includes(name));
+  return { method, target: filled, body: takesBody ? JSON.stringify(Object.fromEntries(rest)) : undefined };
+}
+
+function pathSegment(name: string, value: unknown): string {
+  const text = value === undefined ? "" : String(value);
+  if (text === "") throw new Fault("BAD_REQUEST", `${name}: is required`);
+  // URLs lose these two, however they are encoded, and the request would go to another path.
+  if (text === "." || text === "..") throw new Fault("NOT_FOUND", "Not found");
+  return encodeURIComponent(text);
+}

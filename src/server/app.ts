@@ -1,0 +1,60 @@
+import { H3 } from "h3";
+import { operationIds } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import type { Cors } from "./cors.ts";
+import { nextRequestId } from "./exchange.ts";
+import type { FrontDoor } from "./front-door.ts";
+import { refusal, SECURITY_HEADERS, toFault, toResponse } from "./responses.ts";
+import { operationRoute, type Route, type RouteServices } from "./routes.ts";
+
+export interface AppOptions {
+  door: FrontDoor;
+  cors: Cors;
+  services: RouteServices;
+  /** Routes beyond the operations of the contract. */
+  documents: readonly Route[];
+}
+
+/** Every operation that has a handler, the preflights of their paths, and a 404 for the rest. */
+export function createApp({ door, cors, services, documents }: AppOptions): H3 {
+  // Path segments are decoded, and refused, where they are read; h3 would refuse before the request is counted.
+  const app = new H3({ silent: true, allowMalformedURL: true, onError: (error) => answerOutsideRoutes(error.cause) });
+  const served = operationIds.filter((id) => services.handlers[id] !== undefined);
+  const routes = [...served.flatMap((id) => operationRoute(id, services) ?? []), ...documents];
+  for (const route of [...routes, ...preflightRoutes(routes, cors), unknownRoute()])
+    app.on(route.method, route.path, door.handler(route));
+  return app;
+}
+
+/** A preflight is answered for the paths that pages may use, and names only the methods that they may. */
+function preflightRoutes(routes: readonly Route[], cors: Cors): Route[] {
+  const methodsByPath = new Map<string, string[]>();
+  for (const { path, method, forBrowsers } of routes)
+    if (forBrowsers) methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);
+  return [...methodsByPath].map(([path, methods]) => ({
+    method: "OPTIONS",
+    path,
+    forBrowsers: false,
+    async answer(exchange) {
+      return { status: 204, body: "", headers: cors.preflightHeaders(exchange.header("origin"), methods) };
+    },
+  }));
+}
+
+/** Unknown paths and wrong methods: the same answer before any key is looked at, which never repeats the URL. */
+function unknownRoute(): Route {
+  return {
+    method: "",
+    path: "/**",
+    forBrowsers: false,
+    async answer() {
+      throw new Fault("NOT_FOUND", "Not found");
+    },
+  };
+}
+
+/** The handlers above never throw; should h3 itself fail, its error body must not be seen. */
+function answerOutsideRoutes(cause: unknown): Response {
+  const answer = refusal(toFault(cause));
+  return toResponse(answer, [...SECURITY_HEADERS, ["request-id", nextRequestId()], ...(answer.headers ?? [])]);
+}

@@ -1,0 +1,82 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { Operation } from "../contract/operation.ts";
+import { Fault } from "../domain/fault.ts";
+import type { ApiKey } from "../engine/rows.ts";
+import type { Caller } from "../services/invoke.ts";
+import type { Exchange } from "./exchange.ts";
+import type { KeyRing } from "./key-ring.ts";
+import type { User, UserTokens } from "./user-tokens.ts";
+
+export interface Identities {
+  keys: KeyRing;
+  tokens: UserTokens;
+}
+
+/** Whom the credentials of a request name. */
+export interface Identity {
+  key?: ApiKey;
+  user?: User;
+}
+
+const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
+const CONTROL = /\p{Cc}/u;
+const MAX_REASON = 500;
+
+/**
+ * Checks the credentials that an operation needs, in the order of decision 1: key, user, role.
+ * @throws Fault KEY_INVALID, USER_REQUIRED or FORBIDDEN
+ */
+export async function authenticate(
+  exchange: Exchange,
+  auth: Operation["auth"],
+  identities: Identities,
+): Promise<Identity> {
+  if (auth === "none") return {};
+  const refreshing = identities.keys.ready();
+  if (refreshing) await refreshing;
+  const text = exchange.header("x-api-key");
+  const key = text === undefined ? undefined : identities.keys.find(text);
+  if (!key) throw new Fault("KEY_INVALID", "A valid x-api-key is required");
+  // An admin key reaches everything, so only a public key can be in the wrong place.
+  if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
+  if (auth !== "user") return { key };
+  return { key, user: await identities.tokens.verify(exchange.header("authorization")) };
+}
+
+/**
+ * The caller as services and the audit trail know it.
+ * @throws Fault BAD_REQUEST for an unusable `Audit-Reason` or `Idempotency-Key`
+ */
+export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity, rawBody: Buffer): Caller {
+  const caller: Caller = { actor: user ? `user:${user.id}` : key ? `${key.type}:${key.name}` : "anonymous" };
+  if (user) caller.user = user;
+  if (operation.auth === "admin") caller.reason = readReason(exchange.header("audit-reason"));
+  const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
+  if (idempotencyKey !== undefined) {
+    if (!PRINTABLE_KEY.test(idempotencyKey))
+      throw new Fault("BAD_REQUEST", "Idempotency-Key must be 1 to 255 printable characters");
+    caller.idempotency = {
+      caller: `${key?.type}:${key?.name}:${user?.id ?? ""}`,
+      key: idempotencyKey,
+      requestHash: createHash("sha256")
+        .update(`${operation.method}\n${exchange.pathname}\n`)
+        .update(rawBody)
+        .digest("hex"),
+    };
+  }
+  return caller;
+}
+
+/** Node reads headers as Latin-1; words in other scripts arrive as the bytes of their UTF-8. */
+function readReason(header: string | undefined): string | undefined {
+  if (header === undefined || header === "") return undefined;
+  const bytes = Buffer.from(header, "latin1");
+  const reason = isUtf8(bytes) ? bytes.toString() : header;
+  if (reason.length > MAX_REASON || CONTROL.test(reason))
+    throw new Fault(
+      "BAD_REQUEST",
+      `Audit-Reason must be at most ${MAX_REASON} characters, none of them a control character`,
+    );
+  return reason;
+}

@@ -1,0 +1,81 @@
+import ipaddr from "ipaddr.js";
+import { Fault } from "../domain/fault.ts";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = [Address, number];
+
+const CACHED_ADDRESSES = 10_000;
+
+/** Who a request counts as: one IPv4 address, or the /64 that one IPv6 customer is given. */
+export class ClientAddresses {
+  readonly #trusted: Network[];
+  /** Peers seen, because the same few sockets send most requests. */
+  readonly #peers = new Map<string, { bucket: string; trusted: boolean }>();
+
+  /**
+   * @param trustProxy networks whose `X-Forwarded-For` is believed, in CIDR notation
+   * @throws Fault CONFIG_INVALID for anything else
+   */
+  constructor(trustProxy: readonly string[]) {
+    this.#trusted = trustProxy.map(parseNetwork);
+  }
+
+  /** The bucket of a request that came from `peer` with this `X-Forwarded-For`. */
+  bucketOf(peer: string | undefined, forwardedFor: string | undefined): string {
+    const { bucket, trusted } = this.#peer(peer ?? "");
+    if (!trusted || forwardedFor === undefined) return bucket;
+    return this.#forwarded(forwardedFor) ?? bucket;
+  }
+
+  #peer(text: string): { bucket: string; trusted: boolean } {
+    const known = this.#peers.get(text);
+    if (known) return known;
+    const address = parseAddress(text);
+    const peer = address
+      ? { bucket: bucketOfAddress(address), trusted: this.#isTrusted(address) }
+      : { bucket: "unknown", trusted: false };
+    if (this.#peers.size >= CACHED_ADDRESSES) this.#peers.clear();
+    this.#peers.set(text, peer);
+    return peer;
+  }
+
+  /**
+   * The first address from the right that is not one of our proxies: everything to its left was written by the client,
+   * who could otherwise choose another address for each request. Undefined when an entry on the way is not an address.
+   */
+  #forwarded(header: string): string | undefined {
+    let client: Address | undefined;
+    for (let end = header.length; end >= 0; ) {
+      const start = header.lastIndexOf(",", end - 1) + 1;
+      client = parseAddress(header.slice(start, end).trim());
+      if (!client) return undefined;
+      if (!this.#isTrusted(client)) break;
+      end = start - 1;
+    }
+    return client && bucketOfAddress(client);
+  }
+
+  #isTrusted(address: Address): boolean {
+    return this.#trusted.some(
+      ([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never),
+    );
+  }
+}
+
+/** Only the usual notations: ipaddr.js alone would read "010.1" and "1" as IPv4 addresses too. */
+function parseAddress(text: string): Address | undefined {
+  const usual = text.includes(":") ? ipaddr.IPv6.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text);
+  return usual ? ipaddr.process(text) : undefined;
+}
+
+function parseNetwork(cidr: string): Network {
+  if (!ipaddr.isValidCIDR(cidr))
+    throw new Fault("CONFIG_INVALID", `server.trustProxy: ${cidr} is not a network such as 10.0.0.0/8`);
+  return ipaddr.parseCIDR(cidr);
+}
+
+function bucketOfAddress(address: Address): string {
+  if (address.kind() === "ipv4") return address.toString();
+  const [a = 0, b = 0, c = 0, d = 0] = (address as ipaddr.IPv6).parts;
+  return `${[a, b, c, d].map((part) => part.toString(16)).join(":")}::/64`;
+}

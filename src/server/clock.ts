@@ -1,0 +1,12 @@
+/**
+ * Milliseconds since the epoch by this machine's clock: for the expiry of keys and tokens and the age of webhooks, where a
+ * skew of seconds does no harm. Whatever decides about money asks the database's clock instead.
+ */
+export function wallClockMs(): number {
+  return Date.now();
+}
+
+/** Milliseconds that never step back, for intervals. */
+export function monotonicMs(): number {
+  return performance.now();
+}

@@ -1,0 +1,56 @@
+import type { Operation } from "../contract/operation.ts";
+import type { Header } from "./responses.ts";
+
+const EXPOSED = [
+  "Next-Cursor",
+  "Link",
+  "Error-Code",
+  "Request-Id",
+  "Retry-After",
+  "RateLimit-Limit",
+  "RateLimit-Remaining",
+  "RateLimit-Reset",
+  "Idempotent-Replayed",
+].join(", ");
+const ALLOWED = "x-api-key, authorization, content-type, idempotency-key";
+const PREFLIGHT_SECONDS = 7200;
+
+/** Pages may call what traders use. Admin keys must never be in a page, and webhooks come from servers. */
+export function isForBrowsers({ auth }: Pick<Operation, "auth">): boolean {
+  return auth === "none" || auth === "public" || auth === "user";
+}
+
+/** Which pages may read answers (decision 8). Credentials are not allowed: keys and tokens travel in headers. */
+export class Cors {
+  /** What a listed origin gets. */
+  readonly #byOrigin: Map<string, readonly Header[]>;
+  /** What everybody else gets: a cache must not serve it to a listed origin. */
+  readonly #others: readonly Header[];
+
+  constructor(origins: readonly string[]) {
+    const vary: Header = ["vary", "Origin"];
+    this.#others = origins.length === 0 ? [] : [vary];
+    this.#byOrigin = new Map(
+      origins.map((origin) => [
+        origin,
+        [vary, ["access-control-allow-origin", origin], ["access-control-expose-headers", EXPOSED]],
+      ]),
+    );
+  }
+
+  headers(origin: string | undefined): readonly Header[] {
+    return (origin !== undefined && this.#byOrigin.get(origin)) || this.#others;
+  }
+
+  /** @param methods the methods of the path that are not an admin's */
+  preflightHeaders(origin: string | undefined, methods: readonly string[]): readonly Header[] {
+    const headers = this.headers(origin);
+    if (headers === this.#others) return headers;
+    return [
+      ...headers,
+      ["access-control-allow-methods", methods.join(", ")],
+      ["access-control-allow-headers", ALLOWED],
+      ["access-control-max-age", String(PREFLIGHT_SECONDS)],
+    ];
+  }
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { H3Event } from "h3";
+import { invariant } from "../domain/fault.ts";
+import { monotonicMs } from "./clock.ts";
+import type { Standing } from "./rate-limiter.ts";
+
+// Eight random characters keep the ids of processes and restarts apart; the counter makes them unique and cheap.
+const PROCESS_PREFIX = `req_${randomBytes(6).toString("base64url")}`;
+let lastRequest = 0;
+
+export function nextRequestId(): string {
+  lastRequest += 1;
+  return PROCESS_PREFIX + lastRequest.toString(36);
+}
+
+/** One request on its way through the server. */
+export class Exchange {
+  readonly requestId = nextRequestId();
+  readonly startedAt = monotonicMs();
+  readonly req: IncomingMessage;
+  readonly #event: H3Event;
+  /** Set once the request has been counted. */
+  standing: Standing | undefined;
+
+  constructor(event: H3Event) {
+    const req = event.runtime?.node?.req;
+    invariant(req, "the server runs on Node");
+    this.req = req as IncomingMessage;
+    this.#event = event;
+  }
+
+  /** As sent, still percent-encoded. */
+  get pathname(): string {
+    return this.#event.url.pathname;
+  }
+
+  /** With its question mark; empty without a query. */
+  get search(): string {
+    return this.#event.url.search;
+  }
+
+  /** The values of `:name` segments, still percent-encoded. */
+  get params(): Record<string, string> {
+    return this.#event.context.params ?? {};
+  }
+
+  /** A header by its lower-case name. One that was sent twice arrives joined by ", ", so that neither value stands alone. */
+  header(name: string): string | undefined {
+    const value = this.req.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+}

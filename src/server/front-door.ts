@@ -1,0 +1,115 @@
+import type { H3Event } from "h3";
+import type { Logger } from "pino";
+import { Fault, type FaultCode } from "../domain/fault.ts";
+import type { ClientAddresses } from "./client-address.ts";
+import { monotonicMs } from "./clock.ts";
+import type { Cors } from "./cors.ts";
+import { Exchange } from "./exchange.ts";
+import type { Metrics } from "./metrics.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import {
+  type Answer,
+  type Header,
+  rateLimitHeaders,
+  refusal,
+  SECURITY_HEADERS,
+  toFault,
+  toResponse,
+} from "./responses.ts";
+import type { Route } from "./routes.ts";
+
+export interface FrontDoorOptions {
+  addresses: ClientAddresses;
+  limiter: RateLimiter;
+  limits: { perMinute: number; webhooksPerMinute?: number | undefined };
+  cors: Cors;
+  metrics: Metrics;
+  log: Logger;
+}
+
+/**
+ * What every request passes, whatever it asks for: it is counted first, so that guessing keys or paths is limited too; then
+ * its route answers or refuses; and whatever happens becomes JSON with the same headers.
+ */
+export class FrontDoor {
+  readonly #options: FrontDoorOptions;
+  /** Requests whose answer is not there yet. */
+  inFlight = 0;
+  /** Set while the server shuts down: each answer then ends its connection. */
+  draining = false;
+
+  constructor(options: FrontDoorOptions) {
+    this.#options = options;
+  }
+
+  /** The h3 handler of a route. It never throws, so h3's own error bodies are never seen. */
+  handler(route: Route): (event: H3Event) => Promise<Response> {
+    const metrics = this.#options.metrics.forRoute(route.path, route.method || "any", route.trades === true);
+    return async (event) => {
+      const exchange = new Exchange(event);
+      this.inFlight += 1;
+      let answer: Answer;
+      let code: FaultCode | undefined;
+      try {
+        requireHost(exchange);
+        if (!route.countsItself && exchange.req.method !== "OPTIONS") await this.count(exchange, false);
+        answer = await route.answer(exchange);
+      } catch (error) {
+        const fault = toFault(error);
+        if (fault.status >= 500) this.#log(exchange, route, fault);
+        code = fault.code;
+        answer = refusal(fault);
+      }
+      this.inFlight -= 1;
+      metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, code);
+      return toResponse(answer, this.#headers(exchange, route, answer));
+    };
+  }
+
+  /**
+   * Counts a request in its client's window.
+   * @param signed whether it is a webhook whose signature holds
+   * @throws Fault RATE_LIMITED
+   */
+  async count(exchange: Exchange, signed: boolean): Promise<void> {
+    const { addresses, limiter, limits } = this.#options;
+    const address = addresses.bucketOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for"));
+    const taken =
+      signed && limits.webhooksPerMinute !== undefined
+        ? limiter.take(`webhook ${address}`, limits.webhooksPerMinute)
+        : limiter.take(address, limits.perMinute);
+    const standing = taken instanceof Promise ? await taken : taken;
+    exchange.standing = standing;
+    if (!standing.allowed)
+      throw new Fault("RATE_LIMITED", "Too many requests: see Retry-After", { retryAfterSec: standing.resetSec });
+  }
+
+  #headers(exchange: Exchange, route: Route, answer: Answer): Header[] {
+    const headers: Header[] = [...SECURITY_HEADERS, ["request-id", exchange.requestId]];
+    if (exchange.standing) headers.push(...rateLimitHeaders(exchange.standing));
+    if (answer.headers) headers.push(...answer.headers);
+    if (route.forBrowsers) headers.push(...this.#options.cors.headers(exchange.header("origin")));
+    if (this.draining) headers.push(["connection", "close"]);
+    return headers;
+  }
+
+  #log(exchange: Exchange, route: Route, fault: Fault): void {
+    this.#options.log.error(
+      {
+        requestId: exchange.requestId,
+        code: fault.code,
+        route: `${route.method} ${route.path}`,
+        headers: exchange.req.headers,
+        detail: fault.detail,
+        err: fault.cause ?? fault,
+      },
+      fault.message,
+    );
+  }
+}
+
+/** HTTP/1.1 requires it; Node's own refusal would have no body. */
+function requireHost({ req }: Exchange): void {
+  if (req.headers.host === undefined && req.httpVersion === "1.1")
+    throw new Fault("BAD_REQUEST", "A Host header is required");
+}

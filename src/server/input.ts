@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { Operation } from "../contract/operation.ts";
+import { Fault } from "../domain/fault.ts";
+import { parseJsonObject, readBody, requireJson } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+const NO_BODY: Buffer = Buffer.alloc(0);
+
+/** Where the fields of an operation's input come from. */
+export interface InputPlan {
+  /** Names of `:name` segments. */
+  path: readonly string[];
+  rest: "query" | "body" | "nothing";
+}
+
+export interface AssembledInput {
+  input: Record<string, unknown>;
+  rawBody: Buffer;
+}
+
+/** Derives from a row of the contract what its requests carry. */
+export function planInput({ method, path, input }: Operation): InputPlan {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
+  if (method === "GET") return { path: inPath, rest: "query" };
+  // A loose schema takes fields that it does not name.
+  const hasOthers =
+    input.def.catchall instanceof z.ZodUnknown || Object.keys(input.shape).some((name) => !inPath.includes(name));
+  return { path: inPath, rest: hasOthers ? "body" : "nothing" };
+}
+
+/**
+ * One flat object from path, query and body; the path wins, so that a body cannot redirect a request to another market.
+ * @throws Fault BAD_REQUEST
+ */
+export async function assembleInput(exchange: Exchange, plan: InputPlan): Promise<AssembledInput> {
+  let input: Record<string, unknown> = {};
+  let rawBody = NO_BODY;
+  if (plan.rest === "body") {
+    requireJson(exchange.header("content-type"));
+    rawBody = await readBody(exchange.req, BODY_LIMIT_BYTES);
+    input = parseJsonObject(rawBody);
+  } else if (plan.rest === "query" && exchange.search !== "") {
+    input = parseQuery(exchange.search);
+  }
+  for (const name of plan.path) input[name] = decodeSegment(exchange.params[name] ?? "");
+  return { input, rawBody };
+}
+
+/** Two readers of a repeated name would disagree about which one counts, so there is no repeating. */
+function parseQuery(search: string): Record<string, unknown> {
+  const query: Record<string, unknown> = {};
+  for (const [name, value] of new URLSearchParams(search)) {
+    if (Object.hasOwn(query, name)) throw new Fault("BAD_REQUEST", "A query parameter is given twice");
+    query[name] = value;
+  }
+  return query;
+}
+
+function decodeSegment(segment: string): string {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new Fault("BAD_REQUEST", "The path is not valid");
+  }
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import { Fault } from "../domain/fault.ts";
+import type { ApiKey } from "../engine/rows.ts";
+import type { Sql } from "../store/connect.ts";
+import { listApiKeys } from "../store/load.ts";
+import { monotonicMs, wallClockMs } from "./clock.ts";
+
+const REFRESH_AFTER_MS = 500;
+const STALE_AFTER_MS = 1000;
+const REFRESH_TIMEOUT_MS = 2000;
+
+/**
+ * The tenant's API keys in memory, never older than a second: a key revoked in one process is refused in all within that time.
+ *
+ * Keys are found by their SHA-256 in a hash table. That needs no constant-time comparison: whoever varies a key cannot
+ * steer its digest, so the time a lookup takes tells nothing about the digests stored.
+ */
+export class KeyRing {
+  readonly #sql: Sql;
+  #byHash = new Map<string, ApiKey>();
+  /** Spares the hashing of keys in use. Holds texts of existing keys only, so it is never larger than the ring. */
+  readonly #hashByText = new Map<string, string>();
+  #loadedAt = Number.NEGATIVE_INFINITY;
+  #refresh: Promise<void> | undefined;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /**
+   * Resolves when the ring is fresh enough to decide; undefined when it already is. Between half a second and a second of
+   * age it refreshes in the background, so that under load nobody waits.
+   * @throws Fault DATABASE_UNAVAILABLE when it is too old and cannot be renewed: a revoked key must not live on.
+   */
+  ready(): Promise<void> | undefined {
+    const age = monotonicMs() - this.#loadedAt;
+    if (age < REFRESH_AFTER_MS) return undefined;
+    this.#refresh ??= this.#load().finally(() => {
+      this.#refresh = undefined;
+    });
+    if (age >= STALE_AFTER_MS) return this.#refresh;
+    // Nobody waits for this one; the next request that finds the ring too old reports the trouble.
+    this.#refresh.catch(() => {});
+    return undefined;
+  }
+
+  /** The key with this text, unless it is unknown or has expired. Call `ready` first. */
+  find(text: string): ApiKey | undefined {
+    const key = this.#byHash.get(this.#hashByText.get(text) ?? this.#remember(text));
+    return key && (key.expiresAt === null || wallClockMs() < key.expiresAt) ? key : undefined;
+  }
+
+  #remember(text: string): string {
+    const hash = createHash("sha256").update(text).digest("hex");
+    if (this.#byHash.has(hash)) this.#hashByText.set(text, hash);
+    return hash;
+  }
+
+  async #load(): Promise<void> {
+    // What the query returns is as of its start, so the age counts from there.
+    const startedAt = monotonicMs();
+    let keys: ApiKey[];
+    try {
+      keys = await within(REFRESH_TIMEOUT_MS, listApiKeys(this.#sql));
+    } catch (cause) {
+      throw new Fault("DATABASE_UNAVAILABLE", "The service cannot check keys at the moment", { cause });
+    }
+    this.#byHash = new Map(keys.map((key) => [key.hash, key]));
+    for (const [text, hash] of this.#hashByText) if (!this.#byHash.has(hash)) this.#hashByText.delete(text);
+    this.#loadedAt = startedAt;
+  }
+}
+
+/** While the database is away the driver holds queries back; nobody should wait that long. */
+async function within<Value>(timeoutMs: number, work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`No answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

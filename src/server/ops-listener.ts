@@ -1,0 +1,60 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { nextRequestId } from "./exchange.ts";
+import { createListener } from "./listener.ts";
+import type { Metrics } from "./metrics.ts";
+import { errorBody } from "./responses.ts";
+
+export interface OpsOptions {
+  tenantId: string;
+  metrics: Metrics;
+  isDraining(): boolean;
+  isDatabaseUp(): Promise<boolean>;
+}
+
+const DATABASE_TIMEOUT_MS = 2000;
+
+/** For orchestrators and Prometheus: a second port without keys and limits, so it belongs on loopback or a closed network. */
+export function createOpsListener(options: OpsOptions): Server {
+  return createListener(async (req, res) => {
+    try {
+      await answer(options, req, res);
+    } catch {
+      send(res, 500, errorBody("Unexpected failure"));
+    }
+  });
+}
+
+async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const path = req.method === "GET" ? req.url?.split("?", 1)[0] : undefined;
+  const { tenantId: tenant, metrics } = options;
+  if (path === "/livez") return send(res, 200, JSON.stringify({ ok: true, tenant }));
+  if (path === "/metrics") return send(res, 200, await metrics.text(), metrics.contentType);
+  if (path !== "/readyz") return send(res, 404, errorBody("Not found"));
+  const draining = options.isDraining();
+  const db = await isUpInTime(options.isDatabaseUp());
+  const ok = db && !draining;
+  send(res, ok ? 200 : 503, JSON.stringify({ ok, tenant, db, draining }));
+}
+
+/** A probe that hangs is a database that is away. */
+async function isUpInTime(probe: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), DATABASE_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([probe.catch(() => false), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function send(res: ServerResponse, status: number, body: string, contentType = "application/json"): void {
+  res.writeHead(status, {
+    "content-type": contentType,
+    "cache-control": "no-store",
+    "request-id": nextRequestId(),
+    "content-length": Buffer.byteLength(body),
+  });
+  res.end(body);
+}

@@ -1,0 +1,199 @@
+import type { Demand, SharedCount } from "../store/request-count.ts";
+import { WINDOW_MS } from "../store/request-count.ts";
+import { monotonicMs } from "./clock.ts";
+
+/** Where a client stands in its window, as the RateLimit headers tell it. */
+export interface Standing {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Whole seconds until the window ends, 1 to 60. */
+  resetSec: number;
+}
+
+/** What this process knows of a bucket's window. */
+interface Window {
+  requests: number;
+  /** By the monotonic clock. */
+  endsAt: number;
+  /** When the shared count last said so. */
+  countedAt: number;
+}
+
+interface Waiting {
+  limit: number;
+  resolve(standing: Standing): void;
+}
+
+interface Pending {
+  requests: number;
+  waiting: Waiting[];
+}
+
+export interface RateLimiterOptions {
+  /** Adds to the counts that all processes of the tenant share. */
+  count(demands: Demand[]): Promise<SharedCount[]>;
+  /** Called once per outage of the shared count. */
+  onAway(error: unknown): void;
+}
+
+/** From this limit on, requests in the first half of a window need not wait for the shared count. */
+const GENEROUS_LIMIT = 100_000;
+const REPORT_INTERVAL_MS = 20;
+const FRESH_MS = 100;
+const ANSWER_TIMEOUT_MS = 250;
+const RETRY_INTERVAL_MS = 1000;
+const KNOWN_BUCKETS = 50_000;
+/** `countedAt` of a window that only this process has counted. */
+const UNCOUNTED = Number.NEGATIVE_INFINITY;
+
+/**
+ * Fixed windows of 60 s (decision 5), counted together with the other processes of the tenant.
+ *
+ * Batches form by themselves: while one statement is in flight, the next collects. Each request learns its place in the
+ * shared count, so that exactly `limit` pass. A client over its limit costs no statement until its window ends. Under a
+ * generous limit a request is let through at once and counted within 20 ms, as long as less than half of the window is
+ * used: the other half is more than all processes could serve before the count is known. While the shared count is away,
+ * each process counts for itself.
+ */
+export class RateLimiter {
+  readonly #options: RateLimiterOptions;
+  readonly #windows = new Map<string, Window>();
+  #pending = new Map<string, Pending>();
+  #inFlight = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** While the shared count is away: when to try it again. */
+  #retryAt: number | undefined;
+
+  constructor(options: RateLimiterOptions) {
+    this.#options = options;
+  }
+
+  /** Counts one request; the answer is immediate where the process can know it. */
+  take(bucket: string, limit: number): Standing | Promise<Standing> {
+    const now = monotonicMs();
+    const known = this.#windows.get(bucket);
+    const window = known && now < known.endsAt ? known : undefined;
+    if (window && window.requests >= limit) return standing(window, limit, window.requests + 1, now);
+    if (this.#retryAt !== undefined) return this.#takeLocally(bucket, limit, now);
+    const pending = this.#pendingOf(bucket);
+    const ahead = pending.requests;
+    pending.requests += 1;
+    if (window && limit >= GENEROUS_LIMIT && now - window.countedAt < FRESH_MS) {
+      const place = window.requests + ahead + 1;
+      if (place * 2 <= limit) {
+        this.#reportSoon();
+        return standing(window, limit, place, now);
+      }
+    }
+    return new Promise((resolve) => {
+      pending.waiting.push({ limit, resolve });
+      if (!this.#inFlight) void this.#report();
+    });
+  }
+
+  #pendingOf(bucket: string): Pending {
+    let pending = this.#pending.get(bucket);
+    if (!pending) {
+      pending = { requests: 0, waiting: [] };
+      this.#pending.set(bucket, pending);
+    }
+    return pending;
+  }
+
+  #reportSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (!this.#inFlight) void this.#report();
+    }, REPORT_INTERVAL_MS).unref();
+  }
+
+  /** One statement at a time: the next batch fills meanwhile. */
+  async #report(): Promise<void> {
+    this.#inFlight = true;
+    const batch = this.#pending;
+    this.#pending = new Map();
+    const demands = [...batch].map(([bucket, { requests }]) => ({ bucket, requests }));
+    const timeout = setTimeout(() => this.#goAway(batch, new Error("The count takes too long")), ANSWER_TIMEOUT_MS);
+    try {
+      const counts = await this.#options.count(demands);
+      this.#retryAt = undefined;
+      const now = monotonicMs();
+      for (const count of counts) this.#settle(count, batch.get(count.bucket), now);
+    } catch (error) {
+      this.#goAway(batch, error);
+    } finally {
+      clearTimeout(timeout);
+      this.#inFlight = false;
+    }
+    for (const { waiting } of this.#pending.values()) {
+      if (waiting.length === 0) continue;
+      void this.#report();
+      return;
+    }
+    if (this.#pending.size > 0) this.#reportSoon();
+  }
+
+  /** Requests that did not wait come before those that did, which leave in the order they came. */
+  #settle({ bucket, requests, remainingMs }: SharedCount, pending: Pending | undefined, now: number): void {
+    const local = this.#windows.get(bucket);
+    // What was counted here while the shared count was away stays used.
+    const used = local && local.countedAt === UNCOUNTED && now < local.endsAt ? local.requests : 0;
+    const window = { requests: Math.max(requests, used), endsAt: now + remainingMs, countedAt: now };
+    this.#remember(bucket, window);
+    if (!pending) return;
+    let place = requests - pending.waiting.length;
+    for (const { limit, resolve } of pending.waiting.splice(0)) {
+      place += 1;
+      resolve(standing(window, limit, place, now));
+    }
+  }
+
+  /** The shared count does not answer: who waits is counted here, and so are all until it is back. */
+  #goAway(batch: Map<string, Pending>, error: unknown): void {
+    const now = monotonicMs();
+    if (this.#retryAt === undefined) this.#options.onAway(error);
+    this.#retryAt = now + RETRY_INTERVAL_MS;
+    for (const pendings of [batch, this.#pending]) {
+      for (const [bucket, { waiting }] of pendings)
+        for (const { limit, resolve } of waiting.splice(0)) resolve(this.#countLocally(bucket, limit, now));
+    }
+    // Counted here already. Told later, they would burden a window that they do not belong to.
+    this.#pending.clear();
+  }
+
+  #takeLocally(bucket: string, limit: number, now: number): Standing {
+    if (!this.#inFlight && this.#retryAt !== undefined && now >= this.#retryAt) {
+      this.#pendingOf(bucket).requests += 1;
+      void this.#report();
+    }
+    return this.#countLocally(bucket, limit, now);
+  }
+
+  #countLocally(bucket: string, limit: number, now: number): Standing {
+    let window = this.#windows.get(bucket);
+    if (!window || now >= window.endsAt) {
+      window = { requests: 0, endsAt: now + WINDOW_MS, countedAt: UNCOUNTED };
+      this.#remember(bucket, window);
+    }
+    window.requests += 1;
+    return standing(window, limit, window.requests, now);
+  }
+
+  /** The map is a memory of counts kept elsewhere: dropping its oldest entry costs a statement and changes no answer. */
+  #remember(bucket: string, window: Window): void {
+    this.#windows.delete(bucket);
+    const [oldest] = this.#windows.size >= KNOWN_BUCKETS ? this.#windows.keys() : [];
+    if (oldest !== undefined) this.#windows.delete(oldest);
+    this.#windows.set(bucket, window);
+  }
+}
+
+function standing({ endsAt }: Window, limit: number, place: number, now: number): Standing {
+  return {
+    allowed: place <= limit,
+    limit,
+    remaining: Math.max(limit - place, 0),
+    resetSec: Math.min(Math.max(Math.ceil((endsAt - now) / 1000), 1), 60),
+  };
+}

@@ -1,0 +1,71 @@
+import { STATUS_CODES } from "node:http";
+import { FastResponse } from "srvx";
+import { Fault, type FaultCode } from "../domain/fault.ts";
+import type { Standing } from "./rate-limiter.ts";
+
+export type Header = readonly [name: string, value: string];
+
+/** What a route answers; the front door adds the headers that every response carries. */
+export interface Answer {
+  status: number;
+  /** JSON text; empty for a preflight only. */
+  body: string;
+  headers?: readonly Header[];
+}
+
+/** Nothing here is a page: no response may be cached, sniffed, framed, or run anything. */
+export const SECURITY_HEADERS: readonly Header[] = [
+  ["content-type", "application/json"],
+  ["cache-control", "no-store"],
+  ["x-content-type-options", "nosniff"],
+  ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
+  ["referrer-policy", "no-referrer"],
+];
+
+export function ok(value: unknown, headers?: readonly Header[]): Answer {
+  return headers ? { status: 200, body: JSON.stringify(value), headers } : { status: 200, body: JSON.stringify(value) };
+}
+
+/** A refusal as it travels: one key for people, the `Error-Code` header for programs. */
+export function refusal(fault: Fault): Answer {
+  const headers: Header[] = [["error-code", fault.code]];
+  if (fault.status === 429) headers.push(["retry-after", String(fault.retryAfterSec ?? 1)]);
+  return { status: fault.status, body: errorBody(fault.message), headers };
+}
+
+export function errorBody(message: string): string {
+  return JSON.stringify({ error: message });
+}
+
+/** What was thrown, as a refusal: anything but a Fault is our bug, and its message is for the log only. */
+export function toFault(error: unknown): Fault {
+  return error instanceof Fault ? error : new Fault("INTERNAL", "Unexpected failure", { cause: error });
+}
+
+export function rateLimitHeaders({ limit, remaining, resetSec }: Standing): Header[] {
+  return [
+    ["ratelimit-limit", String(limit)],
+    ["ratelimit-remaining", String(remaining)],
+    ["ratelimit-reset", String(resetSec)],
+  ];
+}
+
+/** srvx's own response keeps body and headers as they are; a web Response would stream the one and copy the other. */
+export function toResponse({ status, body }: Answer, headers: readonly Header[]): Response {
+  const statusText = STATUS_CODES[status] ?? "";
+  return new FastResponse(body === "" ? null : body, { status, statusText, headers: headers as [string, string][] });
+}
+
+/** A complete HTTP/1.1 response as text, for sockets on which Node made no request. */
+export function rawResponse(status: number, code: FaultCode, message: string, requestId: string): string {
+  const body = errorBody(message);
+  const headers: Header[] = [
+    ...SECURITY_HEADERS,
+    ["error-code", code],
+    ["request-id", requestId],
+    ["content-length", String(Buffer.byteLength(body))],
+    ["connection", "close"],
+  ];
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`;
+}

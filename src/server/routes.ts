@@ -1,0 +1,125 @@
+import type { HTTPMethod } from "h3";
+import type { Operation } from "../contract/operation.ts";
+import { type OperationId, operations } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Handlers, type Invocation, invoke } from "../services/invoke.ts";
+import { isTimely, verifySignature } from "../webhooks/signature.ts";
+import { authenticate, callerOf, type Identities } from "./authenticate.ts";
+import { parseJsonObject, readBody, requireJson } from "./body.ts";
+import { wallClockMs } from "./clock.ts";
+import { isForBrowsers } from "./cors.ts";
+import type { Exchange } from "./exchange.ts";
+import { assembleInput, planInput } from "./input.ts";
+import { type Answer, type Header, ok } from "./responses.ts";
+
+/** Something that answers requests of one method on one path. */
+export interface Route {
+  /** Empty for any. */
+  method: HTTPMethod | "";
+  path: string;
+  /** Whether pages on the tenant's listed origins may read its answers. */
+  forBrowsers: boolean;
+  /** Whether its answers count as trades in the metrics. */
+  trades?: true;
+  /** Counts its requests itself, because the bucket depends on what they carry. */
+  countsItself?: true;
+  answer(exchange: Exchange): Promise<Answer>;
+}
+
+export interface RouteServices {
+  tenantId: string;
+  handlers: Handlers;
+  identities: Identities;
+  webhookSecrets: readonly string[];
+  /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
+  countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void>) | null;
+}
+
+const WEBHOOK_LIMIT_BYTES = 256 * 1024;
+const TRADES: readonly OperationId[] = ["placeTrade", "placeOrder"];
+
+/** Webhooks under the generic signature scheme, and whom their audit entries name until the handler knows better. */
+const SIGNED: Partial<Record<OperationId, string>> = {
+  receiveKyc: "provider:kyc",
+  receivePayment: "provider:payments",
+};
+
+/** The route of an operation. Deny by default: a row whose signature scheme is not known gets none. */
+export function operationRoute(id: OperationId, services: RouteServices): Route | undefined {
+  const operation: Operation = operations[id];
+  if (operation.auth === "signature") {
+    const actor = SIGNED[id];
+    return actor === undefined ? undefined : webhookRoute(id, operation, actor, services);
+  }
+  const { handlers, identities } = services;
+  const plan = planInput(operation);
+  return {
+    method: operation.method,
+    path: operation.path,
+    forBrowsers: isForBrowsers(operation),
+    ...(TRADES.includes(id) ? { trades: true } : {}),
+    async answer(exchange) {
+      const identity = await authenticate(exchange, operation.auth, identities);
+      const { input, rawBody } = await assembleInput(exchange, plan);
+      const caller = callerOf(exchange, operation, identity, rawBody);
+      return wireAnswer(exchange, operation, await invoke(handlers, id, input, caller));
+    },
+  };
+}
+
+function wireAnswer(exchange: Exchange, operation: Operation, { value, replayed }: Invocation<OperationId>): Answer {
+  if (operation.paged) {
+    const page = value as unknown as { items: unknown; nextCursor: string | null };
+    return ok(page.items, page.nextCursor === null ? undefined : nextPage(exchange, page.nextCursor));
+  }
+  if (replayed) return ok(value, [["idempotent-replayed", "true"]]);
+  const answer = ok(value);
+  // Health alone answers with its usual body when it is bad (decision 6).
+  const unhealthy = operation === operations.getHealth && (value as { ok: boolean }).ok === false;
+  return unhealthy ? { ...answer, status: 503 } : answer;
+}
+
+function nextPage(exchange: Exchange, cursor: string): Header[] {
+  const query = new URLSearchParams(exchange.search);
+  query.set("cursor", cursor);
+  return [
+    ["next-cursor", cursor],
+    ["link", `<${exchange.pathname}?${query}>; rel="next"`],
+  ];
+}
+
+function webhookRoute(id: OperationId, operation: Operation, actor: string, services: RouteServices): Route {
+  const { tenantId, handlers, webhookSecrets, countWebhook } = services;
+  /** Verified over the bytes that arrived and before anything reads them; another tenant's name is one more bad signature. */
+  const isSigned = (exchange: Exchange, body: Buffer): boolean => {
+    const authentic = verifySignature(body, exchange.header("x-signature"), webhookSecrets);
+    const timely = isTimely(exchange.header("x-timestamp"), wallClockMs());
+    return authentic && timely && exchange.params.tenantId === tenantId;
+  };
+  return {
+    method: operation.method,
+    path: operation.path,
+    forBrowsers: false,
+    ...(countWebhook ? { countsItself: true } : {}),
+    async answer(exchange) {
+      let body: Buffer | undefined;
+      let signed = false;
+      try {
+        body = await readBody(exchange.req, WEBHOOK_LIMIT_BYTES);
+        signed = isSigned(exchange, body);
+      } finally {
+        await countWebhook?.(exchange, signed);
+      }
+      if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
+      requireJson(exchange.header("content-type"));
+      const { value } = await invoke(handlers, id, { ...parseJsonObject(body), tenantId }, { actor });
+      return ok(value);
+    },
+  };
+}
+
+/** Answers with a document that never changes. */
+export function documentRoute(path: string, document: unknown): Route {
+  const answer = ok(document);
+  return { method: "GET", path, forBrowsers: true, answer: async () => answer };
+}

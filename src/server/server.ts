@@ -1,0 +1,151 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { Server as NetServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { toNodeHandler } from "h3";
+import type { Logger } from "pino";
+import type { Handlers } from "../services/invoke.ts";
+import type { Sql } from "../store/connect.ts";
+import { countRequests, forgetOldCounts } from "../store/request-count.ts";
+import { createApp } from "./app.ts";
+import { ClientAddresses } from "./client-address.ts";
+import { monotonicMs } from "./clock.ts";
+import { Cors } from "./cors.ts";
+import { FrontDoor } from "./front-door.ts";
+import { KeyRing } from "./key-ring.ts";
+import { createListener, listen } from "./listener.ts";
+import { Metrics } from "./metrics.ts";
+import { openApiDocument } from "./openapi.ts";
+import { createOpsListener } from "./ops-listener.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import { documentRoute } from "./routes.ts";
+import { type JwtOptions, UserTokens } from "./user-tokens.ts";
+
+export interface ServerOptions {
+  tenantId: string;
+  /** Named in the OpenAPI document. */
+  baseUrl?: string | undefined;
+  services: { handlers: Handlers };
+  /** For API keys and the shared request count. */
+  read: Sql;
+  jwt: JwtOptions;
+  /** Active secrets of inbound webhooks. */
+  webhookSecrets: readonly string[];
+  /** Origins whose pages may call the public and user operations. */
+  corsOrigins: readonly string[];
+  /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
+  trustProxy: readonly string[];
+  rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
+  isDatabaseUp: () => Promise<boolean>;
+  /** Shared with whoever records more than requests. */
+  metrics?: Metrics | undefined;
+  log: Logger;
+}
+
+export interface ListenOptions {
+  host: string;
+  /** 0 takes a free one, here and below. */
+  port: number;
+  opsPort: number;
+  /** Loopback unless given: the operations listener asks for no key. */
+  opsHost?: string | undefined;
+}
+
+export interface RunningServer {
+  url: string;
+  port: number;
+  opsUrl: string;
+  opsPort: number;
+  /** Stops accepting, finishes what is in flight (at most 25 s), and resolves when both ports are closed. */
+  close(): Promise<void>;
+}
+
+const FORGET_INTERVAL_MS = 60_000;
+const DRAIN_LIMIT_MS = 25_000;
+/** How long a connection may stay silent while draining: a request may be on its way. */
+const LAST_REQUEST_MS = 500;
+const DRAIN_STEP_MS = 20;
+
+/**
+ * Serves one tenant over HTTP, and its state over the operations listener.
+ * @throws Fault CONFIG_INVALID for an unusable option, USAGE when a port cannot be had
+ */
+export async function startServer(options: ServerOptions, where: ListenOptions): Promise<RunningServer> {
+  const { tenantId, read, log, metrics = new Metrics() } = options;
+  const cors = new Cors(options.corsOrigins);
+  const limiter = new RateLimiter({
+    count: (demands) => countRequests(read, demands),
+    onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
+  });
+  const addresses = new ClientAddresses(options.trustProxy);
+  const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, log });
+  const { handlers } = options.services;
+  const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
+  const app = createApp({
+    door,
+    cors,
+    services: {
+      tenantId,
+      handlers,
+      identities: { keys: new KeyRing(read), tokens: new UserTokens(options.jwt) },
+      webhookSecrets: options.webhookSecrets,
+      countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
+    },
+    documents: [documentRoute("/openapi.json", openApiDocument({ handlers, baseUrl: options.baseUrl }))],
+  });
+  const server = createListener(toNodeHandler(app));
+  const { isDatabaseUp } = options;
+  const ops = createOpsListener({ tenantId, metrics, isDraining: () => door.draining, isDatabaseUp });
+  const opsHost = where.opsHost ?? "127.0.0.1";
+  const port = await listen(server, where.host, where.port);
+  const opsPort = await listen(ops, opsHost, where.opsPort).catch((error) => {
+    server.close();
+    throw error;
+  });
+  const forget = setInterval(() => forgetOldCounts(read).catch(() => {}), FORGET_INTERVAL_MS).unref();
+  const shutDown = async (): Promise<void> => {
+    clearInterval(forget);
+    await drain(server, door);
+    ops.close();
+    ops.closeAllConnections();
+  };
+  let closing: Promise<void> | undefined;
+  return {
+    url: urlOf(where.host, port),
+    port,
+    opsUrl: urlOf(opsHost, opsPort),
+    opsPort,
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+  };
+}
+
+/**
+ * Lets every accepted request have its answer. `http.Server.close` would cut connections that look idle although a request
+ * is on its way, so the port is closed by net's own `close`; connections then end with their next answer, or after a silence.
+ */
+async function drain(server: Server, door: FrontDoor): Promise<void> {
+  door.draining = true;
+  const closed = once(server, "close");
+  NetServer.prototype.close.call(server);
+  const startedAt = monotonicMs();
+  let quietSince = startedAt;
+  while (monotonicMs() - startedAt < DRAIN_LIMIT_MS) {
+    if (await Promise.race([closed.then(() => true), delay(DRAIN_STEP_MS, false)])) break;
+    const now = monotonicMs();
+    if (door.inFlight > 0) quietSince = now;
+    if (now - startedAt >= LAST_REQUEST_MS) server.closeIdleConnections();
+    if (now - quietSince >= LAST_REQUEST_MS) break;
+  }
+  server.closeAllConnections();
+  // Nothing is left to close but the timer that checks for slow connections.
+  server.close();
+  await closed;
+}
+
+function urlOf(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" || host === "::" ? "localhost" : host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}

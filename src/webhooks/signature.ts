@@ -1,0 +1,36 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { parseTimestamp } from "../domain/timestamp.ts";
+
+const SHAPE = /^(?:sha256=)?([0-9a-f]{64})$/i;
+const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
+const REPLAY_WINDOW_MS = 5 * 60 * 1000;
+
+/**
+ * Whether `header` is the HMAC-SHA256 of the bytes that arrived under one of the active secrets: hex in any case, with or
+ * without the prefix `sha256=` (interface specification 5.6). A header sent twice arrives joined by a comma and fails.
+ */
+export function verifySignature(rawBody: Uint8Array, header: string | undefined, secrets: readonly string[]): boolean {
+  // The shape comes first: Buffer.from(x, "hex") stops at the first bad digit, and timingSafeEqual throws on other lengths.
+  const given = SHAPE.exec(header ?? "")?.[1];
+  if (given === undefined) return false;
+  const signature = Buffer.from(given, "hex");
+  let authentic = false;
+  for (const secret of secrets) {
+    // Anybody can compute an HMAC under an empty secret.
+    if (secret === "") continue;
+    const expected = createHmac("sha256", secret).update(rawBody).digest();
+    // No early exit: the time taken must not tell which secret matched.
+    authentic = timingSafeEqual(signature, expected) || authentic;
+  }
+  return authentic;
+}
+
+/**
+ * Whether an `X-Timestamp` (seconds since the epoch, or ISO 8601 with a zone) lies within five minutes of now, either
+ * way. A webhook without one passes: what it does is protected against repetition by its own reference.
+ */
+export function isTimely(header: string | undefined, nowMs: number): boolean {
+  if (header === undefined) return true;
+  const sentMs = SECONDS.test(header) ? Number(header) * 1000 : parseTimestamp(header);
+  return sentMs !== undefined && Math.abs(nowMs - sentMs) <= REPLAY_WINDOW_MS;
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { planInit } from "../../src/config/init.ts";
+import { marketJsonSchema, schemaFiles, tenantJsonSchema } from "../../src/config/json-schema.ts";
+import type { JsonSchema } from "../../src/config/schema-guide.ts";
+import { loadTenant } from "../../src/config/tenant-file.ts";
+import { tenantText } from "./support.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+function accepts(schema: JsonSchema, yaml: string): boolean {
+  return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(parseYaml(yaml)).success;
+}
+
+/** The place of every property without a description, its own or that of what it refers to. */
+function undescribed(schema: JsonSchema): string[] {
+  const missing: string[] = [];
+  const visit = (node: unknown, path: string): void => {
+    if (typeof node !== "object" || node === null) return;
+    for (const [name, child] of Object.entries(node)) {
+      if (name !== "properties") visit(child, `${path}/${name}`);
+      else
+        for (const [property, described] of Object.entries(child as Record<string, JsonSchema>)) {
+          if (!description(described)) missing.push(`${path}/${property}`);
+          visit(described, `${path}/${property}`);
+        }
+    }
+  };
+  const description = ({ description: own, $ref, allOf }: JsonSchema): string | undefined =>
+    own ?? schema.definitions?.[($ref ?? allOf?.[0]?.$ref)?.replace("#/definitions/", "") ?? ""]?.description;
+  visit(schema, "");
+  return missing;
+}
+
+describe.each([
+  ["tenant", tenantJsonSchema],
+  ["market", marketJsonSchema],
+] as const)("the JSON Schema of the %s file", (name, makeSchema) => {
+  test("is the one that stands in templates/", () => {
+    const file = `${name}.schema.json`;
+    expect(readFileSync(new URL(`templates/${file}`, ROOT), "utf8")).toBe(schemaFiles()[file]);
+  });
+
+  test("is draft-07, which is what editors read", () => {
+    expect(makeSchema()).toMatchObject({ $schema: "http://json-schema.org/draft-07/schema#" });
+  });
+
+  test("describes every field", () => {
+    expect(undescribed(makeSchema())).toEqual([]);
+  });
+});
+
+describe("the JSON Schema of the tenant file", () => {
+  test("accepts what init writes and the demo", () => {
+    for (const template of ["minimal", "full"] as const) {
+      const [tenantFile, marketFile] = planInit({ tenant: "acme", template });
+      expect(accepts(tenantJsonSchema(), tenantFile?.content ?? "")).toBe(true);
+      expect(accepts(marketJsonSchema(), marketFile?.content ?? "")).toBe(true);
+    }
+    expect(accepts(tenantJsonSchema(), readFileSync(new URL("tenants/demo/tenant.yaml", ROOT), "utf8"))).toBe(true);
+  });
+
+  test("refuses unknown keys and literal secrets, as pmctl does", () => {
+    expect(accepts(tenantJsonSchema(), tenantText())).toBe(true);
+    expect(accepts(tenantJsonSchema(), tenantText({ kyc: "{ requird: true }" }))).toBe(false);
+    expect(accepts(tenantJsonSchema(), tenantText({ audit: "{ key: literal }" }))).toBe(false);
+    expect(accepts(tenantJsonSchema(), tenantText({ auth: undefined }))).toBe(false);
+  });
+});
+
+test("the demo tenant is sound, needs no network and has markets of both kinds", () => {
+  const { config, markets } = loadTenant(new URL("tenants/demo/tenant.yaml", ROOT).pathname);
+  expect(config).toMatchObject({
+    sandbox: true,
+    database: "embedded",
+    kyc: { required: true },
+    baseUrl: "http://127.0.0.1:8080",
+  });
+  expect(config.rateLimit.perMinute).toBeGreaterThanOrEqual(600);
+  expect(new Set(markets.map(({ kind }) => kind))).toEqual(new Set(["cpmm", "lmsr"]));
+  for (const { closeAt } of markets) expect(closeAt).toBeGreaterThanOrEqual(Date.UTC(2030, 0, 1));
+});

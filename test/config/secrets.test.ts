@@ -1,0 +1,168 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { loadEnvironment } from "../../src/config/environment.ts";
+import { resolveTenant } from "../../src/config/resolve-tenant.ts";
+import { fingerprint, resolveSecret } from "../../src/config/secrets.ts";
+import { loadTenantFile } from "../../src/config/tenant-file.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import { configErrorOf, directoryWith, tenantText } from "./support.ts";
+
+const CONTEXT = { environment: {}, directory: "/nowhere", where: "tenants/acme/tenant.yaml:7" };
+
+/** Values for everything that `tenantText()` refers to. */
+const ENVIRONMENT = {
+  ACME_ADMIN_KEY: "sk_0123456789abcdef",
+  ACME_PUBLIC_KEY: "pk_0123456789abcdef",
+  ACME_JWT_SECRET: "j".repeat(32),
+  ACME_AUDIT_KEY: "a".repeat(16),
+};
+
+function load(sections: Record<string, string> = {}, files: Record<string, string> = {}) {
+  return loadTenantFile(
+    join(directoryWith({ "acme/tenant.yaml": tenantText(sections), ...files }), "acme/tenant.yaml"),
+  );
+}
+
+describe("a secret", () => {
+  test("by env is the variable's value", () => {
+    expect(resolveSecret({ env: "A" }, { ...CONTEXT, environment: { A: " x " } })).toBe(" x ");
+  });
+
+  test("by file is the file's text without the newline at its end, relative to the tenant's folder", () => {
+    const directory = directoryWith({ "acme/a": "one\n", "acme/b": "two\r\n", "acme/c": "three\n\n" });
+    const read = (file: string) => resolveSecret({ file }, { environment: {}, directory: join(directory, "acme") });
+    expect([read("a"), read("b"), read("c"), read(join(directory, "acme/a"))]).toEqual([
+      "one",
+      "two",
+      "three\n",
+      "one",
+    ]);
+  });
+
+  test.each<[string, Parameters<typeof resolveSecret>[0], string]>([
+    [
+      "of a variable that is not set",
+      { env: "GONE" },
+      "the environment variable GONE is not set: export it, or put it into .env",
+    ],
+    ["of an empty variable", { env: "BLANK" }, "the environment variable BLANK is empty"],
+    ["of a missing file", { file: "gone" }, "the secret file gone does not exist"],
+    ["of an empty file", { file: "blank" }, "the secret file blank is empty"],
+    ["of a folder", { file: "." }, "the secret file . cannot be read"],
+    ["by exec", { exec: ["op", "read"] }, "secrets by exec are not supported yet"],
+    ["by sops", { sops: "a.yaml", path: "b" }, "secrets by sops are not supported yet"],
+  ])("%s is refused with a sentence and the place of the reference", (_what, reference, message) => {
+    const directory = directoryWith({ blank: "\n" });
+    const act = () => resolveSecret(reference, { ...CONTEXT, environment: { BLANK: "" }, directory });
+    expect(act).toThrow(Fault);
+    expect(act).toThrow(`${message} (tenants/acme/tenant.yaml:7)`);
+  });
+
+  test("has a fingerprint that is short, stable and not its plain hash", () => {
+    // printf 'pmctl-fingerprint-v1\\ncorrect horse' | sha256sum
+    expect(fingerprint("correct horse")).toBe("fp:a4b73bc8");
+    expect(fingerprint("correct horse ")).not.toBe(fingerprint("correct horse"));
+  });
+});
+
+describe(".env in the operator's directory", () => {
+  test("gives what the process does not have, and the process wins, also when it says nothing", () => {
+    const directory = directoryWith({ ".env": "# comment\nA=file\nexport B='quoted file'\nC=file\n" });
+    expect(loadEnvironment(directory, { A: "own", C: "" })).toEqual({ A: "own", B: "quoted file", C: "" });
+  });
+
+  test("need not exist", () => {
+    expect(loadEnvironment(directoryWith(), { A: "own" })).toEqual({ A: "own" });
+  });
+
+  test("is refused when it cannot be read", () => {
+    expect(() => loadEnvironment(directoryWith({ ".env/x": "" }), {})).toThrow(/\.env cannot be read \(EISDIR\)/);
+  });
+});
+
+describe("resolveTenant", () => {
+  test("gives everything that serving needs", () => {
+    const config = load(
+      {
+        database: "{ url: { env: ACME_DATABASE_URL } }",
+        webhooks: `{ inbound: { secrets: [{ file: inbound }], stripe: [{ file: stripe }] },
+          outbound: [{ name: crm, url: "https://crm.example", events: [order.filled], secret: { file: crm } }] }`,
+        oracle: "{ sources: { pyth: { headers: { authorization: { env: PYTH }, accept: application/json } } } }",
+      },
+      { "acme/inbound": "inbound-0123456789", "acme/stripe": "whsec_0123456789", "acme/crm": "crm-0123456789abc" },
+    );
+    const environment = { ...ENVIRONMENT, ACME_DATABASE_URL: "postgres://x", PYTH: "Bearer p" };
+    expect(resolveTenant(config, environment)).toEqual({
+      keys: [
+        { type: "admin", name: "ops", value: ENVIRONMENT.ACME_ADMIN_KEY, expires: undefined },
+        { type: "public", name: "web", value: ENVIRONMENT.ACME_PUBLIC_KEY, expires: undefined },
+      ],
+      jwt: { algorithm: "HS256", secret: ENVIRONMENT.ACME_JWT_SECRET, issuer: undefined, audience: undefined },
+      auditKey: ENVIRONMENT.ACME_AUDIT_KEY,
+      databaseUrl: "postgres://x",
+      webhooks: {
+        inbound: ["inbound-0123456789"],
+        stripe: ["whsec_0123456789"],
+        outbound: { crm: "crm-0123456789abc" },
+      },
+      resolutionSecret: "inbound-0123456789",
+      sourceHeaders: { pyth: { authorization: "Bearer p", accept: "application/json" } },
+    });
+  });
+
+  test("a key set's file is found from the tenant's folder", () => {
+    const config = load({ auth: "{ jwt: { algorithm: ES256, jwks: { file: keys.json }, issuer: me } }" });
+    const { jwt } = resolveTenant(config, ENVIRONMENT);
+    expect(jwt).toMatchObject({
+      algorithm: "ES256",
+      jwks: { file: join(config.source.directory, "keys.json") },
+      issuer: "me",
+    });
+  });
+
+  test("every secret that is missing is named in one error, each at its place, which exits with 6", () => {
+    const error = configErrorOf(() => resolveTenant(load(), { ACME_JWT_SECRET: ENVIRONMENT.ACME_JWT_SECRET }));
+    expect(error).toMatchObject({ code: "CONFIG_INVALID", exitCode: 6 });
+    expect(error.problems.map(({ line, path }) => `${line} ${path}`)).toEqual([
+      "4 keys.admin[0].secret",
+      "4 keys.public[0].secret",
+      "6 audit.key",
+    ]);
+    expect(error.message).toMatch(
+      /tenant\.yaml:4:\d+ {2}keys\.admin\[0\]\.secret {2}the environment variable ACME_ADMIN_KEY is not set/,
+    );
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    [
+      "an HS256 secret of 31 bytes",
+      { ACME_JWT_SECRET: "j".repeat(31) },
+      "auth.jwt.secret: the secret must have at least 32 bytes",
+    ],
+    [
+      "an audit key of 15 bytes",
+      { ACME_AUDIT_KEY: "a".repeat(15) },
+      "audit.key: the secret must have at least 16 bytes",
+    ],
+    [
+      "an API key of 15 characters",
+      { ACME_ADMIN_KEY: "sk_0123456789ab" },
+      "keys.admin[0].secret: the key must have at least 16 characters",
+    ],
+    [
+      "an API key with a space",
+      { ACME_PUBLIC_KEY: "pk_0123456789 abcdef" },
+      "keys.public[0].secret: the key must hold no spaces, control or non-ASCII characters",
+    ],
+    [
+      "one value for two keys",
+      { ACME_PUBLIC_KEY: ENVIRONMENT.ACME_ADMIN_KEY },
+      "keys.public[0].secret: has the same value as the key ops: every key needs its own",
+    ],
+  ])("%s is refused, and the value is not shown", (_what, changed, complaint) => {
+    const error = configErrorOf(() => resolveTenant(load(), { ...ENVIRONMENT, ...changed }));
+    expect(error.problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([complaint]);
+    for (const value of Object.values(changed))
+      expect(JSON.stringify([error.message, error.problems])).not.toContain(value);
+  });
+});

@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { CLOSE, marketOf, NOW, openWorld, tradeOf, usd, type World } from "./world.ts";
+
+/** One thing that stands in the way of a trade, in the order in which refusals are documented (decision 1). */
+interface Obstacle {
+  code: string;
+  what: string;
+  put: (world: World) => void;
+}
+
+const OBSTACLES: Obstacle[] = [
+  { code: "MARKET_NOT_FOUND", what: "no such market", put: () => {} },
+  { code: "MARKET_SETTLED", what: "the market is settled", put: (world) => settle(world) },
+  { code: "MARKET_CLOSED", what: "the market is past its closing time", put: (world) => void (world.now = CLOSE) },
+  { code: "MARKET_SUSPENDED", what: "the market is suspended", put: (world) => suspend(world) },
+  { code: "KYC_REQUIRED", what: "KYC was not passed", put: (world) => world.trader("ann", { kyc: "unverified" }) },
+  { code: "ACCOUNT_RESTRICTED", what: "the user is restricted", put: (world) => world.trader("ann", { restricted: true }) },
+  { code: "JURISDICTION_BLOCKED", what: "the place is blocked", put: (world) => world.trader("ann", { jurisdiction: "US" }) },
+  { code: "SUITABILITY_REQUIRED", what: "no assessment", put: (world) => world.trader("ann", { suitabilityScore: null }) },
+  { code: "MAX_TRADE_EXCEEDED", what: "over the limit per trade", put: (world) => world.policy({ maxTradeUsd: 9 }) },
+  { code: "EXPOSURE_EXCEEDED", what: "over the exposure cap", put: (world) => world.policy({ maxUserExposureUsd: 9 }) },
+  { code: "INSUFFICIENT_FUNDS", what: "not enough money", put: (world) => world.fund("ann", 9) },
+  { code: "PRICE_BOUND", what: "the price would leave its bounds", put: (world) => makeShallow(world) },
+];
+
+const TRADE = tradeOf();
+
+let world: World;
+
+beforeEach(() => {
+  world = openWorld({ suitabilityRequired: true, jurisdictions: { allowed: [], blocked: ["US"] } });
+  const tenant = world.get("tenant", "");
+  if (tenant) world.put("tenant", "", { ...tenant, kycRequired: true });
+  world.run(marketOf());
+  world.trader("ann", { jurisdiction: "AE", suitabilityScore: 20 });
+  world.fund("ann", 100);
+});
+
+function suspend(state: World): void {
+  const book = state.get("book", "m1");
+  if (book) state.put("book", "m1", { ...book, status: "suspended" });
+}
+
+function settle(state: World): void {
+  const book = state.get("book", "m1");
+  if (book) state.put("book", "m1", { ...book, status: "settled", outcome: "yes", settledAt: NOW });
+}
+
+/** Next to the bound: ten dollars more move the price past it. */
+function makeShallow(state: World): void {
+  const book = state.get("book", "m1");
+  if (book) state.put("book", "m1", { ...book, yesMicro: usd(1), noMicro: usd(995) });
+}
+
+function refusalWith(obstacles: Obstacle[]): string {
+  // A market that does not exist cannot be settled as well, so that obstacle is another market's name.
+  const missing = obstacles.some(({ code }) => code === "MARKET_NOT_FOUND");
+  for (const { put } of obstacles) put(world);
+  return world.refusal(missing ? { ...TRADE, marketId: "m0" } : TRADE);
+}
+
+describe("refusals of a trade", () => {
+  test("with nothing in the way it is accepted", () => {
+    expect(refusalWith([])).toBe("accepted");
+  });
+
+  test.each(OBSTACLES)("$code alone: $what", (obstacle) => {
+    expect(refusalWith([obstacle])).toBe(obstacle.code);
+  });
+
+  const pairs = OBSTACLES.slice(1).flatMap((second, index) => {
+    const first = OBSTACLES[index];
+    return first ? [{ first, second, name: `${first.code} comes before ${second.code}` }] : [];
+  });
+  // Settled and suspended are one field, so the pair around "closed" is also tested through the clock below.
+  test.each(pairs)("$name", ({ first, second }) => {
+    if (second.code === "MARKET_CLOSED") expect(refusalWith([first, second])).toBe("MARKET_SETTLED");
+    else expect(refusalWith([second, first])).toBe(first.code);
+  });
+
+  test.each(OBSTACLES.map((obstacle, index) => ({ ...obstacle, later: OBSTACLES.slice(index + 1) })))(
+    "$code comes before everything that is documented after it",
+    ({ code, what, put, later }) => {
+      expect(refusalWith([...later, { code, what, put }])).toBe(code);
+    },
+  );
+
+  test("a tenant that was never applied trades nothing", () => {
+    const tenantless = openWorld();
+    tenantless.run(marketOf());
+    const read = tenantless.get.bind(tenantless);
+    tenantless.get = (table, key) => (table === "tenant" ? undefined : read(table, key));
+    expect(tenantless.refusal(tradeOf())).toBe("REFUSED");
+  });
+
+  test("an amount that the fee eats up is AMOUNT_TOO_SMALL, after the funds were found", () => {
+    world.policy({ feeBps: 1000 });
+    expect(world.refusal(tradeOf({ amountMicro: 1n }))).toBe("AMOUNT_TOO_SMALL");
+    world.fund("ann", 0);
+    expect(world.refusal(tradeOf({ amountMicro: 1n }))).toBe("INSUFFICIENT_FUNDS");
+  });
+
+  test("a refusal leaves no draft behind, and the state as it was", () => {
+    const before = JSON.stringify([...world.all("account"), ...world.all("book")], bigints);
+    for (const obstacle of OBSTACLES) obstacle.put(world);
+    world.now = NOW;
+    expect(world.refusal(TRADE)).not.toBe("accepted");
+    world.fund("ann", 100);
+    expect(JSON.stringify(world.all("account"), bigints)).toBe(
+      JSON.stringify(JSON.parse(before).slice(0, world.all("account").length)),
+    );
+  });
+});
+
+const bigints = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
