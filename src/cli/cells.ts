@@ -23,6 +23,11 @@ export function time(timestamp: string, options: { seconds?: boolean } = {}): st
   return clock === "" ? date : `${date} ${clock.slice(0, showsSeconds ? 8 : 5)}Z`;
 }
 
+/** The day of a timestamp, where there is no room for more. */
+export function day(timestamp: string): string {
+  return timestamp.slice(0, 10);
+}
+
 /** Anything as one text: what `--fields` and csv show of a value. */
 export function plain(value: unknown): string {
   if (value === null || value === undefined) return "";

@@ -7,6 +7,12 @@ export function wholeNumber(value: string): number {
   return Number(value);
 }
 
+/** An identifier. An empty one comes of an unset variable in a script. */
+export function identifier(value: string): string {
+  if (value === "") throw new InvalidArgumentError("It is empty.");
+  return value;
+}
+
 /** At least one. */
 export function count(value: string): number {
   const number = wholeNumber(value);

@@ -94,7 +94,9 @@ function outputFor(options: Partial<Globals>, { stdout, stderr }: Streams): Outp
 }
 
 function createProgram({ stdout, stderr }: Streams): Command {
-  const program = new Command("pmctl")
+  const globals = globalOptions();
+  const program = new Command("pmctl");
+  program
     .description("Provision and run prediction markets from YAML under version control.")
     .usage("<command> [options]")
     .version(packageVersion(), "--version", "print the version")
@@ -102,6 +104,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,
+      visibleGlobalOptions: (command) => (command === program ? [] : globals),
       subcommandTerm: (command) =>
         [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(" "),
     })
@@ -113,16 +116,16 @@ function createProgram({ stdout, stderr }: Streams): Command {
       getOutHelpWidth: () => (stdout.isTTY ? (stdout.columns ?? 80) : 100),
       getErrHelpWidth: () => 100,
     });
-  for (const option of globalOptions()) program.addOption(option);
+  for (const option of globals) program.addOption(option);
   return program;
 }
 
 function globalOptions(): Option[] {
   return [
     new Option("-t, --tenant <id>", "the tenant; else PMCTL_TENANT, else the only one there is"),
-    new Option("-o, --output <format>", "how to print: a table on a terminal, else json").choices([...FORMATS]),
+    new Option("-o, --output <format>", "how to print; a table on a terminal, else json").choices([...FORMATS]),
     new Option("--fields <names>", "only these fields, such as id,yesPrice").argParser(splitFields),
-    new Option("--via <door>", "over HTTP, or straight to the database; auto asks for a running server first")
+    new Option("--via <door>", "which way to the tenant; auto asks for a running server first")
       .choices(["auto", "db", "http"])
       .default("auto"),
     new Option("--url <address>", "the server to talk to"),

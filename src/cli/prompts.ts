@@ -39,6 +39,11 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
   };
 }
 
+/** What a command ends with when the answer was no. */
+export function declined(): Fault {
+  return new Fault("REFUSED", "Not confirmed: nothing was done");
+}
+
 /** The library's mark for Ctrl-C is a symbol. */
 function answered<T>(answer: T): Exclude<T, symbol> {
   if (typeof answer === "symbol") throw new Interrupted();

@@ -44,6 +44,7 @@ export async function openSession(options: SessionOptions, note: (message: strin
   if (door.kind === "db") return openDatabaseSession(tenant, reason);
 
   const apiKey = adminKey(tenant);
+  if (isReadableOnTheWay(door.url)) note("The admin key travels unencrypted: this address begins with http://");
   return {
     tenant,
     services: undefined,
@@ -58,6 +59,12 @@ export async function openSession(options: SessionOptions, note: (message: strin
     auditSecret: () => auditSecretOf(tenant),
     close: async () => {},
   };
+}
+
+/** Plain HTTP that leaves this machine. */
+function isReadableOnTheWay(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 async function userToken(tenant: OperatorTenant, userId: string): Promise<string> {

@@ -7,6 +7,10 @@ export interface Column<Row> {
   align?: "right";
   /** Never shortened, because people copy it. */
   whole?: true;
+  /** Not made narrower than this many columns: less tells nothing. */
+  least?: number;
+  /** Left out where there is no room for it; the last such column goes first. */
+  optional?: true;
 }
 
 export interface TableStyle {
@@ -17,23 +21,35 @@ export interface TableStyle {
 }
 
 const GAP = "  ";
-/** A column is not made narrower than this: less tells nothing. */
-const NARROWEST = 8;
+const LEAST = 8;
 
-/** Rows under their titles, fitted to the terminal by shortening the widest columns. */
+/** A column with its texts, and how wide it is to be. */
+interface Strip {
+  texts: string[];
+  width: number;
+  least: number;
+  align: "right" | undefined;
+  optional: boolean;
+}
+
+/** Rows under their titles, fitted to the terminal: optional columns go, then the widest ones are shortened. */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], style: TableStyle): string {
-  const cells = rows.map((row) => columns.map(({ cell }) => oneLine(cell(row))));
-  const titles = columns.map(({ title }) => title);
-  const natural = columns.map((_, index) =>
-    Math.max(...[titles, ...cells].map((line) => displayWidth(line[index] ?? ""))),
+  const strips = fit(
+    columns.map((column) => toStrip(rows, column)),
+    style.width,
   );
-  const widths = fit(natural, columns, style.width);
-  const line = (texts: readonly string[], paint: (text: string) => string) =>
-    texts
-      .map((text, index) => pad(paint, shorten(text, widths[index] ?? 0), widths[index] ?? 0, columns[index]?.align))
+  const line = (index: number, paint: (text: string) => string) =>
+    strips
+      .map(({ texts, width, align }) => pad(paint, shorten(texts[index] ?? "", width), width, align))
       .join(GAP)
       .trimEnd();
-  return [line(titles, style.title), ...cells.map((row) => line(row, (text) => text))].join("\n");
+  return [line(0, style.title), ...rows.map((_, index) => line(index + 1, (text) => text))].join("\n");
+}
+
+function toStrip<Row>(rows: readonly Row[], { title, cell, align, whole, least, optional }: Column<Row>): Strip {
+  const texts = [title, ...rows.map((row) => oneLine(cell(row)))];
+  const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
+  return { texts, width, least: whole ? width : Math.min(width, least ?? LEAST), align, optional: optional ?? false };
 }
 
 /** One value as lines of `name  value`; long values are left to the terminal to wrap. */
@@ -42,24 +58,24 @@ export function renderRecord(fields: readonly (readonly [string, string])[], sty
   return fields.map(([name, value]) => `${pad(style.title, name, width)}${GAP}${oneLine(value)}`.trimEnd()).join("\n");
 }
 
-function fit<Row>(
-  natural: readonly number[],
-  columns: readonly Column<Row>[],
-  available: number | undefined,
-): number[] {
-  const widths = [...natural];
-  if (available === undefined) return widths;
-  const total = () => widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
-  while (total() > available) {
-    let widest = -1;
-    widths.forEach((width, index) => {
-      if (columns[index]?.whole || width <= NARROWEST) return;
-      if (widest < 0 || width > (widths[widest] ?? 0)) widest = index;
-    });
-    if (widest < 0) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+function fit(strips: readonly Strip[], available: number | undefined): Strip[] {
+  if (available === undefined) return [...strips];
+  const gaps = (kept: readonly Strip[]) => GAP.length * (kept.length - 1);
+  const sum = (kept: readonly Strip[], of: (strip: Strip) => number) =>
+    kept.reduce((total, strip) => total + of(strip), gaps(kept));
+  let kept = [...strips];
+  while (sum(kept, ({ least }) => least) > available) {
+    const dispensable = kept.findLast(({ optional }) => optional);
+    if (!dispensable) break;
+    kept = kept.filter((strip) => strip !== dispensable);
   }
-  return widths;
+  const fitted = kept.map((strip) => ({ ...strip }));
+  while (sum(fitted, ({ width }) => width) > available) {
+    const [widest] = fitted.filter(({ width, least }) => width > least).toSorted((a, b) => b.width - a.width);
+    if (!widest) break;
+    widest.width -= 1;
+  }
+  return fitted;
 }
 
 /** Painting comes last: escape sequences take no columns. */

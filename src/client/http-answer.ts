@@ -60,6 +60,9 @@ export function connectionFailure(error: unknown): ConnectionFailure {
     return { reason: "no answer in time", neverSent: false };
   if (!(error instanceof TypeError) || error.cause === undefined) throw error;
   const code = codeOf(error.cause);
+  // `fetch` refuses the ports of other protocols by itself, and gives no code.
+  if (error.cause instanceof Error && error.cause.message === "bad port")
+    return { reason: "no web server may be on this port", neverSent: true };
   const early = NEVER_SENT[code];
   if (early !== undefined) return { reason: early, neverSent: true };
   // The handshake comes before the request, so a certificate that is not accepted stops it.

@@ -18,13 +18,14 @@ const fixedRoutes = new Set(
 /**
  * Puts an operation's input into path, query and body.
  *
- * @throws Fault BAD_REQUEST when a path parameter is missing, NOT_FOUND for one that no route would hand over unchanged
+ * @throws Fault BAD_REQUEST when a path parameter is missing; the refusal for what does not exist when no route would
+ * hand it over unchanged
  */
 export function wireRequest(id: OperationId, input: Readonly<Record<string, unknown>>): WireRequest {
   const { method, path, input: schema } = operations[id];
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
-  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => pathSegment(name, input[name]));
-  if (names.length > 0 && fixedRoutes.has(`${method} ${filled}`)) throw new Fault("NOT_FOUND", "Not found");
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => pathSegment(path, name, input[name]));
+  if (names.length > 0 && fixedRoutes.has(`${method} ${filled}`)) throw unroutable(path);
 
   const rest = Object.entries(input).filter(([name, value]) => !names.includes(name) && value !== undefined);
   if (method === "GET") {
@@ -36,10 +37,17 @@ export function wireRequest(id: OperationId, input: Readonly<Record<string, unkn
   return { method, target: filled, body: takesBody ? JSON.stringify(Object.fromEntries(rest)) : undefined };
 }
 
-function pathSegment(name: string, value: unknown): string {
+function pathSegment(path: string, name: string, value: unknown): string {
   const text = value === undefined ? "" : String(value);
   if (text === "") throw new Fault("BAD_REQUEST", `${name}: is required`);
   // URLs lose these two, however they are encoded, and the request would go to another path.
-  if (text === "." || text === "..") throw new Fault("NOT_FOUND", "Not found");
+  if (text === "." || text === "..") throw unroutable(path);
   return encodeURIComponent(text);
+}
+
+/** What the server says of an identifier that does not exist. */
+function unroutable(path: string): Fault {
+  return path.startsWith("/v1/markets/")
+    ? new Fault("MARKET_NOT_FOUND", "Market not found")
+    : new Fault("NOT_FOUND", "Not found");
 }

@@ -7,6 +7,7 @@ import { ConnectionLost, StatementFailed } from "../store/connect.ts";
 import type { HeadReading, Journal } from "../store/journal.ts";
 import { needsOfSubmission, type Outcome, type Prepared, prepareBatch, type Submission } from "./batch.ts";
 import { DatabaseClock } from "./clock.ts";
+import { faultOf, outcomeUnknown, overloaded } from "./faults.ts";
 import { Memory } from "./memory.ts";
 
 /** Commands per commit; the parameters of a full batch stay well below a megabyte. */
@@ -91,9 +92,7 @@ export class Sequencer {
     return new Promise<Answer<C>>((resolve, reject) => {
       const job = { ...submission, enqueuedAt: this.#monotonic(), resolve, reject };
       this.#queue.push(job as unknown as Job);
-      this.#running ??= this.#run().finally(() => {
-        this.#running = null;
-      });
+      this.#running ??= this.#run();
     });
   }
 
@@ -106,9 +105,12 @@ export class Sequencer {
   async #run(): Promise<void> {
     // The callers of this turn of the event loop all belong to the first batch.
     await Promise.resolve();
-    for (let jobs = this.#take(); jobs.length > 0 || this.#queue.length > 0; jobs = this.#take()) {
+    while (this.#queue.length > 0) {
+      const jobs = this.#take();
       if (jobs.length > 0) await this.#process(jobs);
     }
+    // In the same turn as the look at the queue: a command that came after it would wait for ever.
+    this.#running = null;
   }
 
   #take(): Job[] {
@@ -138,8 +140,7 @@ export class Sequencer {
         if (error instanceof StatementFailed && attempt === 0) continue;
         if (error instanceof StatementFailed && jobs.length > 1) return this.#bisect(jobs);
         this.#onError(error);
-        const fault = error instanceof Fault ? error : faultOf(error);
-        for (const job of jobs) job.reject(fault);
+        for (const job of jobs) job.reject(faultOf(error));
         return;
       }
     }
@@ -169,28 +170,31 @@ export class Sequencer {
 
   /** The head row is locked first, so nobody can overtake: with two busy processes both make progress. */
   async #commitLocked(jobs: Job[]): Promise<boolean> {
-    let prepared: Prepared | undefined;
+    const sent: { prepared?: Prepared; swapped?: boolean } = {};
     const work = async (reading: HeadReading): Promise<boolean> => {
       const quiet = this.#head !== null && sameHead(this.#head, reading.head);
       if (quiet) this.#contended = false;
       else this.#forget();
       this.#head = this.#adopt(reading);
-      prepared = await this.#prepare(jobs, this.#head);
-      if (!prepared.batch) return true;
-      const { swapped, now } = await this.#journal.commit(prepared.batch);
+      sent.prepared = await this.#prepare(jobs, this.#head);
+      // Read again even here: the lock is gone, unnoticed, if the connection died since it was asked for.
+      if (!sent.prepared.batch) return this.#unmoved(this.#head);
+      const { swapped, now } = await this.#journal.commit(sent.prepared.batch);
       this.#clock.observe(now);
+      sent.swapped = swapped;
       return swapped;
     };
     let confirmed: boolean;
     try {
       confirmed = await this.#journal.exclusively(work);
       // The commit of a transaction that died with its connection reports success on the next one, hence the read.
-      if (confirmed && prepared?.batch) confirmed = await this.#journal.contains(prepared.batch.next);
+      if (sent.swapped && sent.prepared?.batch) confirmed = await this.#journal.contains(sent.prepared.batch.next);
     } catch (error) {
-      if (!(error instanceof ConnectionLost) || !prepared?.batch) throw error;
-      confirmed = await this.#resolveUnknown(prepared.batch);
+      // After a swap even a refusal tells nothing: without its transaction the statement was a commit by itself.
+      if (!sent.prepared?.batch || (error instanceof StatementFailed && !sent.swapped)) throw error;
+      confirmed = await this.#isIn(sent.prepared.batch, error);
     }
-    if (confirmed && prepared) this.#publish(jobs, prepared);
+    if (confirmed && sent.prepared) this.#publish(jobs, sent.prepared);
     else this.#forget();
     return confirmed;
   }
@@ -207,8 +211,8 @@ export class Sequencer {
       this.#clock.observe(now);
       return swapped;
     } catch (error) {
-      if (error instanceof ConnectionLost) return this.#resolveUnknown(batch);
-      throw error;
+      if (error instanceof StatementFailed) throw error;
+      return this.#isIn(batch, error);
     }
   }
 
@@ -220,8 +224,19 @@ export class Sequencer {
   }
 
   /**
+   * Whether the batch is in, although its statement ended with `error`.
+   * @throws the error, when it is not in and the error is no lost connection: executing again would meet it again.
+   */
+  async #isIn(batch: Batch, error: unknown): Promise<boolean> {
+    const isIn = await this.#resolveUnknown(batch);
+    if (isIn || error instanceof ConnectionLost) return isIn;
+    throw error;
+  }
+
+  /**
    * Fence, then read. The fence waits for whatever the lost connection still has under way and shuts it out; after it
-   * the chain says exactly whether the batch is in.
+   * the chain says exactly whether the batch is in. Until both have answered the batch must not be executed again,
+   * whatever it is that keeps them from answering.
    */
   async #resolveUnknown(batch: Batch): Promise<boolean> {
     this.#unfenced = true;
@@ -230,14 +245,8 @@ export class Sequencer {
       try {
         await this.#fenceIfNeeded();
         return await this.#journal.contains(batch.next);
-      } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
-        if (this.#monotonic() >= deadline)
-          throw new Fault(
-            "OUTCOME_UNKNOWN",
-            "The database did not answer; retry with the same Idempotency-Key to learn the outcome",
-            { cause: error },
-          );
+      } catch (cause) {
+        if (this.#monotonic() >= deadline) throw outcomeUnknown(cause);
         await this.#sleep(pause);
       }
     }
@@ -254,11 +263,11 @@ export class Sequencer {
     if (batch) {
       // A fence on the way here has moved the epoch on.
       this.#head = { ...batch.next, epoch: this.#epoch };
-      this.#onCommit({ commands: jobs.length, entries: batch.audit.length });
     }
     jobs.forEach((job, index) => {
       settle(job, outcomes[index] as Outcome);
     });
+    if (batch) this.#onCommit({ commands: jobs.length, entries: batch.audit.length });
   }
 
   #adopt({ head, now }: HeadReading): Head {
@@ -284,14 +293,4 @@ function sameHead(a: Head, b: Head): boolean {
 function settle(job: Job, outcome: Outcome): void {
   if (outcome.kind === "refused") job.reject(outcome.fault);
   else job.resolve(outcome.kind === "done" ? { result: outcome.result } : { replayed: outcome.answer });
-}
-
-function overloaded(): Fault {
-  return new Fault("OVERLOADED", "The service is busy; nothing was executed", { retryAfterSec: 1 });
-}
-
-function faultOf(error: unknown): Fault {
-  return error instanceof ConnectionLost
-    ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable; nothing was executed", { cause: error })
-    : new Fault("INTERNAL", "Unexpected failure", { cause: error });
 }

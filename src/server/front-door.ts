@@ -44,7 +44,7 @@ export class FrontDoor {
 
   /** The h3 handler of a route. It never throws, so h3's own error bodies are never seen. */
   handler(route: Route): (event: H3Event) => Promise<Response> {
-    const metrics = this.#options.metrics.forRoute(route.path, route.method || "any", route.trades === true);
+    const metrics = this.#options.metrics.requests.forRoute(route.path, route.method || "any", route.trades === true);
     return async (event) => {
       const exchange = new Exchange(event);
       this.inFlight += 1;

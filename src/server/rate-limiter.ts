@@ -92,6 +92,12 @@ export class RateLimiter {
     });
   }
 
+  /** Drops what is not counted yet: nobody asks any more. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#pending.clear();
+  }
+
   #pendingOf(bucket: string): Pending {
     let pending = this.#pending.get(bucket);
     if (!pending) {

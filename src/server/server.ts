@@ -106,6 +106,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const shutDown = async (): Promise<void> => {
     clearInterval(forget);
     await drain(server, door);
+    limiter.stop();
     ops.close();
     ops.closeAllConnections();
   };

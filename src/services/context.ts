@@ -12,6 +12,8 @@ export interface ServiceContext {
   sequencer: Sequencer;
   /** The read pool. Nothing that decides about money is read here. */
   read: Sql;
+  /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
+  checks: Sql;
   auditKey: AuditKey;
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;

@@ -35,15 +35,15 @@ async function listAudit({ read }: ServiceContext, input: Input<"listAudit">): P
   };
 }
 
-async function getAuditStatus({ read, auditKey }: ServiceContext): Promise<Result<"getAuditStatus">> {
-  const { verified, head, count } = await verifyChain(read, [auditKey]);
+async function getAuditStatus({ checks, auditKey }: ServiceContext): Promise<Result<"getAuditStatus">> {
+  const { verified, head, count } = await verifyChain(checks, [auditKey]);
   return { verified, head, count: Number(count) };
 }
 
 /** The check is a read of its own; that it ran, and what it found, goes on record. */
 async function reconcile(context: ServiceContext, caller: Caller) {
-  const checks = await reconcileLedger(context.read);
-  const discrepancyMicro = checks.reduce((sum, check) => sum + check.differenceMicro, 0n);
+  const found = await reconcileLedger(context.checks);
+  const discrepancyMicro = found.reduce((sum, check) => sum + check.differenceMicro, 0n);
   const ok = discrepancyMicro === 0n;
   return submit(
     context,

@@ -28,6 +28,7 @@ export interface TenantServices {
   handlers: Handlers;
   sequencer: Sequencer;
   read: Sql;
+  checks: Sql;
   auditKey: AuditKey;
   /** Within two seconds, whatever state the database is in. */
   isDatabaseUp(): Promise<boolean>;
@@ -35,6 +36,7 @@ export interface TenantServices {
 }
 
 const READ_TIMEOUT_MS = 10_000;
+const CHECK_TIMEOUT_MS = 10 * 60_000;
 const HEALTH_TIMEOUT_MS = 1_500;
 
 /**
@@ -47,6 +49,13 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const key = auditKey(auditSecret);
   const journal = openJournal(connection, { restricted });
   const read = connect(connection, { name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS, restricted });
+  const checks = connect(connection, {
+    name: "checks",
+    max: 1,
+    statementTimeoutMs: CHECK_TIMEOUT_MS,
+    restricted,
+    analytical: true,
+  });
   const sequencer = new Sequencer({
     journal,
     auditKey: key,
@@ -59,6 +68,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     tenantId,
     sequencer,
     read,
+    checks,
     auditKey: key,
     newId: (prefix) => newId(prefix, Math.floor(wallClock())),
   };
@@ -77,11 +87,12 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     },
     sequencer,
     read,
+    checks,
     auditKey: key,
     isDatabaseUp,
     close: async () => {
       await sequencer.close();
-      await Promise.all([journal.close(), read.end({ timeout: 5 })]);
+      await Promise.all([journal.close(), read.end({ timeout: 5 }), checks.end({ timeout: 5 })]);
     },
   };
 }

@@ -15,18 +15,24 @@ export interface ConnectOptions {
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */
   restricted?: boolean;
+  /** For long reads over whole tables: room for their hashes, and no compilation that takes longer than it saves. */
+  analytical?: boolean;
 }
 
 /**
  * Opens a client. bigint columns arrive as strings unless a query converts them; instants and versions are read with
  * `Number`, amounts with `BigInt`.
  */
-export function connect(connection: Connection, { name, max, statementTimeoutMs, restricted }: ConnectOptions): Sql {
+export function connect(
+  connection: Connection,
+  { name, max, statementTimeoutMs, restricted, analytical }: ConnectOptions,
+): Sql {
   const options: postgres.Options<Record<string, never>> = {
     max,
     fetch_types: false,
     connect_timeout: 5,
     max_lifetime: null,
+    ...(analytical ? { idle_timeout: 30 } : {}),
     onnotice: () => {},
     // A short, steady pace: after an outage the service is back within a second of the database.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
@@ -36,6 +42,7 @@ export function connect(connection: Connection, { name, max, statementTimeoutMs,
       // A process that stalls on the slow path gives the head row back.
       idle_in_transaction_session_timeout: 5000,
       ...(restricted ? { role: APP_ROLE } : {}),
+      ...(analytical ? { work_mem: "64MB", jit: "off" } : {}),
     },
   };
   return "url" in connection

@@ -7,7 +7,11 @@ import { runs } from "./random.ts";
 
 describe("canonicalJson", () => {
   test.each<[string, Json, string]>([
-    ["keys sorted at every level", { b: { d: 1, c: 2 }, a: [{ z: 1, y: 2 }] }, '{"a":[{"y":2,"z":1}],"b":{"c":2,"d":1}}'],
+    [
+      "keys sorted at every level",
+      { b: { d: 1, c: 2 }, a: [{ z: 1, y: 2 }] },
+      '{"a":[{"y":2,"z":1}],"b":{"c":2,"d":1}}',
+    ],
     ["sorted by code unit, not by language", { é: 1, z: 2, Z: 3, "10": 4, "9": 5 }, '{"10":4,"9":5,"Z":3,"z":2,"é":1}'],
     ["undefined entries left out", { a: undefined, b: null }, '{"b":null}'],
     ["arrays keep their order", [3, 1, 2], "[3,1,2]"],
@@ -66,9 +70,7 @@ describe("the chain's format is pinned", () => {
 
   test.each(["seq", "type", "actor", "payloadText", "ts", "keyId"] as const)("another %s is another hash", (field) => {
     const changed = { ...entry, [field]: field === "seq" ? 2n : `${entry[field]}x` };
-    expect(auditHash(key, GENESIS_HASH, auditLines(changed))).not.toBe(
-      auditHash(key, GENESIS_HASH, auditLines(entry)),
-    );
+    expect(auditHash(key, GENESIS_HASH, auditLines(changed))).not.toBe(auditHash(key, GENESIS_HASH, auditLines(entry)));
   });
 
   test("the key's id follows from the secret and does not reveal it", () => {

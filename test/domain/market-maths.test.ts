@@ -1,12 +1,26 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { lmsrDepth } from "../../src/domain/lmsr.ts";
-import { buyShares, type MarketKind, type Mechanism, openPool, type Side, spendTo, yesPriceOf } from "../../src/domain/market.ts";
+import {
+  buyShares,
+  type MarketKind,
+  type Mechanism,
+  openPool,
+  type Side,
+  spendTo,
+  yesPriceOf,
+} from "../../src/domain/market.ts";
 import { averagePrice, feeOn } from "../../src/domain/money.ts";
 import type { Pool } from "../../src/domain/pool.ts";
 
 interface UsdTrade {
-  market: { kind: MarketKind; p0: number; subsidyF?: number; liquidityMaxReserveF?: number; pool?: { yes: number; no: number } };
+  market: {
+    kind: MarketKind;
+    p0: number;
+    subsidyF?: number;
+    liquidityMaxReserveF?: number;
+    pool?: { yes: number; no: number };
+  };
   policy: { feeBps: number };
   request: { side: Side; amountUsd: number };
   expect: {

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import {
   buyShares,
   MAX_PRICE,
-  MIN_PRICE,
   type Mechanism,
+  MIN_PRICE,
   openPool,
   pricesOf,
   type Side,

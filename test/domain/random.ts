@@ -38,7 +38,7 @@ export const anyWish: fc.Arbitrary<Wish> = fc.record({
   perFund: fc.double({ min: -9, max: 1, noNaN: true }).map((exponent) => 10 ** exponent),
 });
 
-export const anyWishes = fc.array(anyWish, { minLength: 1, maxLength: 25 });
+export const anyWishes = fc.array(anyWish, { minLength: 1, maxLength: 25, size: "max" });
 
 export function amountOf(wish: Wish, { fundMicro }: Mechanism): bigint {
   return BigInt(Math.max(1, Math.round(Number(fundMicro) * wish.perFund)));

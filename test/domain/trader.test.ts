@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
-import { covers, exposureCapMicro, requireEligible, suitabilityCapMicro, type TraderStanding } from "../../src/domain/trader.ts";
+import {
+  covers,
+  exposureCapMicro,
+  requireEligible,
+  suitabilityCapMicro,
+  type TraderStanding,
+} from "../../src/domain/trader.ts";
 
 const GOOD: TraderStanding = { kyc: "verified", restricted: false, jurisdiction: "AE", suitabilityScore: 12 };
 const STRICT: Policy = {
@@ -10,7 +16,12 @@ const STRICT: Policy = {
   suitabilityThresholds: { ...DEFAULT_POLICY.suitabilityThresholds, blockBelow: 4 },
 };
 
-function refusal(trader: Partial<TraderStanding>, policy: Policy = STRICT, claimed?: string, kycRequired = true): string {
+function refusal(
+  trader: Partial<TraderStanding>,
+  policy: Policy = STRICT,
+  claimed?: string,
+  kycRequired = true,
+): string {
   try {
     requireEligible({ ...GOOD, ...trader }, policy, { kycRequired, claimed });
     return "may trade";

@@ -2,7 +2,15 @@ import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
 import type { ApplyConfig, Command, CreateMarket, PlaceTrade, Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
-import { type Portfolio, type Position, SINGLE, type Table, type Tables, type Trader, walletOf } from "../../src/engine/rows.ts";
+import {
+  type Portfolio,
+  type Position,
+  SINGLE,
+  type Table,
+  type Tables,
+  type Trader,
+  walletOf,
+} from "../../src/engine/rows.ts";
 
 /** The instant at which tests begin, and a closing time an hour later. */
 export const NOW = 1_800_000_000_000;
@@ -49,6 +57,10 @@ export class World implements Reader {
       if (fault instanceof Error && "code" in fault) return String(fault.code);
       throw fault;
     }
+  }
+
+  wait(ms: number): void {
+    this.now += ms;
   }
 
   balance(account: string): bigint {
@@ -101,7 +113,9 @@ export class World implements Reader {
 /** A tenant with a hundred thousand dollars of capital, no fee, KYC not needed, and wide limits. */
 export function openWorld(policy: Partial<Policy> = {}): World {
   const world = new World();
-  world.run(configOf({ policy: { ...DEFAULT_POLICY, feeBps: 0, maxTradeUsd: 1e6, maxUserExposureUsd: 1e6, ...policy } }));
+  world.run(
+    configOf({ policy: { ...DEFAULT_POLICY, feeBps: 0, maxTradeUsd: 1e6, maxUserExposureUsd: 1e6, ...policy } }),
+  );
   return world;
 }
 

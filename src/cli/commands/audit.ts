@@ -122,7 +122,7 @@ export async function runAuditVerify({ verify }: { verify: Verify }, api: Api, {
 }
 
 /** Straight from the database, or page by page over HTTP; both recompute every link with the key at hand. */
-function chainVerifier(session: Session): Verify {
+export function chainVerifier(session: Pick<Session, "services" | "auditSecret">): Verify {
   const { services } = session;
   if (!services)
     return async (api, onProgress) => {

@@ -5,7 +5,7 @@ import { price, time } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { decimal, wholeNumber } from "../parsers.ts";
+import { decimal, identifier, wholeNumber } from "../parsers.ts";
 import { mustAsk } from "../prompts.ts";
 
 type Settled = WireResult<"settleMarket">;
@@ -24,7 +24,7 @@ export function registerSettle(noun: Command, host: Host): void {
   noun
     .command("settle")
     .description("pay the winners; cannot be undone")
-    .argument("<id>")
+    .argument("<id>", "the market", identifier)
     .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
     .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
     .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
@@ -71,13 +71,14 @@ async function askToSettle({ id, outcome }: Pick<SettleOptions, "id" | "outcome"
   const market = await api.getMarket({ id });
   if (market.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
   const traders = outcome === "yes" ? market.yesPrice : market.noPrice;
+  const phrase = `${id} ${outcome}`;
   io.output.note(
     [
       market.question,
       `  ${market.status}, closes ${time(market.closeAt)}; decided by: ${market.resolutionRef}`,
       `  You settle it ${outcome.toUpperCase()}; traders give that ${price(traders)}.`,
+      `  To pay the winners, which cannot be undone, type: ${phrase}`,
     ].join("\n"),
   );
-  const phrase = `${id} ${outcome}`;
-  await io.prompts.type(`This pays the winners and cannot be undone. Type "${phrase}" to go on`, phrase);
+  await io.prompts.type("The market and the outcome", phrase);
 }

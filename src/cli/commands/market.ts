@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { orDash, price, time, usd } from "../cells.ts";
+import { day, orDash, price, time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { MarketFlags } from "../market-input.ts";
 import type { View } from "../output.ts";
-import { count, decimal, jsonObject } from "../parsers.ts";
+import { count, decimal, identifier, jsonObject } from "../parsers.ts";
 import { registerSettle } from "./market-settle.ts";
 
 type MarketItem = WireResult<"listMarkets">["items"][number];
@@ -39,7 +39,7 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("show")
     .description("one market")
-    .argument("<id>")
+    .argument("<id>", "the market", identifier)
     .action(
       host.action(({ options, args: [id = ""], io }) =>
         withSession(options, io, (session) => runMarketShow({ id }, session.api(), io)),
@@ -78,7 +78,7 @@ function registerHalt(noun: Command, host: Host, verb: string, summary: string, 
   noun
     .command(verb)
     .description(summary)
-    .argument("<id>")
+    .argument("<id>", "the market", identifier)
     .action(
       host.action(({ options, args: [id = ""], io }) =>
         withSession(options, io, (session) => run({ id }, session.api(), io)),
@@ -91,12 +91,12 @@ const listView: View<readonly MarketItem[], MarketItem> = {
   rows: (markets) => markets,
   columns: [
     { title: "ID", cell: ({ id }) => id, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question },
-    { title: "CATEGORY", cell: ({ category }) => category },
-    { title: "KIND", cell: ({ kind }) => kind },
+    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
+    { title: "CATEGORY", cell: ({ category }) => category, optional: true },
+    { title: "KIND", cell: ({ kind }) => kind, optional: true },
     { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
-    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right" },
-    { title: "CLOSES", cell: ({ closeAt }) => time(closeAt), whole: true },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right", optional: true },
+    { title: "CLOSES", cell: ({ closeAt }) => day(closeAt), whole: true },
   ],
   empty: "No open market matches.",
 };

@@ -3,9 +3,9 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import type { PolicyPatch } from "../../domain/policy.ts";
 import { orDash, time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT, Interrupted } from "../errors.ts";
+import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { mustAsk } from "../prompts.ts";
+import { declined, mustAsk } from "../prompts.ts";
 
 type Policy = WireResult<"getPolicy">;
 type Updated = WireResult<"updatePolicy">;
@@ -73,7 +73,7 @@ export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promi
   const { patch } = options;
   if (mustAsk(options, io.prompts)) {
     io.output.note(describeChanges(await api.getPolicy({}), patch).join("\n"));
-    if (!(await io.prompts.confirm("Change the policy?"))) throw new Interrupted();
+    if (!(await io.prompts.confirm("Change the policy?"))) throw declined();
   }
   await io.output.print(await api.updatePolicy(patch), updatedView);
   return EXIT.ok;

@@ -4,6 +4,7 @@ import { price, shares, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
+import { identifier } from "../parsers.ts";
 
 type Position = WireResult<"listPositions">[number];
 
@@ -11,7 +12,7 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("list")
     .description("a user's open positions")
-    .requiredOption("--user <id>", "whose")
+    .requiredOption("--user <id>", "whose", identifier)
     .action(
       host.action<{ user: string }>(({ options, io }) =>
         withSession(options, io, (session) => runPositionList({}, session.api(options.user), io)),
@@ -24,10 +25,10 @@ const listView: View<readonly Position[], Position> = {
   rows: (positions) => positions,
   columns: [
     { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question },
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
     { title: "SIDE", cell: ({ side }) => side },
     { title: "SHARES", cell: (position) => shares(position.shares), align: "right" },
-    { title: "COST", cell: ({ avgCost }) => price(avgCost), align: "right" },
+    { title: "COST", cell: ({ avgCost }) => price(avgCost), align: "right", optional: true },
     { title: "PRICE", cell: ({ currentPrice }) => price(currentPrice), align: "right" },
     { title: "P&L", cell: ({ unrealizedPnl }) => usd(unrealizedPnl), align: "right" },
   ],

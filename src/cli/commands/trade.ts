@@ -4,7 +4,7 @@ import { price, shares, time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { decimal } from "../parsers.ts";
+import { decimal, identifier } from "../parsers.ts";
 
 type Trade = WireResult<"placeTrade">;
 
@@ -20,10 +20,10 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("place")
     .description("buy shares for a user; recorded with you as the actor")
-    .requiredOption("--market <id>", "the market")
+    .requiredOption("--market <id>", "the market", identifier)
     .addOption(new Option("--side <side>", "what to buy").choices(["yes", "no"]).makeOptionMandatory())
     .requiredOption("--amount <usd>", "what to spend, fee included", decimal)
-    .requiredOption("--user <id>", "who trades")
+    .requiredOption("--user <id>", "who trades", identifier)
     .action(
       host.action<PlaceOptions>(({ options, io }) =>
         withSession(options, io, (session) => runTradePlace(options, session.api(options.user), io)),

@@ -5,7 +5,7 @@ import type { ExitCode, Host, Io } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
-import { timeSpan } from "../parsers.ts";
+import { identifier, timeSpan } from "../parsers.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -26,7 +26,7 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("token")
     .description("a token that lets its bearer act as the user")
-    .argument("<id>")
+    .argument("<id>", "the user", identifier)
     .option("--ttl <span>", "how long it lives, at most 24h (default: 1h)", timeSpan)
     .action(
       host.action<{ ttl?: number }>(async ({ options, args: [id = ""], io }) => {

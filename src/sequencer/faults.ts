@@ -1,0 +1,20 @@
+import { Fault } from "../domain/fault.ts";
+import { ConnectionLost } from "../store/connect.ts";
+
+/** Not executed, and never will be. */
+export function overloaded(): Fault {
+  return new Fault("OVERLOADED", "The service is busy; nothing was executed", { retryAfterSec: 1 });
+}
+
+export function outcomeUnknown(cause: unknown): Fault {
+  const message = "The database did not answer; retry with the same Idempotency-Key to learn the outcome";
+  return new Fault("OUTCOME_UNKNOWN", message, { cause });
+}
+
+/** What callers hear of an error that left nothing of their commands in the database. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  return error instanceof ConnectionLost
+    ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable; nothing was executed", { cause: error })
+    : new Fault("INTERNAL", "Unexpected failure", { cause: error });
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { H3, toNodeHandler } from "h3";
+import { SignJWT } from "jose";
+import type { Connection } from "../../src/store/connect.ts";
+import { type LoadResult, request, runLoad } from "./load.ts";
+import { JWT_SECRET, PUBLIC_KEY, traderOf } from "./scene.ts";
+
+const CLIENTS = [128, 256];
+
+/** Durable trades per second over HTTP, at the best client count; every answer was a 200. */
+export async function httpTrades(connection: Connection, markets: string[], seconds: number): Promise<number> {
+  const tokens = await Promise.all(Array.from({ length: Math.max(...CLIENTS) }, (_, client) => tokenOf(client)));
+  // Half a minute of preparation would go into building requests one by one, so each client repeats a few.
+  const requests = tokens.map((token) =>
+    Array.from({ length: 20 }, (_, turn) =>
+      request(
+        "POST",
+        "/v1/trade",
+        { "x-api-key": PUBLIC_KEY, authorization: `Bearer ${token}` },
+        {
+          marketId: markets[turn % markets.length],
+          selection: { side: turn % 4 < 2 ? "yes" : "no" },
+          amount: 1 + (turn % 7),
+        },
+      ),
+    ),
+  );
+  const next = (client: number, turn: number) => requests[client]?.[turn % 20] as Buffer;
+  return withServer(connection, async (port) => {
+    await runLoad(port, { clients: 64, seconds: 2, next });
+    let best = 0;
+    for (const clients of CLIENTS) {
+      const result = await runLoad(port, { clients, seconds, next });
+      report(`trades over HTTP at ${clients} clients`, result);
+      best = Math.max(best, result.perSecond);
+    }
+    return best;
+  });
+}
+
+/** Market details per second, of pmctl and of a handler that returns a ready text. */
+export async function marketReads(
+  connection: Connection,
+  markets: string[],
+  seconds: number,
+): Promise<{ read: number; bare: number }> {
+  const requests = markets.map((id) => request("GET", `/v1/markets/${id}`, { "x-api-key": PUBLIC_KEY }));
+  const next = (client: number, turn: number) => requests[(client + turn) % requests.length] as Buffer;
+  const read = await withServer(connection, (port) => runLoad(port, { clients: 64, seconds, next }));
+  report("market reads", read);
+
+  const app = new H3().get(
+    "/v1/markets/:id",
+    () => new Response('{"id":"x"}', { headers: { "content-type": "application/json" } }),
+  );
+  const bareServer = createServer(toNodeHandler(app)).listen(0, "127.0.0.1");
+  await once(bareServer, "listening");
+  const { port } = bareServer.address() as AddressInfo;
+  const bare = await runLoad(port, { clients: 64, seconds, next });
+  report("bare h3 reads (in the load's own process)", bare);
+  bareServer.close();
+  return { read: read.perSecond, bare: bare.perSecond };
+}
+
+async function withServer<T>(connection: Connection, work: (port: number) => Promise<T>): Promise<T> {
+  const child = fork(new URL("./server.ts", import.meta.url), [JSON.stringify(connection)]);
+  const { port } = await message<{ port: number }>(child);
+  const result = await work(port);
+  child.send("stop");
+  const { batches, rss } = await message<{ batches: [number, number][]; rss: number }>(child);
+  if (batches.length > 0)
+    console.log(`batches of up to n commands: ${batches.map(([n, c]) => `${n}: ${c}`).join(", ")}`);
+  console.log(`memory of the server: ${Math.round(rss / 1e6)} MB`);
+  return result;
+}
+
+async function message<T>(child: ChildProcess): Promise<T> {
+  const [value] = await once(child, "message");
+  return value as T;
+}
+
+async function tokenOf(client: number): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject(traderOf(client))
+    .setIssuedAt()
+    .setExpirationTime("1h")
+    .sign(new TextEncoder().encode(JWT_SECRET));
+}
+
+function report(name: string, { perSecond, p50, p99, statuses }: LoadResult): void {
+  const refused = [...statuses].filter(([status]) => status !== 200).map(([status, count]) => `${count} x ${status}`);
+  const trouble = refused.length === 0 ? "" : `, NOT ALL WERE 200: ${refused.join(", ")}`;
+  console.log(`${name}: ${Math.round(perSecond)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms${trouble}`);
+}

@@ -1,0 +1,124 @@
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import type { Command } from "commander";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { completeProgram, main, type Streams } from "../../src/cli/program.ts";
+import { MAIN, operatorDirectory, pmctl, type TestDirectory } from "./support/pmctl.ts";
+
+/** What an option or argument is given when a command cannot do without. */
+const VALUES: Record<string, string> = { outcome: "yes", side: "yes", amount: "5", "key=value": "feeBps=90" };
+
+/** These serve until they are told to stop, which is what they are for. */
+const LONG_RUNNING = ["serve", "up", "demo"];
+
+interface Leaf {
+  path: string[];
+  /** The path with everything that the command cannot do without. */
+  line: string[];
+}
+
+function leavesOf(command: Command, path: string[] = []): Leaf[] {
+  if (command.commands.length > 0) return command.commands.flatMap((child) => leavesOf(child, [...path, child.name()]));
+  const options = command.options
+    .filter(({ mandatory }) => mandatory)
+    .flatMap((option) => [option.long ?? "", VALUES[option.attributeName()] ?? "x"]);
+  const args = command.registeredArguments.filter(({ required }) => required).map((each) => VALUES[each.name()] ?? "x");
+  return [{ path, line: [...path, ...args, ...options] }];
+}
+
+const leaves = leavesOf(await completeProgram());
+
+function buffers(): { streams: Streams; text: () => { stdout: string; stderr: string } } {
+  const seen = { stdout: "", stderr: "" };
+  const sink = (name: keyof typeof seen) =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        seen[name] += String(chunk);
+        done();
+      },
+    });
+  return { streams: { stdin: process.stdin, stdout: sink("stdout"), stderr: sink("stderr") }, text: () => seen };
+}
+
+describe("help", () => {
+  test.each([[[]], ...leaves.map(({ path }) => [path])])(
+    "of %j is on stdout, names the global options, and ends with 0",
+    async (path) => {
+      const { streams, text } = buffers();
+      expect(await main([...path, "--help"], streams)).toBe(0);
+      expect(text().stderr).toBe("");
+      expect(text().stdout).toContain(`Usage: pmctl ${path.join(" ")}`);
+      for (const option of [
+        "--tenant",
+        "--output",
+        "--via",
+        "--url",
+        "--reason",
+        "--yes",
+        "--no-input",
+        "--quiet",
+        "--no-color",
+      ])
+        expect(text().stdout).toContain(option);
+    },
+  );
+
+  test.each(["--version", "version"])("%s is on stdout and ends with 0", async (word) => {
+    const { streams, text } = buffers();
+    expect(await main([word], streams)).toBe(0);
+    expect(text()).toEqual({ stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: "" });
+  });
+
+  test("a noun without its verb shows what there is, on stderr, and ends with 6", async () => {
+    const { streams, text } = buffers();
+    expect(await main(["market"], streams)).toBe(6);
+    expect(text()).toEqual({ stdout: "", stderr: expect.stringContaining("settle <id>") });
+  });
+
+  test("--version loads neither schemas nor drivers nor prompts, because it must be quick", () => {
+    const spy = `import { registerHooks } from "node:module";
+      const loaded = new Set();
+      registerHooks({ load(url, context, next) { loaded.add(url); return next(url, context); } });
+      process.on("exit", () => process.stderr.write(JSON.stringify([...loaded])));`;
+    const { stderr } = spawnSync(
+      process.execPath,
+      ["--import", `data:text/javascript,${encodeURIComponent(spy)}`, MAIN, "--version"],
+      { encoding: "utf8" },
+    );
+    const packages = new Set(
+      (JSON.parse(stderr) as string[]).flatMap((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []),
+    );
+    expect([...packages]).toEqual(["commander"]);
+  });
+});
+
+describe("without anybody at the terminal", () => {
+  let directory: TestDirectory;
+  beforeAll(async () => {
+    directory = await operatorDirectory();
+    await pmctl(["init", "acme"], directory);
+    const file = join(directory.cwd, "tenants/acme/tenant.yaml");
+    // No server of somebody else's on the usual ports may answer.
+    await writeFile(file, `${await readFile(file, "utf8")}\nserver: { port: 0, opsPort: 0 }\n`);
+    expect((await pmctl(["apply"], directory)).code).toBe(0);
+  });
+  afterAll(() => directory.remove());
+
+  const walked = leaves.filter(({ path: [noun = ""] }) => !LONG_RUNNING.includes(noun));
+  // What stops the database comes last; the others would only start it again.
+  const last = ({ path }: Leaf) => Number(path.join(" ") === "db stop");
+
+  test.each(walked.toSorted((a, b) => last(a) - last(b)).map((leaf) => [leaf.path.join(" "), leaf] as const))(
+    "%s ends by itself, with data alone on stdout",
+    async (name, { line }) => {
+      const { code, stdout, stderr } = await pmctl([...line, "-o", "json"], directory);
+      expect([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).toContain(code);
+      expect({ code, unexpected: code === 1 ? stderr : "" }).toEqual({ code, unexpected: "" });
+      if (name === "db shell") return;
+      if (stdout !== "") JSON.parse(stdout);
+      if (code !== 0) expect(JSON.parse(stderr.trim().split("\n").at(-1) ?? "")).toHaveProperty("code");
+    },
+  );
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifyOverApi } from "../../src/cli/audit-walk.ts";
+import { chainVerifier, runAuditStatus, runAuditVerify, type Verify } from "../../src/cli/commands/audit.ts";
+import { runReconcile } from "../../src/cli/commands/reconcile.ts";
+import { connect, type Sql } from "../../src/store/connect.ts";
+import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { AUDIT_SECRET, doors, type TestDoor } from "./support/doors.ts";
+import { end, testIo } from "./support/io.ts";
+
+const ENTRIES = 450;
+
+/** How each door verifies: straight from the database, or page by page over the API. */
+const verifiers: Record<string, (door: TestDoor, secret: string) => Verify> = {
+  db: ({ services }) => chainVerifier({ services, auditSecret: () => AUDIT_SECRET }),
+  http: (_, secret) => chainVerifier({ services: undefined, auditSecret: () => secret }),
+};
+
+describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
+  let door: TestDoor;
+  let owner: Sql;
+  beforeAll(async () => {
+    door = await open();
+    owner = connect(door.database.connection, { name: "test", max: 1 });
+    await Promise.all(
+      Array.from({ length: ENTRIES }, (_, index) =>
+        door.services.sequencer.submit({
+          command: { type: "recordReconciliation", ok: true, discrepancyMicro: 0n },
+          actor: `cli:${index}`,
+        }),
+      ),
+    );
+  });
+  afterAll(async () => {
+    await owner.end({ timeout: 5 });
+    await door.close();
+  });
+
+  async function verify(secret = AUDIT_SECRET) {
+    const io = testIo({ format: "json" });
+    const verifier = verifiers[name]?.(door, secret);
+    if (!verifier) throw new Error(`no verifier for the ${name} door`);
+    const { exit, stdout, stderr } = await end(io, () => runAuditVerify({ verify: verifier }, door.api(), io));
+    return { exit, report: JSON.parse(stdout), error: stderr === "" ? undefined : JSON.parse(stderr) };
+  }
+
+  test("a sound chain of several pages verifies", async () => {
+    const { exit, report, error } = await verify();
+    expect(error).toBeUndefined();
+    expect(exit).toBe(0);
+    expect(report).toMatchObject({ verified: true, head: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(report.count).toBeGreaterThanOrEqual(ENTRIES);
+  });
+
+  test("an altered entry is named, and the exit code is 8", async () => {
+    const [before] = await owner`select payload from audit where seq = 212`;
+    await owner`update audit set payload = '{"ok":false}' where seq = 212`;
+    const { exit, report, error } = await verify();
+    expect(exit).toBe(8);
+    expect(report).toMatchObject({ verified: false, broken: { seq: 212 } });
+    expect(error).toMatchObject({ code: "INTEGRITY", error: expect.stringContaining("212") });
+
+    const io = testIo({ format: "json" });
+    const status = await end(io, () => runAuditStatus({}, door.api(), io));
+    expect(status.exit).toBe(8);
+    expect(JSON.parse(status.stdout)).toMatchObject({ verified: false });
+    await owner`update audit set payload = ${before?.payload} where seq = 212`;
+  });
+
+  test("of two damages the first one counts; a hole is named too", async () => {
+    const [row] = await owner`delete from audit where seq = 100 returning *`;
+    const [late] = await owner`select actor from audit where seq = 400`;
+    await owner`update audit set actor = 'cli:mallory' where seq = 400`;
+    const { exit, report } = await verify();
+    expect(exit).toBe(8);
+    expect(report.broken).toEqual({ seq: 100, problem: "entry 100 is missing" });
+    await owner`insert into audit ${owner(row as never)}`;
+    await owner`update audit set actor = ${late?.actor} where seq = 400`;
+    expect((await verify()).exit).toBe(0);
+  });
+
+  test("a cut tail is noticed by the head", async () => {
+    const [{ seq: last } = { seq: 0 }] = await owner`select max(seq)::int as seq from audit`;
+    const [row] = await owner`delete from audit where seq = ${last} returning *`;
+    const { exit, report } = await verify();
+    expect(exit).toBe(8);
+    expect(report.broken.seq).toBe(last);
+    await owner`insert into audit ${owner(row as never)}`;
+  });
+
+  test.runIf(name === "http")("another key verifies nothing, and the report says that it is the key", async () => {
+    const { exit, report } = await verify("the audit secret of somebody else");
+    expect(exit).toBe(8);
+    expect(report.broken).toEqual({ seq: 1, problem: "entry 1 is sealed with an unknown key" });
+  });
+
+  test.runIf(name === "http")("an entry that is written during the walk does not disturb it", async () => {
+    const api = door.api();
+    let written = false;
+    const report = await verifyOverApi(
+      {
+        ...api,
+        listAudit: async (input) => {
+          if (!written) await api.reconcile({});
+          written = true;
+          return api.listAudit(input);
+        },
+      },
+      AUDIT_SECRET,
+    );
+    expect(report).toMatchObject({ verified: true });
+  });
+
+  test("a ledger that does not add up ends with 8, and explain names the check", async () => {
+    await owner`update account set balance_micro = balance_micro + 1500000 where id = 'treasury'`;
+    const io = testIo({ format: "json" });
+    const explain = () => reconcileLedger(door.services.read);
+    const { exit, stdout, stderr } = await end(io, () => runReconcile({ explain }, door.api(), io));
+    expect(exit).toBe(8);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, discrepancy: 1.5 });
+    expect(JSON.parse(stdout).checks).toContainEqual({ name: "accounts", ok: false, discrepancy: 1.5, rows: 1 });
+    expect(JSON.parse(stderr)).toMatchObject({ code: "INTEGRITY" });
+    await owner`update account set balance_micro = balance_micro - 1500000 where id = 'treasury'`;
+  });
+});

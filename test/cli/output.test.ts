@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest";
+import type { View } from "../../src/cli/output.ts";
+import { displayWidth, shorten } from "../../src/cli/text-width.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import { testIo } from "./support/io.ts";
+
+interface Item {
+  id: string;
+  text: string;
+  nested: { amount: number; codes: string[] };
+}
+
+const items: Item[] = [
+  { id: "mkt_1", text: "Will 東京 win?", nested: { amount: 1.5, codes: ["NO"] } },
+  { id: "mkt_2", text: 'Comma, "quote"\nand line', nested: { amount: 2, codes: [] } },
+];
+
+const view: View<readonly Item[], Item> = {
+  kind: "list",
+  rows: (list) => list,
+  columns: [
+    { title: "ID", cell: ({ id }) => id, whole: true },
+    { title: "TEXT", cell: ({ text }) => text, least: 10 },
+    { title: "AMOUNT", cell: ({ nested }) => String(nested.amount), align: "right", optional: true },
+  ],
+  empty: "Nothing here.",
+};
+
+describe("formats", () => {
+  test("the default is JSON in a pipe and a table on a terminal", async () => {
+    const piped = testIo();
+    await piped.output.print(items, view);
+    expect(JSON.parse(piped.stdout.text)).toEqual(items);
+    const shown = testIo({ terminal: 100, color: false });
+    await shown.output.print(items, view);
+    expect(shown.stdout.text.split("\n")).toEqual([
+      "ID     TEXT                     AMOUNT",
+      "mkt_1  Will 東京 win?              1.5",
+      'mkt_2  Comma, "quote" and line       2',
+      "",
+    ]);
+  });
+
+  test("ndjson is one line per row", async () => {
+    const { output, stdout } = testIo({ format: "ndjson" });
+    await output.print(items, view);
+    expect(
+      stdout.text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual(items);
+  });
+
+  test("csv quotes what needs it, and holds nested values as JSON", async () => {
+    const { output, stdout } = testIo({ format: "csv" });
+    await output.print(items, view);
+    expect(stdout.text).toBe(
+      [
+        "id,text,nested",
+        'mkt_1,Will 東京 win?,"{""amount"":1.5,""codes"":[""NO""]}"',
+        'mkt_2,"Comma, ""quote""\nand line","{""amount"":2,""codes"":[]}"',
+        "",
+      ].join("\r\n"),
+    );
+  });
+
+  test("yaml quotes what old readers take for something else", async () => {
+    const { output, stdout } = testIo({ format: "yaml" });
+    await output.print(items, view);
+    expect(stdout.text).toContain('- "NO"');
+  });
+
+  test("no rows: an empty list for programs, a sentence beside stdout for people", async () => {
+    const piped = testIo({ format: "json" });
+    await piped.output.print([], view);
+    expect(piped.stdout.text).toBe("[]\n");
+    const shown = testIo({ format: "table" });
+    await shown.output.print([], view);
+    expect([shown.stdout.text, shown.stderr.text]).toEqual(["", "Nothing here.\n"]);
+  });
+
+  test("fields picks, in any format, also inside; an unknown one names the known", async () => {
+    const picked = testIo({ format: "json", fields: ["id", "nested.amount"] });
+    await picked.output.print(items, view);
+    expect(JSON.parse(picked.stdout.text)).toEqual([
+      { id: "mkt_1", "nested.amount": 1.5 },
+      { id: "mkt_2", "nested.amount": 2 },
+    ]);
+    const table = testIo({ format: "table", fields: ["text", "id"] });
+    await table.output.print(items.slice(0, 1), view);
+    expect(table.stdout.text).toBe("text            id\nWill 東京 win?  mkt_1\n");
+    const wrong = testIo({ fields: ["prize"] });
+    await expect(wrong.output.print(items, view)).rejects.toThrow(
+      "There is no field prize; there are: id, text, nested",
+    );
+  });
+
+  test("a text is itself unless a format is asked for", async () => {
+    const text: View<{ token: string }, { token: string }> = { kind: "text", text: ({ token }) => token };
+    const plain = testIo();
+    await plain.output.print({ token: "abc" }, text);
+    expect(plain.stdout.text).toBe("abc\n");
+    const asked = testIo({ format: "json" });
+    await asked.output.print({ token: "abc" }, text);
+    expect(JSON.parse(asked.stdout.text)).toEqual({ token: "abc" });
+  });
+});
+
+describe("tables", () => {
+  test("fit the terminal: optional columns go, then the widest is shortened, ids never", async () => {
+    const { output, stdout } = testIo({ terminal: 19, color: false });
+    await output.print(items, view);
+    expect(stdout.text.split("\n")).toEqual(["ID     TEXT", "mkt_1  Will 東京 w…", 'mkt_2  Comma, "quo…', ""]);
+  });
+
+  test("titles are set off by colour on a terminal only", async () => {
+    const shown = testIo({ terminal: 80 });
+    await shown.output.print(items, view);
+    expect(shown.stdout.text).toContain("\u001b[2mID\u001b[22m");
+    const piped = testIo({ format: "table" });
+    await piped.output.print(items, view);
+    expect(piped.stdout.text).not.toContain("\u001b");
+  });
+
+  test("a question cannot repaint the operator's terminal", async () => {
+    const { output, stdout } = testIo({ format: "table" });
+    const evil = "a\u001b[2J\u001b]0;owned\u0007b\u202ec\rd\u009b31me";
+    await output.print([{ id: "x", text: evil, nested: { amount: 0, codes: [] } }], view);
+    expect(stdout.text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+  });
+
+  test.each([
+    ["abc", 3],
+    ["東京", 4],
+    ["é", 1],
+    ["e\u0301", 1],
+    ["🎉", 2],
+    ["👨‍👩‍👧", 2],
+    ["🇩🇪", 2],
+    ["ｆｕｌｌ", 8],
+    ["한국", 4],
+  ])("%s takes %i columns", (text, width) => {
+    expect(displayWidth(text)).toBe(width);
+  });
+
+  test("shortening never cuts a character and never gets wider than asked", () => {
+    expect(shorten("東京タワー", 6)).toBe("東京…");
+    expect(displayWidth(shorten("a東京タワー", 5))).toBeLessThanOrEqual(5);
+    expect(shorten("abc", 3)).toBe("abc");
+  });
+});
+
+describe("errors", () => {
+  test("are one line on stderr with the Fault's exit code, and nothing on stdout", () => {
+    const { output, stdout, stderr } = testIo();
+    expect(output.fail(new Fault("MARKET_CLOSED", "Market is closed"))).toBe(7);
+    expect([stdout.text, stderr.text]).toEqual(["", "pmctl: Market is closed\n"]);
+  });
+
+  test("are JSON when JSON was asked for", () => {
+    const { output, stderr } = testIo({ format: "json" });
+    output.fail(new Fault("NOT_FOUND", "Not\nfound"));
+    expect(stderr.text).toBe('{"error":"Not\\nfound","code":"NOT_FOUND"}\n');
+  });
+
+  test("that are ours end with 1 and show no stack", () => {
+    const { output, stderr } = testIo();
+    expect(output.fail(new TypeError("x is not a function"))).toBe(1);
+    expect(stderr.text).toBe("pmctl: unexpected error: x is not a function (PMCTL_DEBUG=1 shows where)\n");
+  });
+});
+
+describe("notes and progress", () => {
+  test("quiet silences both, errors stay", () => {
+    const { output, stderr } = testIo({ quiet: true, terminal: 80 });
+    output.note("by the way");
+    output.progress("1 of 2");
+    expect(stderr.text).toBe("");
+    output.fail(new Fault("USAGE", "no"));
+    expect(stderr.text).toBe("pmctl: no\n");
+  });
+
+  test("progress is for terminals, and is gone before anything else is said", async () => {
+    const piped = testIo();
+    piped.output.progress("1 of 2");
+    expect(piped.stderr.text).toBe("");
+    const shown = testIo({ terminal: 80 });
+    shown.output.progress("1 of 2");
+    shown.output.note("done");
+    expect(shown.stderr.text).toBe("\r\u001b[2K1 of 2\r\u001b[2Kdone\n");
+  });
+});

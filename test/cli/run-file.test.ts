@@ -1,0 +1,112 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { chooseDoor } from "../../src/cli/doors.ts";
+import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
+import { findServers, removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
+
+let directory: string;
+const closing: (() => unknown)[] = [];
+beforeEach(async () => {
+  directory = await mkdtemp("/tmp/pmctl-run-");
+});
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const here = { pid: process.pid, url: "http://127.0.0.1:1234", opsUrl: "http://127.0.0.1:1235" };
+
+describe("run files", () => {
+  test("a server is found while its process lives, by its own tenant only", async () => {
+    const file = await writeRunFile(directory, "acme", here);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await findServers(directory, "acme")).toEqual([here]);
+    expect(await findServers(directory, "ac")).toEqual([]);
+    await removeRunFile(directory, "acme", process.pid);
+    await removeRunFile(directory, "acme", process.pid);
+    expect(await findServers(directory, "acme")).toEqual([]);
+  });
+
+  test("tenants whose names begin alike are not mixed up", async () => {
+    await writeRunFile(directory, "acme-2", here);
+    expect(await findServers(directory, "acme")).toEqual([]);
+    expect(await findServers(directory, "acme-2")).toEqual([here]);
+  });
+
+  test("the file of a process that was killed is taken away", async () => {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+    const file = await writeRunFile(directory, "acme", { ...here, pid: child.pid ?? 0 });
+    expect(await findServers(directory, "acme")).toHaveLength(1);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await findServers(directory, "acme")).toEqual([]);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("a directory without servers, and a file that holds nonsense, are no errors", async () => {
+    expect(await findServers(directory, "acme")).toEqual([]);
+    await mkdir(join(directory, ".pmctl", "servers"), { recursive: true });
+    await writeFile(join(directory, ".pmctl", "servers", `acme-${process.pid}.json`), "{");
+    expect(await findServers(directory, "acme")).toEqual([]);
+  });
+});
+
+describe("choosing the door", () => {
+  /** An operations listener that says it serves `tenant`, after `delayMs`. */
+  async function livez(tenant: string, delayMs = 0): Promise<string> {
+    const server = createServer((_, response) => {
+      setTimeout(() => response.end(JSON.stringify({ ok: true, tenant })), delayMs);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    closing.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  function tenant(server = { host: "127.0.0.1", port: 0, opsPort: 0 }): OperatorTenant {
+    return { id: "acme", directory, config: { server } } as unknown as OperatorTenant;
+  }
+
+  test("a running server of the tenant is preferred, else the database", async () => {
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme") });
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url: here.url });
+    expect(await chooseDoor(tenant(), "db", undefined)).toEqual({ kind: "db" });
+  });
+
+  test("a process that took over the pid or the port of another tenant's server is not talked to", async () => {
+    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("globex") });
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+  });
+
+  test("a listener that does not answer in time does not hold up the command", async () => {
+    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 2000) });
+    const startedAt = performance.now();
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+    expect(performance.now() - startedAt).toBeLessThan(1500);
+  });
+
+  test("a server where the file says one listens is found without a run file", async () => {
+    const opsPort = Number(new URL(await livez("acme")).port);
+    const found = await chooseDoor(tenant({ host: "0.0.0.0", port: 8123, opsPort }), "auto", undefined);
+    expect(found).toEqual({ kind: "http", url: "http://127.0.0.1:8123" });
+  });
+
+  test("http without a server is UNREACHABLE; --url needs no probe; contradictions are refused", async () => {
+    await expect(chooseDoor(tenant(), "http", undefined)).rejects.toMatchObject({ code: "UNREACHABLE" });
+    const url = "https://predict.acme.example";
+    expect(await chooseDoor(tenant(), "auto", `${url}/`)).toEqual({ kind: "http", url });
+    await expect(chooseDoor(tenant(), "db", url)).rejects.toMatchObject({ code: "USAGE" });
+    for (const wrong of ["predict.acme.example", "ftp://x", "https://key@x.example", "https://x.example/?key=1"])
+      await expect(chooseDoor(tenant(), "auto", wrong)).rejects.toMatchObject({ code: "USAGE" });
+  });
+});

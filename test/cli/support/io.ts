@@ -1,0 +1,71 @@
+import type { Io } from "../../../src/cli/command.ts";
+import { type ExitCode, Interrupted } from "../../../src/cli/errors.ts";
+import { type Format, Output, type Sink } from "../../../src/cli/output.ts";
+import type { Prompts } from "../../../src/cli/prompts.ts";
+
+/** A stream that remembers. */
+export interface Buffered extends Sink {
+  text: string;
+}
+
+export interface TestIo extends Io {
+  stdout: Buffered;
+  stderr: Buffered;
+  /** What was asked, in order. */
+  questions: string[];
+}
+
+export interface TestIoOptions {
+  format?: Format;
+  fields?: string[];
+  quiet?: boolean;
+  color?: boolean;
+  /** A terminal of this width on stdout and stderr. */
+  terminal?: number;
+  /** What a person answers; without it nobody is there. `null` is Ctrl-C. */
+  answers?: (boolean | string | null)[];
+}
+
+/** What a command sees of the world, with a person who answers as told. */
+export function testIo(options: TestIoOptions = {}): TestIo {
+  const { format, fields, quiet, color, terminal, answers } = options;
+  const [stdout, stderr] = [buffered(terminal), buffered(terminal)];
+  const questions: string[] = [];
+  const answer = (question: string) => {
+    questions.push(question);
+    const given = answers?.shift();
+    if (given === null || given === undefined) throw new Interrupted();
+    return given;
+  };
+  const prompts: Prompts = {
+    available: answers !== undefined,
+    confirm: async (question) => answer(question) === true,
+    type: async (question, expected) => {
+      if (answer(question) !== expected) throw new Interrupted();
+    },
+  };
+  const output = new Output({ stdout, stderr, format, fields, quiet, color });
+  return { output, prompts, stdout, stderr, questions };
+}
+
+function buffered(columns: number | undefined): Buffered {
+  const sink: Buffered = {
+    text: "",
+    write(text: string) {
+      sink.text += text;
+    },
+  };
+  return columns === undefined ? sink : Object.assign(sink, { isTTY: true, columns });
+}
+
+/** What a command came to: what it printed, and how it ended, as the process would show it. */
+export interface Ending {
+  exit: ExitCode;
+  stdout: string;
+  stderr: string;
+}
+
+export async function end(io: TestIo, run: () => Promise<ExitCode>): Promise<Ending> {
+  const exit = await run().catch((error: unknown) => io.output.fail(error));
+  return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { DEFAULT_POLICY } from "../../src/domain/policy.ts";
+import { SINGLE } from "../../src/engine/rows.ts";
+import { configOf, NOW, openWorld, usd, World } from "./world.ts";
+
+const tenantOf = (world: World) => {
+  const tenant = world.get("tenant", SINGLE);
+  if (!tenant) throw new Error("The tenant has not been applied yet");
+  return tenant;
+};
+
+function applied(change: Parameters<typeof configOf>[0] = {}): World {
+  const world = new World();
+  world.run(configOf(change));
+  return world;
+}
+
+const key = (name: string, expiresAt: number | null = null) => ({
+  hash: name.repeat(64).slice(0, 64),
+  name,
+  type: "admin" as const,
+  expiresAt,
+});
+
+describe("applyConfig", () => {
+  test("the first one sets policy and settings and funds the treasury from outside", () => {
+    const world = applied({ kycRequired: true });
+    expect(tenantOf(world)).toMatchObject({ policy: DEFAULT_POLICY, kycRequired: true, liquidityMicro: usd(1000) });
+    expect(world.balance("treasury")).toBe(usd(100_000));
+    expect(world.balance("external:capital")).toBe(-usd(100_000));
+  });
+
+  test("a second one of the same document changes nothing and records nothing", () => {
+    const world = applied({ keys: [key("a")] });
+    world.now += 1000;
+    const { result, draft } = world.decide(configOf({ keys: [key("a")] }));
+    expect(result).toEqual({ changed: false });
+    expect([...draft.writes(), ...draft.audit, ...draft.transfers]).toEqual([]);
+  });
+
+  test("more capital moves only the difference, less moves nothing and is remembered as given", () => {
+    const world = applied();
+    const raise = world.run(configOf({ capitalMicro: usd(150_000), document: "{}" }));
+    expect(raise.draft.transfers).toEqual([
+      { debit: "external:capital", credit: "treasury", amountMicro: usd(50_000) },
+    ]);
+    expect(world.run(configOf({ capitalMicro: usd(1), document: '{"a":1}' })).draft.transfers).toEqual([]);
+    expect(world.run(configOf({ capitalMicro: usd(150_000), document: '{"a":2}' })).draft.transfers).toEqual([]);
+    expect(world.balance("treasury")).toBe(usd(150_000));
+  });
+
+  test("capital that markets have taken out of the treasury is not put in twice", () => {
+    const world = openWorld();
+    world.run(configOf({ policy: tenantOf(world).policy, document: '{"other":true}' }));
+    expect(world.balance("external:capital")).toBe(-usd(100_000));
+  });
+
+  test("only a changed policy counts as a policy update", () => {
+    const world = applied();
+    world.now += 1000;
+    world.run(configOf({ liquidityMicro: usd(2000), document: JSON.stringify({ policy: DEFAULT_POLICY, n: 1 }) }));
+    expect(tenantOf(world).policyUpdatedAt).toBe(NOW);
+    const policy = { ...DEFAULT_POLICY, feeBps: 7 };
+    const { draft } = world.run(configOf({ policy, document: JSON.stringify({ policy }) }));
+    expect(tenantOf(world)).toMatchObject({ policyUpdatedAt: world.now, policy: { feeBps: 7 } });
+    expect(draft.audit.at(-1)?.payload.policy).toEqual({ feeBps: { from: 100, to: 7 } });
+  });
+
+  test("a key that appears in the file is created, one that left it is revoked at once", () => {
+    const world = applied({ keys: [key("a"), key("b")] });
+    world.now += 1000;
+    const { draft } = world.run(configOf({ keys: [key("b"), key("c")], document: "{}" }));
+    const ring = new Map(world.get("keyring", SINGLE)?.map((each) => [each.name, each]));
+    expect(ring.get("a")?.expiresAt).toBe(world.now);
+    expect(ring.get("b")?.expiresAt).toBeNull();
+    expect(ring.get("c")).toMatchObject({ createdAt: world.now, expiresAt: null });
+    expect(draft.audit.map(({ type, payload }) => [type, payload.name]).slice(0, 2)).toEqual([
+      ["key.revoked", "a"],
+      ["key.created", "c"],
+    ]);
+  });
+
+  test("a revoked key keeps the moment of its revocation", () => {
+    const world = applied({ keys: [key("a")] });
+    world.now += 1000;
+    world.run(configOf({ keys: [], document: "{}" }));
+    const revokedAt = world.now;
+    world.now += 1000;
+    world.run(configOf({ keys: [], document: '{"later":true}' }));
+    expect(world.get("keyring", SINGLE)?.[0]?.expiresAt).toBe(revokedAt);
+  });
+});
+
+describe("updatePolicy", () => {
+  test("changes the named fields, and the record says from what to what", () => {
+    const world = openWorld();
+    world.now += 5;
+    const { result, draft } = world.run({
+      type: "updatePolicy",
+      patch: { maxTradeUsd: 5, jurisdictions: { blocked: ["IR"] } },
+    });
+    expect(result.policy).toMatchObject({ maxTradeUsd: 5, feeBps: 0, jurisdictions: { allowed: [], blocked: ["IR"] } });
+    expect(result.updatedAt).toBe(world.now);
+    expect(draft.audit).toEqual([
+      {
+        type: "policy.updated",
+        payload: {
+          changes: {
+            maxTradeUsd: { from: 1_000_000, to: 5 },
+            jurisdictions: { from: { allowed: [], blocked: [] }, to: { allowed: [], blocked: ["IR"] } },
+          },
+        },
+      },
+    ]);
+  });
+
+  test("a patch that changes nothing leaves no trace and keeps the time of the last change", () => {
+    const world = openWorld();
+    const updatedAt = tenantOf(world).policyUpdatedAt;
+    world.now += 1000;
+    const { result, draft } = world.decide({ type: "updatePolicy", patch: { feeBps: 0, resolution_url: "" } });
+    expect(result.updatedAt).toBe(updatedAt);
+    expect([...draft.writes(), ...draft.audit]).toEqual([]);
+  });
+
+  test("thresholds are judged as merged: tiers that clash with the blockBelow in force are refused", () => {
+    const world = openWorld();
+    world.run({ type: "updatePolicy", patch: { suitabilityThresholds: { blockBelow: 5 } } });
+    const tiers = [
+      { minScore: 0, capUsd: 1 },
+      { minScore: 5, capUsd: 2 },
+    ];
+    expect(world.refusal({ type: "updatePolicy", patch: { suitabilityThresholds: { tiers } } })).toBe("BAD_REQUEST");
+  });
+
+  test("a tenant that was never applied has no policy to change", () => {
+    expect(new World().refusal({ type: "updatePolicy", patch: { feeBps: 1 } })).toBe("REFUSED");
+  });
+});
+
+test("a reconciliation goes on record with what it found, and moves nothing", () => {
+  const { result, draft } = openWorld().decide({
+    type: "recordReconciliation",
+    ok: false,
+    discrepancyMicro: 1_500_000n,
+  });
+  expect(result).toEqual({ checkedAt: NOW });
+  expect([...draft.writes()]).toEqual([]);
+  expect(draft.audit).toEqual([{ type: "reconcile.run", payload: { ok: false, discrepancy: "1.5" } }]);
+});

@@ -1,0 +1,157 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { RecordDeposit, RecordKyc } from "../../src/engine/commands.ts";
+import { NOW, openWorld, usd, type World } from "./world.ts";
+
+let world: World;
+
+beforeEach(() => {
+  world = openWorld();
+});
+
+const MONDAY = NOW - 10_000;
+const TUESDAY = NOW - 5_000;
+
+function kycOf(change: Partial<RecordKyc> = {}): RecordKyc {
+  return {
+    type: "recordKyc",
+    traderId: "ann",
+    status: "passed",
+    provider: "sumsub",
+    verifiedAt: TUESDAY,
+    jurisdiction: "AE",
+    ...change,
+  };
+}
+
+const standing = () => world.get("trader", "ann");
+
+describe("KYC events", () => {
+  test("a passed one verifies, and creates the user that nobody named before", () => {
+    const { draft } = world.run(kycOf());
+    expect(standing()).toMatchObject({ kyc: "verified", kycAt: TUESDAY, jurisdiction: "AE", createdAt: NOW });
+    expect(draft.audit).toEqual([
+      {
+        type: "kyc.updated",
+        payload: {
+          userId: "ann",
+          status: "passed",
+          provider: "sumsub",
+          verifiedAt: new Date(TUESDAY).toISOString(),
+          jurisdiction: "AE",
+        },
+      },
+    ]);
+  });
+
+  test("a later failed one locks again", () => {
+    world.run(kycOf({ verifiedAt: MONDAY }));
+    world.run(kycOf({ status: "failed", verifiedAt: TUESDAY }));
+    expect(standing()).toMatchObject({ kyc: "rejected", kycAt: TUESDAY });
+  });
+
+  test("a later passed one unlocks", () => {
+    world.run(kycOf({ status: "failed", verifiedAt: MONDAY }));
+    world.run(kycOf({ verifiedAt: TUESDAY }));
+    expect(standing()?.kyc).toBe("verified");
+  });
+
+  test.each(["passed", "failed"])("an older one (%s) that arrives late changes nothing and adds no entry", (status) => {
+    world.run(kycOf({ verifiedAt: TUESDAY }));
+    const { draft } = world.run(kycOf({ status, verifiedAt: MONDAY, jurisdiction: "US" }));
+    expect([...draft.writes()]).toEqual([]);
+    expect(draft.audit).toEqual([]);
+  });
+
+  test.each(["passed", "failed"])("one with the verifiedAt last applied (%s) adds nothing", (status) => {
+    world.run(kycOf());
+    const { draft } = world.run(kycOf({ status }));
+    expect([...draft.writes(), ...draft.audit]).toEqual([]);
+  });
+
+  test("one that names no jurisdiction keeps the one on record", () => {
+    world.run(kycOf({ verifiedAt: MONDAY }));
+    world.run(kycOf({ jurisdiction: undefined }));
+    expect(standing()?.jurisdiction).toBe("AE");
+  });
+
+  test("another status changes nothing", () => {
+    const { draft } = world.run(kycOf({ status: "pending" }));
+    expect([...draft.writes(), ...draft.audit]).toEqual([]);
+  });
+
+  test("a restriction survives a passed check", () => {
+    world.trader("ann", { restricted: true });
+    world.run(kycOf());
+    expect(standing()).toMatchObject({ kyc: "verified", restricted: true });
+  });
+});
+
+function depositOf(change: Partial<RecordDeposit> = {}): RecordDeposit {
+  return {
+    type: "recordDeposit",
+    provider: "payments",
+    traderId: "ann",
+    amountMicro: usd(250),
+    reference: "tx_1",
+    ...change,
+  };
+}
+
+describe("deposits", () => {
+  test("are credited from outside, and create the user that nobody named before", () => {
+    const { draft } = world.run(depositOf());
+    expect(draft.transfers).toEqual([{ debit: "external:payments", credit: "wallet:ann", amountMicro: usd(250) }]);
+    expect(world.balance("external:payments")).toBe(-usd(250));
+    expect(standing()).toMatchObject({ kyc: "unverified" });
+    expect(draft.audit).toEqual([
+      {
+        type: "wallet.credited",
+        payload: { userId: "ann", amount: "250", txRef: "tx_1", provider: "payments" },
+      },
+    ]);
+  });
+
+  test("a second deposit with the same txRef changes nothing, now or in a year", () => {
+    world.run(depositOf());
+    world.now += 365 * 86_400_000;
+    const { draft } = world.run(depositOf());
+    expect([...draft.writes(), ...draft.audit]).toEqual([]);
+    expect(world.balance("wallet:ann")).toBe(usd(250));
+  });
+
+  test.each<[string, Partial<RecordDeposit>]>([
+    ["another amount", { amountMicro: usd(250) + 1n }],
+    ["another user", { traderId: "bob" }],
+  ])("the same txRef with %s credits nobody and is recorded as a conflict", (_what, change) => {
+    world.run(depositOf());
+    const { draft } = world.run(depositOf(change));
+    expect(draft.transfers).toEqual([]);
+    expect(world.balance("wallet:ann")).toBe(usd(250));
+    expect(world.balance("wallet:bob")).toBe(0n);
+    const conflicting = depositOf(change);
+    expect(draft.audit).toEqual([
+      {
+        type: "payment.conflict",
+        payload: {
+          userId: conflicting.traderId,
+          txRef: "tx_1",
+          amount: conflicting.amountMicro === usd(250) ? "250" : "250.000001",
+          creditedUserId: "ann",
+          creditedAmount: "250",
+        },
+      },
+    ]);
+  });
+
+  test("the same txRef of another provider is another payment", () => {
+    world.run(depositOf());
+    world.run(depositOf({ provider: "stripe" }));
+    expect(world.balance("wallet:ann")).toBe(usd(500));
+  });
+
+  test("a conflict does not use the payment up: the right one still counts as credited", () => {
+    world.run(depositOf());
+    world.run(depositOf({ amountMicro: 1n }));
+    expect([...world.run(depositOf()).draft.audit]).toEqual([]);
+  });
+});

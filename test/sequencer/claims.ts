@@ -1,0 +1,68 @@
+import type { NaiveLedger } from "./naive-ledger.ts";
+import type { Attempt } from "./simulation.ts";
+
+/** An answer without an effect: it says how things stood, so there must have been a moment when they stood so. */
+export interface Claim {
+  attempt: Attempt;
+  /** A refusal's code, "nothing to do", or "replayed". */
+  what: string;
+}
+
+/** Idempotency keys that have had their effect, with the hash of the request. */
+export type Keys = Map<string, string>;
+
+/** Whether the claim is true of the ledger as it stands. */
+export function holds({ attempt, what }: Claim, ledger: NaiveLedger, keys: Keys): boolean {
+  const { command, task, answeredAt } = attempt;
+  const used = task.key && keys.get(task.key.key);
+  if (what === "replayed") return used !== undefined && used === task.key?.requestHash;
+  if (what === "IDEMPOTENCY_MISMATCH") return used !== undefined && used !== task.key?.requestHash;
+  if (what === "nothing to do") return nothingToDo(attempt, ledger);
+  if (!("marketId" in command)) return what === "TREASURY_INSUFFICIENT" && command.type === "createMarket";
+  const book = ledger.books.get(command.marketId);
+  if (what === "MARKET_NOT_FOUND") return book === undefined;
+  if (book === undefined) return false;
+  if (what === "MARKET_SETTLED") return book.status === "settled";
+  if (what === "MARKET_CLOSED") return answeredAt >= book.closeAt && book.status !== "settled";
+  if (command.type !== "placeTrade") return false;
+  const { traderId, amountMicro } = command;
+  switch (what) {
+    case "MARKET_SUSPENDED":
+      return book.status === "suspended";
+    case "KYC_REQUIRED":
+      return ledger.kyc.get(traderId)?.state !== "verified";
+    case "MAX_TRADE_EXCEEDED":
+      return amountMicro > ledger.limits.maxTrade;
+    case "EXPOSURE_EXCEEDED":
+      return ledger.exposure(traderId) + amountMicro > ledger.limits.maxExposure;
+    case "INSUFFICIENT_FUNDS":
+      return ledger.balance(`wallet:${traderId}`) < amountMicro;
+    case "AMOUNT_TOO_SMALL":
+      return amountMicro === 1n;
+    case "PRICE_BOUND":
+      return amountMicro > 0n;
+    default:
+      return false;
+  }
+}
+
+function nothingToDo({ command }: Attempt, ledger: NaiveLedger): boolean {
+  switch (command.type) {
+    case "suspendMarket":
+      return ledger.books.get(command.marketId)?.status === "suspended";
+    case "resumeMarket":
+      return ledger.books.get(command.marketId)?.status === "open";
+    case "recordDeposit": {
+      const receipt = ledger.receipts.get(`${command.provider} ${command.reference}`);
+      return receipt?.amount === command.amountMicro && receipt.user === command.traderId;
+    }
+    case "recordKyc":
+      return (ledger.kyc.get(command.traderId)?.at ?? -1) >= command.verifiedAt;
+    case "updatePolicy": {
+      const { feeBps, maxTradeUsd } = command.patch;
+      return ledger.limits.feeBps === feeBps && ledger.limits.maxTrade === BigInt(maxTradeUsd ?? 0) * 1_000_000n;
+    }
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Command } from "../../src/engine/commands.ts";
+import { Bench, buy, code, depositOf } from "./bench.ts";
+
+let bench: Bench;
+
+beforeEach(async () => {
+  bench = await Bench.open();
+});
+
+const DOLLAR = 1_000_000n;
+const sent = (process: 0 | 1) => Object.fromEntries(bench.journals[process].sent);
+const TENANT_POISON: Command = {
+  type: "createMarket",
+  id: "bad",
+  question: "poison\0",
+  category: "c",
+  kind: "cpmm",
+  p0Ppm: 500_000,
+  closeAt: 2_000_000_000_000,
+  resolutionRef: "manual",
+  meta: "{}",
+  liquidityMicro: DOLLAR,
+};
+
+describe("two processes on one tenant", () => {
+  test("alone, a process commits in one statement and never locks the head", async () => {
+    for (const reference of ["a", "b", "c"]) await bench.run(bench.submit(depositOf(reference)));
+    expect(sent(0)).toEqual({ load: 3, commit: 3 });
+  });
+
+  test("a lost swap takes the slow path, and the fast one again when the other is quiet", async () => {
+    await bench.run(bench.submit(depositOf("theirs"), 1));
+    bench.journals[0].sent.clear();
+    await bench.run(bench.submit(depositOf("a")));
+    expect(sent(0)).toMatchObject({ commit: 2, begin: 1, lock: 1, end: 1 });
+    // Nobody wrote in between: the lock shows it, and that was the last one.
+    await bench.run(bench.submit(depositOf("b")));
+    expect(sent(0)).toMatchObject({ commit: 3, begin: 2 });
+    await bench.run(bench.submit(depositOf("c")));
+    expect(sent(0)).toMatchObject({ commit: 4, begin: 2 });
+  });
+
+  test("what the other process wrote is seen: no balance is spent twice", async () => {
+    const balance = bench.balance("wallet:u0");
+    const spend = [0, 1, 0, 1].map((process) => bench.submit(buy(100n * DOLLAR), process as 0 | 1));
+    const heard = (await bench.run(Promise.all(spend))).map(code);
+    expect(heard.filter((each) => each === "answered")).toHaveLength(Number(balance / (100n * DOLLAR)));
+    expect(heard.filter((each) => each === "INSUFFICIENT_FUNDS")).toHaveLength(2);
+  });
+
+  test("both make progress, however busy the other is", async () => {
+    const stream = async (process: 0 | 1) => {
+      let answered = 0;
+      for (let index = 0; index < 60; index++)
+        if (code(await bench.submit(depositOf(`p${process}-${index}`), process)) === "answered") answered += 1;
+      return answered;
+    };
+    expect(await bench.run(Promise.all([stream(0), stream(1)]))).toEqual([60, 60]);
+  });
+
+  test("a refusal that rests on what this process remembers is given only after the head was read", async () => {
+    expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("answered");
+    bench.journals[0].sent.clear();
+    expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("INSUFFICIENT_FUNDS");
+    expect(sent(0)).toEqual({ readHead: 1 });
+  });
+
+  test("and when the head has moved, the command is judged anew: money that arrived elsewhere counts", async () => {
+    await bench.run(bench.submit(buy(150n * DOLLAR)));
+    await bench.run(bench.submit(depositOf("top up", 100n * DOLLAR), 1));
+    expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("answered");
+  });
+
+  test("a no-op is confirmed too: a market resumed elsewhere is suspended again", async () => {
+    const suspend: Command = { type: "suspendMarket", marketId: "m0" };
+    await bench.run(bench.submit(suspend));
+    await bench.run(bench.submit({ type: "resumeMarket", marketId: "m0" }, 1));
+    await bench.run(bench.submit(suspend));
+    expect(bench.database.row("book", "m0")?.status).toBe("suspended");
+    expect(bench.entries("market.suspended")).toBe(2);
+  });
+
+  test("a refusal under a lock that was lost unnoticed is not given on rows of two different moments", async () => {
+    const theirs = (command: Command) => bench.run(bench.submit(command, 1));
+    await theirs({ type: "updatePolicy", patch: { maxTradeUsd: 500 } });
+    await theirs(depositOf("rich", 900n * DOLLAR));
+    const [journal] = bench.journals;
+    journal.onSend = (statement) => {
+      if (statement !== "lock") return;
+      // The slow path. The connection dies between begin and the lock, so the rows are read without one ...
+      journal.onSend = undefined;
+      journal.loseIdleConnection();
+      journal.onQuery = async (table) => {
+        if (table !== "portfolio") return;
+        // ... and between the tenant's row and the positions, the cap is raised and a trade made under it.
+        journal.onQuery = undefined;
+        await bench.scheduler.sleep(50);
+        await bench.submit({ type: "updatePolicy", patch: { maxUserExposureUsd: 1000 } }, 1);
+        await bench.submit(buy(500n * DOLLAR), 1);
+      };
+    };
+    // 150 on top of nothing under the cap of 600, or on top of 500 under the cap of 1000: never too much.
+    expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("answered");
+  });
+});
+
+describe("a poisoned command", () => {
+  test("fails alone: the batch is halved until it is found, and all others go through in order", async () => {
+    const commands = Array.from({ length: 9 }, (_, index) => (index === 5 ? TENANT_POISON : depositOf(`d${index}`)));
+    const heard = await bench.run(Promise.all(commands.map((command) => bench.submit(command))));
+    expect(heard.map(code)).toEqual(commands.map((command) => (command === TENANT_POISON ? "INTERNAL" : "answered")));
+    expect(bench.errors).toHaveLength(1);
+    const references = bench.database.audit.slice(-8).map(({ payloadText }) => JSON.parse(payloadText).txRef);
+    expect(references).toEqual(["d0", "d1", "d2", "d3", "d4", "d6", "d7", "d8"]);
+  });
+
+  test("rows that were changed behind the process's back cost one attempt, not the command", async () => {
+    await bench.run(bench.submit(buy(DOLLAR)));
+    const wallet = bench.database.row("account", "wallet:u0");
+    if (wallet) bench.database.rows.set("account/wallet:u0", { ...wallet, version: wallet.version + 3 });
+    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
+    expect(bench.errors).toEqual([]);
+  });
+
+  test("two thousand good commands around three bad ones all go through", async () => {
+    const bad = [100, 1023, 1700];
+    const commands = Array.from({ length: 2000 }, (_, index) =>
+      bad.includes(index) ? { ...TENANT_POISON, id: `bad${index}` } : depositOf(`d${index}`),
+    );
+    const heard = await bench.run(Promise.all(commands.map((command) => bench.submit(command))));
+    expect(heard.flatMap((each, index) => (code(each) === "answered" ? [] : [index]))).toEqual(bad);
+  });
+});

@@ -1,0 +1,162 @@
+import postgres from "postgres";
+import { type AuditEntry, GENESIS_HASH } from "../../src/domain/audit-link.ts";
+import { type Position, positionKey, type Table, type Tables, walletOf } from "../../src/engine/rows.ts";
+import type { Batch, Head } from "../../src/store/commit.ts";
+import { StatementFailed } from "../../src/store/connect.ts";
+import type { Loaded } from "../../src/store/load.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+type Row = Tables[Table];
+
+/** A connection as the server sees it. */
+export interface Session {
+  transaction: { pending: Batch | null; aborted: boolean } | null;
+  ended: boolean;
+}
+
+export function failedWith(sqlState: string, message: string): StatementFailed {
+  return new StatementFailed(Object.assign(new Error(message), { code: sqlState }) as postgres.PostgresError);
+}
+
+/** What the simulation begins at, by the database's clock. */
+export const BEGINNING = 1_800_000_000_000;
+
+/** Rows that grow and never change. */
+const JOURNALS = new Set<Table>(["market", "receipt"]);
+/** Rows that live in a process's memory only. */
+const DERIVED = new Set<Table>(["portfolio", "holders", "keyring"]);
+
+/**
+ * The server: committed rows, the lock on the head row, and the commit statement with the effects and the refusals of
+ * the real one (src/store/commit.ts). Everything happens at once when it happens; delays are the journals' business.
+ */
+export class FakeDatabase {
+  head: Head = { seq: 0n, hash: GENESIS_HASH, epoch: 0n, ts: 0 };
+  readonly rows = new Map<string, Row>();
+  readonly audit: AuditEntry[] = [];
+  readonly transfers: Batch["transfers"] = [];
+  readonly trades: Batch["trades"] = [];
+  /** The clock at the latest moment at which each entry could still have been refused. */
+  readonly committedAt: number[] = [];
+  clockOffset = BEGINNING;
+  readonly #scheduler: Scheduler;
+  #lockedBy: Session | null = null;
+  readonly #waiting: { session: Session; run: () => void }[] = [];
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  clock(): number {
+    return this.clockOffset + this.#scheduler.now;
+  }
+
+  /** Runs a statement of the session once the head row is free for it, or at once when it does not want the lock. */
+  execute(session: Session, wantsLock: boolean, run: () => void): void {
+    if (session.ended) return;
+    if (wantsLock && this.#lockedBy !== null && this.#lockedBy !== session) this.#waiting.push({ session, run });
+    else run();
+  }
+
+  lock(session: Session): void {
+    this.#lockedBy = session;
+  }
+
+  /** Ends the session's transaction. */
+  finish(session: Session, how: "commit" | "rollback"): void {
+    const { transaction } = session;
+    session.transaction = null;
+    if (how === "commit" && transaction?.pending && !transaction.aborted) this.#apply(transaction.pending);
+    if (this.#lockedBy !== session) return;
+    this.#lockedBy = null;
+    while (this.#lockedBy === null && this.#waiting.length > 0) {
+      const [next] = this.#waiting.splice(this.#scheduler.random.int(0, this.#waiting.length - 1), 1);
+      if (next && !next.session.ended) next.run();
+    }
+  }
+
+  /** The server has noticed that nobody is at the other end any more. */
+  end(session: Session): void {
+    if (session.ended) return;
+    session.ended = true;
+    this.finish(session, "rollback");
+  }
+
+  /** The one statement. */
+  commit(session: Session, batch: Batch): { swapped: boolean; now: number } {
+    const { expected, before } = batch;
+    const head = session.transaction?.pending?.next ?? this.head;
+    const now = this.clock();
+    const stands = head.seq === expected.seq && head.hash === expected.hash && this.head.epoch === expected.epoch;
+    if (!stands || (before !== null && now >= before)) return { swapped: false, now };
+    this.#check(batch);
+    for (let entry = 0; entry < batch.audit.length; entry++) this.committedAt[Number(expected.seq) + entry] = now;
+    if (session.transaction) session.transaction.pending = batch;
+    else this.#apply(batch);
+    return { swapped: true, now };
+  }
+
+  contains({ seq, hash }: { seq: bigint; hash: string }): boolean {
+    return this.audit[Number(seq) - 1]?.hash === hash;
+  }
+
+  read(table: Table, key: string): Loaded[] {
+    if (table === "holders") {
+      const holders = this.#positions((position) => position.marketId === key);
+      const wallets = [...new Set(holders.map(({ traderId }) => walletOf(traderId)))];
+      return [{ table, key, row: holders }, ...wallets.flatMap((wallet) => this.read("account", wallet))];
+    }
+    if (table === "portfolio") {
+      const open = this.#positions(
+        ({ traderId, marketId }) => traderId === key && this.row("book", marketId)?.status !== "settled",
+      );
+      const positions = new Map(open.map((position) => [positionKey(position.marketId, position.side), position]));
+      const exposureMicro = open.reduce((sum, { costMicro }) => sum + costMicro, 0n);
+      return [{ table, key, row: { positions, exposureMicro } }];
+    }
+    if (table === "keyring") return [{ table, key, row: this.all("apiKey") }];
+    const row = this.rows.get(`${table}/${key}`);
+    return [{ table, key, row: row ? ({ ...row } as Row) : null }];
+  }
+
+  row<T extends Table>(table: T, key: string): Tables[T] | undefined {
+    return this.rows.get(`${table}/${key}`) as Tables[T] | undefined;
+  }
+
+  all<T extends Table>(table: T): Tables[T][] {
+    return [...this.rows].filter(([id]) => id.startsWith(`${table}/`)).map(([, row]) => ({ ...row }) as Tables[T]);
+  }
+
+  #positions(wanted: (position: Position) => boolean): Position[] {
+    return this.all("position").filter(wanted);
+  }
+
+  /** Refuses the batch as the statement does: constraints by name, and rows whose version is not the one read. */
+  #check(batch: Batch): void {
+    for (const { table, key, row } of batch.writes) {
+      if (DERIVED.has(table)) continue;
+      if (Object.values(row).some((value) => typeof value === "string" && value.includes("\0")))
+        throw failedWith("22021", "invalid byte sequence for encoding UTF8: 0x00");
+      if (table === "account" && "balanceMicro" in row && row.balanceMicro < 0n && !key.startsWith("external:"))
+        throw failedWith("23514", "violates check constraint account_never_overdrawn");
+      const existing = this.rows.get(`${table}/${key}`);
+      if (existing && JOURNALS.has(table)) throw failedWith("23505", `${table} ${key} exists`);
+      if (existing && "version" in existing && "version" in row && existing.version !== row.version)
+        throw failedWith("22012", "division by zero");
+    }
+    for (const { id } of batch.trades)
+      if (this.trades.some((trade) => trade.id === id)) throw failedWith("23505", "trade_id_unique");
+  }
+
+  #apply(batch: Batch): void {
+    for (const { table, key, row } of batch.writes) {
+      if (DERIVED.has(table)) continue;
+      const stored = "version" in row ? { ...row, version: row.version + 1 } : { ...row };
+      this.rows.set(`${table}/${key}`, stored as Row);
+    }
+    this.audit.push(...batch.audit);
+    this.transfers.push(...batch.transfers);
+    this.trades.push(...batch.trades);
+    this.head = { ...batch.next, epoch: this.head.epoch };
+  }
+}

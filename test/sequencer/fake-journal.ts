@@ -1,0 +1,243 @@
+import type { Need, Table } from "../../src/engine/rows.ts";
+import type { Batch } from "../../src/store/commit.ts";
+import { ConnectionLost } from "../../src/store/connect.ts";
+import type { HeadReading, Journal } from "../../src/store/journal.ts";
+import type { Loaded } from "../../src/store/load.ts";
+import { type FakeDatabase, failedWith, type Session } from "./fake-database.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** Probabilities per statement, and when nothing gets through at all. */
+export interface Faults {
+  /** The connection is gone before the statement reaches the server. */
+  neverSent: number;
+  /** The statement takes effect, the answer does not arrive. */
+  answerLost: number;
+  /** The caller hears that the connection is lost; the statement takes effect later. */
+  zombie: number;
+  /** The server refuses the statement, for reasons of its own (a timeout, no memory). */
+  failed: number;
+  /** The idle connection dies unnoticed; the statement travels on a new one, outside the transaction begun before. */
+  silentDeath: number;
+  /** A statement that takes seconds. */
+  slow: number;
+  /** Milliseconds of the simulation during which the database cannot be reached. */
+  outage: [from: number, to: number];
+}
+
+export const NO_FAULTS: Faults = {
+  neverSent: 0,
+  answerLost: 0,
+  zombie: 0,
+  failed: 0,
+  silentDeath: 0,
+  slow: 0,
+  outage: [0, 0],
+};
+
+type Fate = "answered" | "neverSent" | "answerLost" | "zombie" | "failed";
+export type Statement = "readHead" | "load" | "commit" | "fence" | "contains" | "begin" | "lock" | "end" | "rollback";
+
+/** One process's way to the database. Its statements and their answers take time, get lost, or come late. */
+export class FakeJournal implements Journal {
+  faults: Faults;
+  /** Fates decided in advance: each is that of the next statement of its kind. */
+  readonly plan: { statement: Statement; fate: Fate }[] = [];
+  /** For tests that act at a certain statement. */
+  onSend: ((statement: Statement) => void) | undefined;
+  onQuery: ((table: Table) => Promise<unknown> | undefined) | undefined;
+  /** How often each statement was sent. */
+  readonly sent = new Map<Statement, number>();
+  readonly #database: FakeDatabase;
+  readonly #scheduler: Scheduler;
+  #session: Session = freshSession();
+  #crashed = false;
+
+  constructor(database: FakeDatabase, scheduler: Scheduler, faults: Faults) {
+    this.#database = database;
+    this.#scheduler = scheduler;
+    this.faults = faults;
+  }
+
+  readHead(): Promise<HeadReading> {
+    return this.#send("readHead", (session) => this.#reading(session));
+  }
+
+  async load(needs: Need[]): Promise<Loaded[]> {
+    const tables = new Map<Table, string[]>();
+    for (const { table, key } of needs) tables.set(table, [...(tables.get(table) ?? []), key]);
+    // One query per table, each when it gets there: without a snapshot they may see different states.
+    const parts = await Promise.all(
+      [...tables].map(async ([table, keys]) => {
+        await this.onQuery?.(table);
+        return this.#query(() => keys.flatMap((key) => this.#database.read(table, key)));
+      }),
+    );
+    return parts.flat();
+  }
+
+  commit(batch: Batch): Promise<{ swapped: boolean; now: number }> {
+    // What is sent is what the rows are now: the sequencer goes on to change its own objects.
+    const sent: Batch = { ...batch, writes: batch.writes.map((write) => ({ ...write, row: { ...write.row } }) as never) };
+    return this.#send("commit", (session) => this.#database.commit(session, sent));
+  }
+
+  fence(): Promise<HeadReading> {
+    return this.#send("fence", (session) => {
+      this.#database.head = { ...this.#database.head, epoch: this.#database.head.epoch + 1n };
+      return this.#reading(session);
+    });
+  }
+
+  contains(entry: { seq: bigint; hash: string }): Promise<boolean> {
+    return this.#send("contains", () => this.#database.contains(entry));
+  }
+
+  /** As in src/store/journal.ts: plain begin and commit, which a connection lost in between leaves on their own. */
+  async exclusively<T>(work: (reading: HeadReading) => Promise<T>): Promise<T> {
+    await this.#send("begin", (session) => {
+      session.transaction = { pending: null, aborted: false };
+    });
+    try {
+      const reading = await this.#send("lock", (session) => {
+        if (session.transaction) this.#database.lock(session);
+        return this.#reading(session);
+      });
+      const result = await work(reading);
+      await this.#send("end", (session) => this.#database.finish(session, "commit"));
+      return result;
+    } catch (error) {
+      await this.#send("rollback", (session) => this.#database.finish(session, "rollback")).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  /** The process is killed: what it sent may still arrive, and nobody hears the answers. */
+  crash(): void {
+    this.#crashed = true;
+    this.#endLater(this.#session);
+  }
+
+  /** The next statement travels on a new connection, and nobody is told. */
+  loseIdleConnection(): void {
+    this.#endLater(this.#session);
+    this.#session = freshSession();
+  }
+
+  #reading(session: Session): HeadReading {
+    const head = session.transaction?.pending?.next ?? this.#database.head;
+    return { head: { ...head }, now: this.#database.clock() };
+  }
+
+  /** A statement on the one connection for writes. */
+  #send<T>(statement: Statement, effect: (session: Session) => T): Promise<T> {
+    const { random } = this.#scheduler;
+    const wantsLock = statement === "commit" || statement === "fence" || statement === "lock";
+    const endsTransaction = statement === "end" || statement === "rollback";
+    this.onSend?.(statement);
+    if (random.chance(this.faults.silentDeath)) this.loseIdleConnection();
+    const session = this.#session;
+    return new Promise((resolve, reject) => {
+      if (this.#crashed) return;
+      const hear = (give: () => void) => this.#scheduler.after(this.#latency(), () => this.#crashed || give());
+      const lose = () => {
+        if (this.#session === session) this.#session = freshSession();
+        hear(() => reject(new ConnectionLost(new Error("simulated"))));
+      };
+      const answer = (give: () => void) =>
+        hear(() => {
+          if (!this.#unreachable()) return give();
+          this.#endLater(session);
+          lose();
+        });
+      const run = (then: (outcome: () => void) => void) =>
+        this.#database.execute(session, wantsLock, () => {
+          try {
+            if (session.transaction?.aborted && !endsTransaction) throw failedWith("25P02", "transaction is aborted");
+            const value = effect(session);
+            then(() => resolve(value));
+          } catch (error) {
+            if (session.transaction) session.transaction.aborted = true;
+            then(() => reject(error));
+          }
+        });
+      switch (this.#fate(statement)) {
+        case "answered":
+          return this.#scheduler.after(this.#latency(), () => run(answer));
+        case "neverSent":
+          this.#endLater(session);
+          return lose();
+        case "answerLost":
+          return this.#scheduler.after(this.#latency(), () =>
+            run(() => {
+              this.#database.end(session);
+              lose();
+            }),
+          );
+        case "zombie":
+          this.#scheduler.after(random.between(0, random.pick([50, 1500, 12_000])), () =>
+            run(() => this.#database.end(session)),
+          );
+          return lose();
+        case "failed":
+          return this.#scheduler.after(this.#latency(), () => {
+            if (endsTransaction) this.#database.finish(session, "rollback");
+            else if (session.transaction) session.transaction.aborted = true;
+            answer(() => reject(failedWith("57014", "canceling statement due to statement timeout")));
+          });
+      }
+    });
+  }
+
+  /** A query on another connection, outside any transaction. */
+  #query<T>(read: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#crashed) return;
+      const fate = this.#fate("load");
+      this.#scheduler.after(this.#latency(), () => {
+        const value = read();
+        this.#scheduler.after(this.#latency(), () => {
+          if (this.#crashed) return;
+          if (fate === "answered") resolve(value);
+          else if (fate === "failed") reject(failedWith("57014", "canceling statement due to statement timeout"));
+          else reject(new ConnectionLost(new Error("simulated")));
+        });
+      });
+    });
+  }
+
+  #fate(statement: Statement): Fate {
+    const { random } = this.#scheduler;
+    this.sent.set(statement, (this.sent.get(statement) ?? 0) + 1);
+    const planned = this.plan.findIndex((each) => each.statement === statement);
+    if (planned >= 0) return this.plan.splice(planned, 1)[0]?.fate ?? "answered";
+    if (this.#unreachable()) return "neverSent";
+    let dice = random.next();
+    for (const fate of ["neverSent", "answerLost", "zombie", "failed"] as const) {
+      dice -= this.faults[fate];
+      if (dice < 0) return fate;
+    }
+    return "answered";
+  }
+
+  #unreachable(): boolean {
+    const [from, to] = this.faults.outage;
+    return this.#scheduler.now >= from && this.#scheduler.now < to;
+  }
+
+  #latency(): number {
+    const { random } = this.#scheduler;
+    return random.chance(this.faults.slow) ? random.between(100, 3000) : random.between(0.05, 3);
+  }
+
+
+  /** The server notices after a while that nobody is there: until then the session keeps its lock. */
+  #endLater(session: Session): void {
+    this.#scheduler.after(this.#scheduler.random.between(0, 2000), () => this.#database.end(session));
+  }
+}
+
+function freshSession(): Session {
+  return { transaction: null, ended: false };
+}

@@ -1,0 +1,124 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Command } from "../../src/engine/commands.ts";
+import { Bench, buy, code, depositOf } from "./bench.ts";
+import { BEGINNING } from "./fake-database.ts";
+
+let bench: Bench;
+
+beforeEach(async () => {
+  bench = await Bench.open();
+});
+
+const DOLLAR = 1_000_000n;
+const SETTLE: Command = { type: "settleMarket", marketId: "m0", outcome: "yes" };
+
+describe("the queue", () => {
+  test("what arrives during a commit makes the next batch", async () => {
+    const first = bench.submit(depositOf("a"));
+    await bench.run(bench.scheduler.sleep(0.01));
+    const rest = ["b", "c", "d"].map((reference) => bench.submit(depositOf(reference)));
+    await bench.run(Promise.all([first, ...rest]));
+    expect(bench.batches).toEqual([1, 3]);
+    expect(bench.journals[0].sent.get("commit")).toBe(2);
+  });
+
+  test("what is submitted in one turn of the event loop makes one batch", async () => {
+    await bench.run(Promise.all(["a", "b", "c"].map((reference) => bench.submit(depositOf(reference)))));
+    expect(bench.batches).toEqual([3]);
+  });
+
+  test("a batch holds 1024 commands at the most", async () => {
+    const commands = Array.from({ length: 1500 }, (_, index) => bench.submit(depositOf(`d${index}`)));
+    await bench.run(Promise.all(commands));
+    expect(bench.batches).toEqual([1024, 476]);
+  });
+
+  test("a settlement has a batch of its own, in its place in the order", async () => {
+    const commands = [buy(DOLLAR), SETTLE, buy(DOLLAR), buy(DOLLAR, "m1")];
+    const heard = await bench.run(Promise.all(commands.map((command) => bench.submit(command))));
+    expect(heard.map(code)).toEqual(["answered", "answered", "MARKET_SETTLED", "answered"]);
+    expect(bench.batches).toEqual([1, 1, 2]);
+  });
+
+  test("past 8192 waiting commands a caller is told to come back, with a Retry-After, and nothing is executed", async () => {
+    const waiting = Array.from({ length: 8192 }, () => bench.submit({ type: "suspendMarket", marketId: "m0" }));
+    expect(bench.sequencers[0].queueLength).toBe(8192);
+    const heard = await bench.run(bench.submit(depositOf("one too many")));
+    expect(heard).toMatchObject({ code: "OVERLOADED", fault: { retryAfterSec: 1, status: 429 } });
+    expect((await bench.run(Promise.all(waiting))).every((each) => code(each) === "answered")).toBe(true);
+    expect(bench.database.row("receipt", "payments\none too many")).toBeUndefined();
+  });
+
+  test("a command that waited two seconds is dropped before it executes; one that waited less is not", async () => {
+    bench.journals[0].faults.slow = 1;
+    const slow = bench.submit(depositOf("slow"));
+    await bench.run(bench.scheduler.sleep(1));
+    const late = bench.submit(depositOf("late"));
+    await bench.run(slow);
+    bench.journals[0].faults.slow = 0;
+    expect(bench.scheduler.now).toBeGreaterThan(2001);
+    expect(await bench.run(late)).toMatchObject({ code: "OVERLOADED", fault: { retryAfterSec: 1 } });
+    expect(code(await bench.run(bench.submit(depositOf("prompt"))))).toBe("answered");
+    expect(bench.entries("wallet.credited")).toBe(3 + 2);
+  });
+
+  test("closing answers what is queued and refuses what comes after", async () => {
+    const queued = bench.submit(depositOf("queued"));
+    const closing = bench.sequencers[0].close();
+    expect(code(await bench.submit(depositOf("after")))).toBe("DATABASE_UNAVAILABLE");
+    await bench.run(closing);
+    expect(code(await queued)).toBe("answered");
+  });
+
+  /** Whoever hears an answer may submit again at once, in whichever later callback of the same turn. */
+  test.each(Array.from({ length: 12 }, (_, hops) => hops))(
+    "a command submitted %d callbacks after an answer is not forgotten",
+    async (hops) => {
+      const again = async () => {
+        await bench.sequencers[0].submit({ command: depositOf("first"), actor: "test" });
+        for (let hop = 0; hop < hops; hop++) await null;
+        return bench.sequencers[0].submit({ command: depositOf("second"), actor: "test" });
+      };
+      await expect(bench.run(again())).resolves.toBeDefined();
+    },
+  );
+});
+
+describe("the time gate", () => {
+  const millisecondsAway = (ms: number) => bench.scheduler.sleep(BEGINNING + 5000 - ms - bench.database.clock());
+
+  test("a trade that was decided before closeAt and would commit after it is refused as closed", async () => {
+    await bench.run(bench.submit(buy(DOLLAR, "m2")));
+    await bench.run(millisecondsAway(1));
+    bench.journals[0].faults.slow = 1;
+    expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("MARKET_CLOSED");
+    expect(bench.journals[0].sent.get("commit")).toBe(2);
+    expect(bench.entries("trade.executed")).toBe(1);
+  });
+
+  test("it takes nothing else down with it: the rest of its batch goes through", async () => {
+    await bench.run(Promise.all([bench.submit(buy(DOLLAR, "m2")), bench.submit(buy(DOLLAR, "m0"))]));
+    await bench.run(millisecondsAway(1));
+    bench.journals[0].faults.slow = 1;
+    const commands = [buy(DOLLAR, "m2"), buy(DOLLAR, "m0"), depositOf("d")];
+    const heard = await bench.run(Promise.all(commands.map((command) => bench.submit(command))));
+    expect(heard.map(code)).toEqual(["MARKET_CLOSED", "answered", "answered"]);
+  });
+
+  test("the database's clock decides, not the process's: a fast process takes trades until the database says stop", async () => {
+    await bench.run(millisecondsAway(50));
+    expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("answered");
+    bench.database.clockOffset += 100;
+    expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("MARKET_CLOSED");
+  });
+
+  test("a clock that steps back does not open a market again, nor does time in the journal", async () => {
+    await bench.run(millisecondsAway(-10));
+    await bench.run(bench.submit(depositOf("after closing")));
+    bench.database.clockOffset -= 3_600_000;
+    await bench.run(bench.submit(depositOf("an hour earlier")));
+    expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("MARKET_CLOSED");
+    const times = bench.database.audit.map(({ ts }) => ts);
+    expect(times).toEqual([...times].sort());
+  });
+});

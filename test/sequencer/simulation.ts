@@ -1,0 +1,206 @@
+import type { Command, Results } from "../../src/engine/commands.ts";
+import { auditKey } from "../../src/engine/seal.ts";
+import { type Answer, Sequencer } from "../../src/sequencer/sequencer.ts";
+import { BEGINNING, FakeDatabase } from "./fake-database.ts";
+import { FakeJournal, type Faults, NO_FAULTS } from "./fake-journal.ts";
+import { Random } from "./random.ts";
+import { Scheduler } from "./scheduler.ts";
+import { anyTask, openingCommands, type Task } from "./tasks.ts";
+
+export const SECRET = "simulation-secret";
+
+/** What a client heard of one attempt. */
+export type Outcome =
+  | { kind: "done"; result: Results[Command["type"]]; body: string }
+  | { kind: "replayed"; body: string }
+  | { kind: "fault"; code: string; error: unknown }
+  /** The process was killed before it answered. */
+  | { kind: "silence" };
+
+export interface Attempt {
+  task: Task;
+  command: Command;
+  outcome: Outcome;
+  /** The journal's length when it was sent and when the answer came. */
+  sentSeq: number;
+  answeredSeq: number;
+  /** The database's clock when the answer came. */
+  answeredAt: number;
+}
+
+export interface Run {
+  seed: number;
+  database: FakeDatabase;
+  tasks: Task[];
+  attempts: Attempt[];
+  /** Errors that the sequencers reported to their operators. */
+  errors: unknown[];
+  /** What did not end. */
+  hanging: string[];
+  statistics: Map<string, number>;
+}
+
+/** Codes after which a client may send the command again, since nothing was executed. */
+const NOT_EXECUTED = new Set(["OVERLOADED", "DATABASE_UNAVAILABLE"]);
+const LONGEST_MS = 600_000;
+
+class Process {
+  readonly journal: FakeJournal;
+  readonly sequencer: Sequencer;
+  readonly #unheard = new Set<() => void>();
+
+  constructor(run: Run, scheduler: Scheduler, faults: Faults) {
+    this.journal = new FakeJournal(run.database, scheduler, faults);
+    const bootedAt = scheduler.random.between(0, 1e6);
+    this.sequencer = new Sequencer({
+      journal: this.journal,
+      auditKey: auditKey(SECRET),
+      monotonic: () => scheduler.now + bootedAt,
+      sleep: (ms) => scheduler.sleep(ms),
+      onError: (error) => run.errors.push(error),
+      onCommit: ({ commands }) => count(run, commands > 1 ? "batches of several" : "batches of one"),
+    });
+  }
+
+  async submit(task: Task, command: Command): Promise<Outcome> {
+    const render = (result: Results[Command["type"]]) => ({ status: 200, body: bodyOf(result) });
+    const idempotency = task.key && { ...task.key, render };
+    const silence = new Promise<Outcome>((resolve) => this.#unheard.add(() => resolve({ kind: "silence" })));
+    const answer = this.sequencer.submit({ command, actor: task.actor, idempotency }).then(heard, refused);
+    return Promise.race([answer, silence]);
+  }
+
+  crash(): void {
+    this.journal.crash();
+    for (const hangUp of this.#unheard) hangUp();
+  }
+}
+
+function heard(answer: Answer<Command>): Outcome {
+  if (answer.replayed) return { kind: "replayed", body: answer.replayed.body };
+  return { kind: "done", result: answer.result, body: bodyOf(answer.result) };
+}
+
+function refused(error: unknown): Outcome {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "not a fault";
+  return { kind: "fault", code, error };
+}
+
+function bodyOf(result: unknown): string {
+  return JSON.stringify(result ?? null, (_key, value) => (typeof value === "bigint" ? `${value}` : value));
+}
+
+export function count(run: Run, what: string): void {
+  run.statistics.set(what, (run.statistics.get(what) ?? 0) + 1);
+}
+
+/** How bad the world is in this run. */
+function anyFaults(random: Random): Faults {
+  const rate = random.pick([0, 0.005, 0.02, 0.06]);
+  const from = random.between(0, 3000);
+  return {
+    neverSent: rate * random.next(),
+    answerLost: rate * random.next(),
+    zombie: rate * random.next(),
+    failed: rate * random.next() * 0.5,
+    silentDeath: rate * random.next(),
+    slow: rate * random.next(),
+    outage: rate > 0 && random.chance(0.1) ? [from, from + random.pick([200, 2500, 12_000])] : [0, 0],
+  };
+}
+
+/**
+ * Two processes on one database and clients that use both, everything decided by the seed. Ends when every client has
+ * its answers, the faults are over, and both processes have shown that they still work.
+ */
+export async function simulate(seed: number): Promise<Run> {
+  const random = new Random(seed);
+  const scheduler = new Scheduler(random);
+  const database = new FakeDatabase(scheduler);
+  const run: Run = { seed, database, tasks: [], attempts: [], errors: [], hanging: [], statistics: new Map() };
+  const processes = [0, 1].map(() => new Process(run, scheduler, NO_FAULTS));
+  const at = (index: number) => processes[index] as Process;
+
+  async function attempt(task: Task, process: Process): Promise<Outcome> {
+    const command = task.command(`trade-${run.attempts.length}-${random.int(0, 1e9)}`);
+    const sentSeq = Number(database.head.seq);
+    const waiting = `${task.actor} ${command.type}`;
+    run.hanging.push(waiting);
+    const outcome = await process.submit(task, command);
+    run.hanging.splice(run.hanging.indexOf(waiting), 1);
+    const answered = { answeredSeq: Number(database.head.seq), answeredAt: database.clock() };
+    run.attempts.push({ task, command, outcome, sentSeq, ...answered });
+    count(run, outcome.kind === "fault" ? outcome.code : outcome.kind);
+    return outcome;
+  }
+
+  /** Sends the task until there is an answer. With a key it may be sent twice at once, and after any doubt. */
+  async function perform(task: Task): Promise<void> {
+    run.tasks.push(task);
+    for (let sending = 0; sending < 6; sending++) {
+      const copies = task.key && random.chance(0.15) ? random.int(2, 3) : 1;
+      const outcomes = await Promise.all(Array.from({ length: copies }, () => attempt(task, at(random.int(0, 1)))));
+      const unsure = ({ kind, code }: { kind: string; code?: string }) =>
+        kind === "silence" || (kind === "fault" && code === "OUTCOME_UNKNOWN");
+      const mayRepeat = (outcome: Outcome) =>
+        (outcome.kind === "fault" && NOT_EXECUTED.has(outcome.code)) || (unsure(outcome) && task.key !== undefined);
+      if (!outcomes.every(mayRepeat)) return;
+      await scheduler.sleep(random.between(1, 2000));
+    }
+  }
+
+  async function client(tasks: Task[]): Promise<void> {
+    const together = random.chance(0.4);
+    const all: Promise<void>[] = [];
+    for (const task of tasks) {
+      if (!together || random.chance(0.4))
+        await scheduler.sleep(random.chance(0.5) ? random.between(0, 5) : random.between(0, 400));
+      const performed = perform(task);
+      if (together) all.push(performed);
+      else await performed;
+    }
+    await Promise.all(all);
+  }
+
+  async function crashes(): Promise<void> {
+    if (!random.chance(0.25)) return;
+    await scheduler.sleep(random.between(0, 1500));
+    const index = random.int(0, 1);
+    at(index).crash();
+    count(run, "crashes");
+    const faults = at(index).journal.faults;
+    processes[index] = new Process(run, scheduler, faults);
+  }
+
+  async function scenario(): Promise<void> {
+    let id = 0;
+    const opening = openingCommands(BEGINNING + Math.round(random.between(50, 3000)));
+    for (const command of opening) await perform({ id, actor: `task:${id++}`, command: () => command, key: undefined });
+    const faults = anyFaults(random);
+    for (const { journal } of processes) journal.faults = faults;
+    const clients = Array.from({ length: random.int(2, 5) }, () =>
+      Array.from({ length: random.int(2, 9) }, () => anyTask(id++, random)),
+    );
+    await Promise.all([...clients.map(client), crashes()]);
+    for (const { journal } of processes) journal.faults = NO_FAULTS;
+    for (const index of [0, 1]) await probe(index, id++);
+  }
+
+  /** Whatever happened, a process serves again once the database does. */
+  async function probe(index: number, id: number): Promise<void> {
+    const deposit = { type: "recordDeposit", provider: "probe", traderId: "u0", amountMicro: 1n } as const;
+    const task: Task = { id, actor: `task:${id}`, command: () => ({ ...deposit, reference: String(id) }), key: undefined };
+    run.tasks.push(task);
+    const outcome = await attempt(task, at(index));
+    if (outcome.kind !== "done") run.hanging.push(`process ${index} answers ${JSON.stringify(outcome)} to a probe`);
+  }
+
+  let over = false;
+  const finished = scenario().then(() => {
+    over = true;
+  });
+  await scheduler.run(() => over || scheduler.now > LONGEST_MS);
+  if (over) await finished;
+  else run.hanging.push(scheduler.now > LONGEST_MS ? "no end in ten minutes" : "nothing is left to happen");
+  return run;
+}

@@ -1,0 +1,220 @@
+import { Agent, request as httpRequest } from "node:http";
+import { connect as connectSocket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Metrics } from "../../src/server/metrics.ts";
+import type { Handlers } from "../../src/services/invoke.ts";
+import { ADMIN_KEY, type Backend, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
+import { expectRefusal } from "./support/requests.ts";
+
+let backend: Backend;
+beforeAll(async () => {
+  backend = await openBackend();
+});
+afterAll(() => backend.close());
+
+const handlers = {
+  getHealth: async () => ({ ok: true, service: "acme", db: true, uptimeSec: 1 }),
+  listTrendingMarkets: async () => {
+    await delay(300);
+    return [];
+  },
+  placeTrade: async ({ marketId }: { marketId: string }) => {
+    throw new (await import("../../src/domain/fault.ts")).Fault("MARKET_CLOSED", `Market is closed ${marketId.length}`);
+  },
+} as unknown as Handlers;
+
+describe("closing", () => {
+  test("finishes what is in flight, ends its connection, and refuses new ones", async () => {
+    const server = await serve(backend, handlers);
+    const headers = { "x-api-key": PUBLIC_KEY };
+    const slow = fetch(`${server.url}/v1/markets/trending`, { headers });
+    await delay(100);
+    const closing = server.close();
+    const readiness = await fetch(`${server.opsUrl}/readyz`);
+    expect([readiness.status, await readiness.json()]).toMatchObject([503, { ok: false, draining: true }]);
+    expect((await fetch(`${server.opsUrl}/livez`)).status).toBe(200);
+    const response = await slow;
+    expect([response.status, response.headers.get("connection")]).toEqual([200, "close"]);
+    await closing;
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow();
+    await expect(fetch(`${server.opsUrl}/livez`)).rejects.toThrow();
+  });
+
+  test("answers every request that was accepted, under load on kept connections", async () => {
+    const server = await serve(backend, handlers);
+    const agent = new Agent({ keepAlive: true, maxSockets: 200 });
+    const broken: string[] = [];
+    /** Resolves to false once the port is closed. Anything else that fails was an accepted request without an answer. */
+    const ask = () =>
+      new Promise<boolean>((resolve) => {
+        const fail = (error: NodeJS.ErrnoException) => {
+          if (error.code !== "ECONNREFUSED") broken.push(`${error.code} ${error.message}`);
+          resolve(false);
+        };
+        httpRequest(`${server.url}/health`, { agent }, (res) => {
+          res
+            .resume()
+            .on("end", () => resolve(true))
+            .on("error", fail);
+        })
+          .on("error", fail)
+          .end();
+      });
+    // All connections stand before the port closes: those that wait to be accepted at that moment are lost.
+    expect(await Promise.all(Array.from({ length: 200 }, ask))).not.toContain(false);
+    let answered = 0;
+    const clients = Array.from({ length: 200 }, async () => {
+      while (await ask()) answered += 1;
+    });
+    await delay(300);
+    const startedAt = performance.now();
+    await server.close();
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    await Promise.all(clients);
+    agent.destroy();
+    expect(answered).toBeGreaterThan(200);
+    expect(broken).toEqual([]);
+  });
+
+  test("does not wait for connections that say nothing, and may be asked twice", async () => {
+    const server = await serve(backend, handlers);
+    const silent = connectSocket(server.port, "127.0.0.1");
+    const halfway = connectSocket(server.port, "127.0.0.1", () => halfway.write("GET /health HTTP/1.1\r\n"));
+    for (const socket of [silent, halfway]) socket.on("error", () => {});
+    await (await fetch(`${server.url}/health`)).text();
+    const startedAt = performance.now();
+    await Promise.all([server.close(), server.close()]);
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+    silent.destroy();
+    halfway.destroy();
+  });
+
+  test("a port in use is refused with a sentence, and leaves nothing open", async () => {
+    const server = await serve(backend, handlers);
+    const { startServer } = await import("../../src/server/server.ts");
+    const { pino } = await import("pino");
+    const options = {
+      tenantId: "x",
+      services: { handlers },
+      read: backend.sql,
+      jwt: { algorithm: "HS256", secret: "s" } as const,
+      webhookSecrets: [],
+      corsOrigins: [],
+      trustProxy: [],
+      rateLimit: { perMinute: 20 },
+      isDatabaseUp: async () => true,
+      log: pino({ level: "silent" }),
+    };
+    const start = (port: number, opsPort: number) => startServer(options, { host: "127.0.0.1", port, opsPort });
+    await expect(start(server.port, 0)).rejects.toThrow(`Cannot listen on 127.0.0.1 port ${server.port}: it is in use`);
+    await expect(start(0, server.opsPort)).rejects.toThrow("it is in use");
+    await server.close();
+  });
+});
+
+describe("the operations listener", () => {
+  test("is alive without the database, but not ready, and a probe that hangs counts as none", async () => {
+    for (const isDatabaseUp of [
+      async () => false,
+      () => Promise.reject(new Error("away")),
+      () => new Promise<boolean>(() => {}),
+    ]) {
+      const server = await serve(backend, handlers, { isDatabaseUp });
+      expect(await (await fetch(`${server.opsUrl}/livez`)).json()).toEqual({ ok: true, tenant: "acme" });
+      const ready = await fetch(`${server.opsUrl}/readyz`);
+      expect([ready.status, await ready.json()]).toMatchObject([503, { ok: false, db: false }]);
+      await server.close();
+    }
+  });
+
+  test("is ready with it, and serves nothing else", async () => {
+    const server = await serve(backend, handlers);
+    expect((await fetch(`${server.opsUrl}/readyz`)).status).toBe(200);
+    for (const [path, method] of [
+      ["/", "GET"],
+      ["/health", "GET"],
+      ["/metrics", "POST"],
+    ]) {
+      const response = await fetch(`${server.opsUrl}${path}`, { method: method ?? "GET" });
+      expect([response.status, await response.json()]).toEqual([404, { error: "Not found" }]);
+    }
+    await server.close();
+  });
+
+  test("shows requests, durations, trades and the sequencer, all under pmctl_", async () => {
+    const metrics = new Metrics();
+    metrics.observeBatch(3);
+    metrics.setQueueLength(() => 7);
+    const server = await serve(backend, handlers, { metrics });
+    const headers = { "x-api-key": PUBLIC_KEY, "content-type": "application/json" };
+    await fetch(`${server.url}/health`);
+    await fetch(`${server.url}/health`);
+    await fetch(`${server.url}/v1/markets/secret-id/x`);
+    const trade = { marketId: "m", selection: { side: "yes" }, amount: 1 };
+    await fetch(`${server.url}/v1/trade`, {
+      method: "POST",
+      body: JSON.stringify(trade),
+      headers: { ...headers, authorization: `Bearer ${await userToken()}` },
+    });
+    const response = await fetch(`${server.opsUrl}/metrics`);
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    const lines = (await response.text()).split("\n");
+    for (const line of [
+      'pmctl_http_requests_total{route="/health",method="GET",status="200"} 2',
+      'pmctl_http_requests_total{route="/**",method="any",status="404"} 1',
+      'pmctl_http_requests_total{route="/v1/trade",method="POST",status="400"} 1',
+      'pmctl_http_request_duration_seconds_bucket{route="/health",method="GET",le="+Inf"} 2',
+      'pmctl_http_request_duration_seconds_count{route="/health",method="GET"} 2',
+      'pmctl_trades_total{result="market_closed"} 1',
+      "pmctl_sequencer_queue_length 7",
+      'pmctl_sequencer_batch_commands_bucket{le="4"} 1',
+    ])
+      expect(lines).toContain(line);
+    expect(lines.filter((line) => line !== "" && !line.startsWith("#") && !line.startsWith("pmctl_"))).toEqual([]);
+    expect(lines.join("\n")).not.toContain("secret-id");
+    const types = lines.filter((line) => line.startsWith("# TYPE"));
+    expect(new Set(types).size).toBe(types.length);
+    await server.close();
+  });
+});
+
+describe("API keys", () => {
+  test("are taken up and dropped within a second, in a process that knew nothing of it", async () => {
+    const server = await serve(backend, handlers);
+    const send = (key: string) => fetch(`${server.url}/v1/markets/trending`, { headers: { "x-api-key": key } });
+    expect((await send(PUBLIC_KEY)).status).toBe(200);
+    await insertKey(backend.sql, "pk_new", "new", "public");
+    await delay(1050);
+    expect((await send("pk_new")).status).toBe(200);
+    await backend.sql`delete from api_key where name = 'new'`;
+    await delay(1050);
+    await expectRefusal(await send("pk_new"), 401, "KEY_INVALID");
+    await server.close();
+  });
+
+  test("expire on the second, without a look at the database", async () => {
+    await insertKey(backend.sql, "pk_short", "short", "public", Date.now() + 700);
+    const server = await serve(backend, handlers);
+    const send = () => fetch(`${server.url}/v1/markets/trending`, { headers: { "x-api-key": "pk_short" } });
+    expect((await send()).status).toBe(200);
+    await delay(700);
+    await expectRefusal(await send(), 401, "KEY_INVALID");
+    await server.close();
+  });
+
+  test("are not trusted for ever when the database is away, and health still answers", async () => {
+    const lost = await openBackend();
+    const server = await serve(lost, handlers);
+    const send = () => fetch(`${server.url}/v1/markets/trending`, { headers: { "x-api-key": ADMIN_KEY } });
+    expect((await send()).status).toBe(200);
+    await lost.database.drop();
+    await delay(1100);
+    await expectRefusal(await send(), 500, "DATABASE_UNAVAILABLE");
+    const startedAt = performance.now();
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    await server.close();
+    await lost.sql.end({ timeout: 0 });
+  });
+});

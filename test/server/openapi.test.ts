@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import type { Operation } from "../../src/contract/operation.ts";
+import { operations } from "../../src/contract/operations.ts";
+import { FAULT_CODES } from "../../src/domain/fault.ts";
+import { openApiDocument } from "../../src/server/openapi.ts";
+import { openBackend, serve } from "./support/harness.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is read by path here
+type Json = Record<string, any>;
+
+const document = JSON.parse(JSON.stringify(openApiDocument({ baseUrl: "https://predict.acme.example" }))) as Json;
+const rows = Object.entries(operations as Record<string, Operation>);
+const methods = ["get", "put", "post", "delete"];
+const described = Object.entries(document.paths as Json).flatMap(([path, item]) =>
+  methods.filter((method) => item[method]).map((method) => ({ path, method, ...item[method] }) as Json),
+);
+
+function* walk(value: unknown): Generator<Json> {
+  if (typeof value !== "object" || value === null) return;
+  if (!Array.isArray(value)) yield value as Json;
+  for (const item of Object.values(value)) yield* walk(item);
+}
+
+describe("the OpenAPI document", () => {
+  test("is 3.1 and names the tenant's address", () => {
+    expect(document.openapi).toBe("3.1.0");
+    expect(document.servers).toEqual([{ url: "https://predict.acme.example" }]);
+    expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) });
+  });
+
+  test("describes every operation of the table, once", () => {
+    expect(described.map(({ operationId }) => operationId).toSorted()).toEqual(rows.map(([id]) => id).toSorted());
+    for (const [id, { method, path }] of rows) {
+      const found = described.find(({ operationId }) => operationId === id);
+      expect([found?.method, found?.path]).toEqual([method.toLowerCase(), path.replace(/:(\w+)/g, "{$1}")]);
+    }
+  });
+
+  test("refers only to what is there, under names that are allowed", () => {
+    for (const { $ref } of walk(document)) {
+      if ($ref === undefined) continue;
+      const target = ($ref as string)
+        .replace("#/", "")
+        .split("/")
+        .reduce((node: Json, key) => node?.[key], document);
+      expect(target, $ref).toBeTypeOf("object");
+    }
+    for (const kind of Object.values(document.components as Json))
+      for (const name of Object.keys(kind)) expect(name).toMatch(/^[A-Za-z0-9._-]+$/);
+    expect(JSON.stringify(document)).not.toMatch(/\$defs|__schema|\$schema|"\$id"|~standard/);
+  });
+
+  test("gives every path segment a parameter, and every parameter once", () => {
+    for (const { path, parameters = [] } of described) {
+      const inPath = (parameters as Json[]).filter((one) => one.in === "path");
+      expect(inPath.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
+      for (const one of inPath) expect(one.required).toBe(true);
+      for (const one of parameters as Json[])
+        expect(one).toMatchObject({ name: expect.any(String), schema: expect.any(Object) });
+      const names = (parameters as Json[]).map((one) => `${one.in} ${one.name}`);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+
+  test("gives a body to what takes one, and to nothing else", () => {
+    const withBody = described.filter(({ requestBody }) => requestBody).map(({ operationId }) => operationId);
+    expect(withBody).toEqual(
+      expect.arrayContaining([
+        "createMarket",
+        "settleMarket",
+        "placeTrade",
+        "updatePolicy",
+        "receiveKyc",
+        "receivePayment",
+      ]),
+    );
+    for (const id of ["suspendMarket", "reconcile", "listMarkets", "getHealth"]) expect(withBody).not.toContain(id);
+    const kyc = described.find(({ operationId }) => operationId === "receiveKyc")?.requestBody.content[
+      "application/json"
+    ];
+    expect(Object.keys(kyc.schema.properties)).not.toContain("tenantId");
+    expect(kyc.schema.required).not.toContain("tenantId");
+  });
+
+  test("names the security that each operation needs", () => {
+    const schemes = Object.keys(document.components.securitySchemes);
+    for (const [id, { auth }] of rows) {
+      const security = described.find(({ operationId }) => operationId === id)?.security as Json[];
+      const names = security.flatMap((one) => Object.keys(one));
+      for (const name of names) expect(schemes).toContain(name);
+      expect(names).toEqual(
+        { none: [], public: ["apiKey"], user: ["apiKey", "userToken"], admin: ["apiKey"], signature: ["signature"] }[
+          auth
+        ],
+      );
+    }
+  });
+
+  test("lists the codes of each refusal", () => {
+    const codes = Object.values(document.components.responses as Json).flatMap(
+      (response) => response.headers["Error-Code"].schema.enum as string[],
+    );
+    expect(new Set(codes).size).toBe(codes.length);
+    for (const code of codes) expect(FAULT_CODES).toContain(code);
+    expect(codes).toEqual(expect.arrayContaining(["KEY_INVALID", "MARKET_CLOSED", "RATE_LIMITED", "INTERNAL"]));
+    expect(codes).not.toContain("USAGE");
+    for (const { responses } of described)
+      expect(Object.keys(responses)).toEqual(expect.arrayContaining(["200", "400", "429", "500"]));
+  });
+});
+
+test("the document is public, and describes what is served", async () => {
+  const backend = await openBackend();
+  const server = await serve(backend, {
+    getHealth: async () => ({ ok: true, service: "acme", db: true, uptimeSec: 1 }),
+  });
+  const response = await fetch(`${server.url}/openapi.json`);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+  expect(Object.keys(((await response.json()) as Json).paths)).toEqual(["/health"]);
+  await server.close();
+  await backend.close();
+});

@@ -1,0 +1,269 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RateLimiter } from "../../src/server/rate-limiter.ts";
+import type { RunningServer } from "../../src/server/server.ts";
+import type { Handlers } from "../../src/services/invoke.ts";
+import { connect } from "../../src/store/connect.ts";
+import { countRequests, forgetOldCounts, type SharedCount } from "../../src/store/request-count.ts";
+import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, sha256, WEBHOOK_SECRET } from "./support/harness.ts";
+import { exchangeRaw, expectRefusal } from "./support/requests.ts";
+
+const handlers = {
+  getHealth: async () => ({ ok: true, service: "acme", db: true, uptimeSec: 1 }),
+  receivePayment: async () => ({ received: true }),
+} as unknown as Handlers;
+
+let backend: Backend;
+beforeAll(async () => {
+  backend = await openBackend();
+});
+afterAll(() => backend.close());
+
+/** Every test is the first to count. */
+async function fresh(perMinute: number, options: object = {}): Promise<RunningServer> {
+  await backend.sql`truncate request_count`;
+  return serve(backend, handlers, { rateLimit: { perMinute }, ...options });
+}
+
+const statuses = async (responses: Promise<Response>[]) => (await Promise.all(responses)).map(({ status }) => status);
+const count = (all: number[], status: number) => all.filter((one) => one === status).length;
+
+describe("one server", () => {
+  test("lets exactly 20 of 25 requests pass, and tells each where it stands", async () => {
+    const server = await fresh(20);
+    const remaining: string[] = [];
+    for (let n = 0; n < 25; n += 1) {
+      const response = await fetch(`${server.url}/health`);
+      expect(response.status).toBe(n < 20 ? 200 : 429);
+      remaining.push(response.headers.get("ratelimit-remaining") ?? "");
+      const reset = Number(response.headers.get("ratelimit-reset"));
+      expect(Number.isInteger(reset) && reset >= 1 && reset <= 60).toBe(true);
+      expect(response.headers.get("ratelimit-limit")).toBe("20");
+      if (n < 20) continue;
+      expect(response.headers.get("retry-after")).toBe(response.headers.get("ratelimit-reset"));
+      await expectRefusal(response, 429, "RATE_LIMITED");
+    }
+    expect(remaining.map(Number)).toEqual([...Array.from({ length: 20 }, (_, n) => 19 - n), 0, 0, 0, 0, 0]);
+    await server.close();
+  });
+
+  test("counts every request before it looks at its path, key or body", async () => {
+    const server = await fresh(5);
+    const headers = { "x-api-key": "wrong" };
+    expect((await fetch(`${server.url}/nothing`)).status).toBe(404);
+    expect((await fetch(`${server.url}/v1/markets`, { headers })).status).toBe(404);
+    expect((await fetch(`${server.url}/openapi.json`)).status).toBe(200);
+    expect((await fetch(`${server.url}/payments/inbound/acme`, { method: "POST", body: "{}" })).status).toBe(401);
+    expect((await fetch(`${server.url}/health`, { method: "HEAD" })).status).toBe(404);
+    for (const path of ["/health", "/nothing", "/payments/inbound/acme"])
+      await expectRefusal(
+        await fetch(server.url + path, { method: path.startsWith("/p") ? "POST" : "GET" }),
+        429,
+        "RATE_LIMITED",
+      );
+    await server.close();
+  });
+
+  test("does not count preflights, nor the operations listener", async () => {
+    const server = await fresh(2);
+    for (let n = 0; n < 10; n += 1) {
+      expect((await fetch(`${server.url}/health`, { method: "OPTIONS" })).status).toBe(204);
+      expect((await fetch(`${server.opsUrl}/livez`)).status).toBe(200);
+    }
+    expect(await statuses([1, 2, 3].map(() => fetch(`${server.url}/health`)))).toContain(429);
+    await server.close();
+  });
+
+  test("opens a new window when the old one ends", async () => {
+    const server = await fresh(2);
+    expect(await statuses([1, 2].map(() => fetch(`${server.url}/health`)))).toEqual([200, 200]);
+    await server.close();
+    await backend.sql`update request_count set window_start = window_start - 59000`;
+    const next = await serve(backend, handlers, { rateLimit: { perMinute: 2 } });
+    const refused = await fetch(`${next.url}/health`);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+    await new Promise((resolve) => setTimeout(resolve, 1050));
+    expect(await statuses([1, 2].map(() => fetch(`${next.url}/health`)))).toEqual([200, 200]);
+    expect((await fetch(`${next.url}/health`)).headers.get("retry-after")).toBe("60");
+    await next.close();
+  });
+});
+
+test("two servers share one count: of 2N parallel requests exactly N pass", async () => {
+  const servers = [await fresh(50), await serve(backend, handlers, { rateLimit: { perMinute: 50 } })];
+  const all = await statuses(Array.from({ length: 100 }, (_, n) => fetch(`${servers[n % 2]?.url}/health`)));
+  expect([count(all, 200), count(all, 429)]).toEqual([50, 50]);
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+describe("X-Forwarded-For", () => {
+  const from = (server: RunningServer, forwarded: string) =>
+    fetch(`${server.url}/health`, { headers: { "x-forwarded-for": forwarded } });
+
+  test("buys no second window from a client that we do not trust", async () => {
+    const server = await fresh(20);
+    const all = await statuses(Array.from({ length: 25 }, (_, n) => from(server, `203.0.113.${n}`)));
+    expect([count(all, 200), count(all, 429)]).toEqual([20, 5]);
+    await server.close();
+  });
+
+  test("tells clients apart behind a trusted proxy, by what the proxy wrote", async () => {
+    const server = await fresh(2, { trustProxy: ["127.0.0.0/8"] });
+    for (const client of ["203.0.113.1", "203.0.113.2"])
+      expect(await statuses([1, 2].map((n) => from(server, `10.0.0.${n}, ${client}`)))).toEqual([200, 200]);
+    expect((await from(server, "203.0.113.9, 203.0.113.1")).status).toBe(429);
+    expect((await from(server, "2001:db8:1:2::1")).status).toBe(200);
+    expect((await from(server, "2001:db8:1:2:ffff::1")).status).toBe(200);
+    expect((await from(server, "2001:db8:1:2:aaaa::1")).status).toBe(429);
+    expect((await from(server, "2001:db8:1:3::1")).status).toBe(200);
+    await server.close();
+  });
+
+  test("sent as two headers counts from the last", async () => {
+    const server = await fresh(1, { trustProxy: ["127.0.0.0/8"] });
+    const send = (spoofed: string) =>
+      exchangeRaw(
+        server.port,
+        `GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-forwarded-for: ${spoofed}\r\nx-forwarded-for: 203.0.113.1\r\n\r\n`,
+      );
+    expect(await send("1.1.1.1")).toMatch(/^HTTP\/1.1 200/);
+    expect(await send("1.1.1.2")).toMatch(/^HTTP\/1.1 429/);
+    await server.close();
+  });
+});
+
+describe("signed webhooks with a bucket of their own", () => {
+  const body = '{"event":"x"}';
+  const signature = createHmac("sha256", WEBHOOK_SECRET).update(body).digest("hex");
+  const send = (server: RunningServer, signed: string) =>
+    fetch(`${server.url}/payments/inbound/acme`, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", "x-signature": signed },
+    });
+
+  test("pass when the address has used up its window, up to their own limit", async () => {
+    const server = await fresh(2, { rateLimit: { perMinute: 2, webhooksPerMinute: 3 } });
+    expect(await statuses([1, 2, 3].map(() => fetch(`${server.url}/health`)))).toContain(429);
+    expect(await statuses([1, 2, 3, 4].map(() => send(server, signature)))).toEqual([200, 200, 200, 429]);
+    await expectRefusal(await send(server, sha256("forged")), 429, "RATE_LIMITED");
+    await server.close();
+  });
+
+  test("and forged ones use up the address's window, not theirs", async () => {
+    const server = await fresh(2, { rateLimit: { perMinute: 2, webhooksPerMinute: 1 } });
+    for (let n = 0; n < 2; n += 1) await expectRefusal(await send(server, sha256("x")), 401, "SIGNATURE_INVALID");
+    await expectRefusal(await send(server, sha256("x")), 429, "RATE_LIMITED");
+    expect((await send(server, signature)).status).toBe(200);
+    await server.close();
+  });
+});
+
+describe("without the database", () => {
+  test("the limit still holds, counted by the process alone", async () => {
+    const nowhere = connect({ host: "127.0.0.1", port: 1, user: "x", database: "x" }, { name: "test", max: 1 });
+    const server = await serve({ ...backend, sql: nowhere }, handlers, { rateLimit: { perMinute: 20 } });
+    const all = await statuses(Array.from({ length: 25 }, () => fetch(`${server.url}/health`)));
+    expect([count(all, 200), count(all, 429)]).toEqual([20, 5]);
+    await server.close();
+    await nowhere.end({ timeout: 0 });
+  });
+
+  test("a count that does not answer holds nobody up, and counts again when it is back", async () => {
+    let away = true;
+    const waiting: (() => void)[] = [];
+    let reports = 0;
+    const limiter = new RateLimiter({
+      count: async (demands) => {
+        reports += 1;
+        if (away) await new Promise<void>((resolve) => waiting.push(resolve));
+        return demands.map(({ bucket, requests }): SharedCount => ({ bucket, requests, remainingMs: 60_000 }));
+      },
+      onAway: () => {},
+    });
+    const startedAt = performance.now();
+    const first = await Promise.all([1, 2, 3].map(() => limiter.take("a", 2)));
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(first.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+    expect(limiter.take("b", 2)).toMatchObject({ allowed: true, remaining: 1 });
+    expect(reports).toBe(1);
+    away = false;
+    for (const resume of waiting) resume();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(limiter.take("a", 2)).toMatchObject({ allowed: false });
+    expect(await limiter.take("c", 2)).toMatchObject({ allowed: true });
+    expect(reports).toBe(2);
+  });
+});
+
+describe("the cost of counting", () => {
+  test("parallel requests share statements, and a client over its limit causes none", async () => {
+    let statements = 0;
+    const limiter = new RateLimiter({
+      count: (demands) => {
+        statements += 1;
+        return countRequests(backend.sql, demands);
+      },
+      onAway: () => {},
+    });
+    await backend.sql`truncate request_count`;
+    await Promise.all(Array.from({ length: 500 }, () => limiter.take("a", 400)));
+    expect(statements).toBeLessThan(10);
+    statements = 0;
+    for (let n = 0; n < 1000; n += 1) expect(limiter.take("a", 400)).toMatchObject({ allowed: false });
+    expect(statements).toBe(0);
+  });
+
+  test("under a generous limit nobody waits, and every request is counted all the same", async () => {
+    const limiter = new RateLimiter({ count: (demands) => countRequests(backend.sql, demands), onAway: () => {} });
+    await backend.sql`truncate request_count`;
+    await limiter.take("a", 1_000_000);
+    let waited = 0;
+    for (let n = 0; n < 5000; n += 1) if (limiter.take("a", 1_000_000) instanceof Promise) waited += 1;
+    expect(waited).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await backend.sql`select requests from request_count`).toMatchObject([{ requests: 5001 }]);
+    await backend.sql`update request_count set requests = 999999`;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    const last = await Promise.all([1, 2].map(() => limiter.take("a", 1_000_000)));
+    expect(last.map(({ allowed }) => allowed)).toEqual([true, false]);
+  });
+
+  test("windows that ended long ago are removed, others stay", async () => {
+    await backend.sql`truncate request_count`;
+    await countRequests(backend.sql, [
+      { bucket: "old", requests: 1 },
+      { bucket: "new", requests: 1 },
+    ]);
+    await backend.sql`update request_count set window_start = window_start - 200000 where bucket = 'old'`;
+    await forgetOldCounts(backend.sql);
+    expect(await backend.sql`select bucket from request_count`).toMatchObject([{ bucket: "new" }]);
+  });
+
+  test("processes that count the same addresses in another order do not block each other", async () => {
+    const names = Array.from({ length: 50 }, (_, n) => `address ${n}`);
+    const demands = names.map((bucket) => ({ bucket, requests: 1 }));
+    await backend.sql`truncate request_count`;
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) => countRequests(backend.sql, n % 2 ? demands : demands.toReversed())),
+    );
+    const rows = await backend.sql`select distinct requests from request_count`;
+    expect(rows).toMatchObject([{ requests: 40 }]);
+  });
+
+  test("a window that a wrong clock began in the future starts anew", async () => {
+    await backend.sql`truncate request_count`;
+    await countRequests(backend.sql, [{ bucket: "a", requests: 20 }]);
+    await backend.sql`update request_count set window_start = window_start + 3600000`;
+    const counted = await countRequests(backend.sql, [{ bucket: "a", requests: 1 }]);
+    expect(counted).toEqual([{ bucket: "a", requests: 1, remainingMs: 60_000 }]);
+  });
+});
+
+test("keys do not matter: an admin is limited like anybody", async () => {
+  const server = await fresh(1);
+  const headers = { "x-api-key": ADMIN_KEY };
+  expect((await fetch(`${server.url}/health`, { headers: { "x-api-key": PUBLIC_KEY } })).status).toBe(200);
+  expect((await fetch(`${server.url}/health`, { headers })).status).toBe(429);
+  await server.close();
+});

@@ -1,0 +1,52 @@
+import { connect as connectSocket } from "node:net";
+import { expect } from "vitest";
+import type { FaultCode } from "../../../src/domain/fault.ts";
+
+/** Checks a refusal as every client may rely on it: one key in the body, the code and the request's name in the headers. */
+export async function expectRefusal(response: Response, status: number, code: FaultCode, message?: string) {
+  const text = await response.text();
+  expect({ status: response.status, code: response.headers.get("error-code"), text }).toMatchObject({ status, code });
+  const body = JSON.parse(text) as { error: string };
+  expect(Object.keys(body)).toEqual(["error"]);
+  expect(typeof body.error).toBe("string");
+  if (message !== undefined) expect(body.error).toBe(message);
+  expectCommonHeaders(response.headers);
+}
+
+export function expectCommonHeaders(headers: Headers) {
+  expect(headers.get("content-type")).toBe("application/json");
+  expect(headers.get("request-id")).toMatch(/^req_[\w-]+$/);
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
+  expect(headers.get("referrer-policy")).toBe("no-referrer");
+}
+
+/** Sends bytes as they are and returns all that comes back until the server ends the connection. */
+export function exchangeRaw(port: number, ...parts: (string | Buffer)[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connectSocket(port, "127.0.0.1");
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk.toString("latin1");
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
+    });
+    socket.on("close", () => resolve(received));
+    socket.on("connect", () => {
+      for (const part of parts) socket.write(part);
+    });
+  });
+}
+
+/** The first response of a raw exchange. */
+export function parseRaw(received: string): Response {
+  const [head = "", ...rest] = received.split("\r\n\r\n");
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = new Headers(
+    lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)] as [string, string]),
+  );
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]);
+  return new Response(rest.join("\r\n\r\n"), { status, headers });
+}

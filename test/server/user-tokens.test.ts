@@ -1,0 +1,146 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { UserTokens } from "../../src/server/user-tokens.ts";
+import { JWT_SECRET, type TokenClaims, userToken } from "./support/harness.ts";
+
+const now = Math.floor(Date.now() / 1000);
+const DAY = 24 * 60 * 60;
+const tokens = new UserTokens({ algorithm: "HS256", secret: JWT_SECRET });
+
+/** A token that no library would make. */
+function forge(header: object | string, payload: object | string, sign = (input: string) => hs256(input)): string {
+  const encode = (part: object | string) =>
+    Buffer.from(typeof part === "string" ? part : JSON.stringify(part)).toString("base64url");
+  const input = `${encode(header)}.${encode(payload)}`;
+  return `${input}.${sign(input)}`;
+}
+const hs256 = (input: string, secret = JWT_SECRET) => createHmac("sha256", secret).update(input).digest("base64url");
+const claims = { sub: "usr_1", iat: now, exp: now + 600 };
+
+async function expectRefused(authorization: string | undefined, verifier = tokens): Promise<void> {
+  await expect(Promise.resolve().then(() => verifier.verify(authorization))).rejects.toMatchObject({
+    code: "USER_REQUIRED",
+    message: "A valid user token is required",
+  });
+}
+
+describe("a user token is accepted", () => {
+  test.each<[string, TokenClaims, object]>([
+    ["with the usual claims", {}, { id: "usr_1" }],
+    ["with a jurisdiction in any case", { jurisdiction: "de" }, { id: "usr_1", jurisdiction: "DE" }],
+    ["for exactly a day", { exp: now + DAY }, { id: "usr_1" }],
+    ["expired within the leeway", { iat: now - 600, exp: now - 20 }, { id: "usr_1" }],
+    ["from a clock a little ahead", { iat: now + 20, exp: now + 600 }, { id: "usr_1" }],
+    ["with claims that mean nothing here", { role: "admin", nbf: now - 1 }, { id: "usr_1" }],
+    ["for a user of 255 characters", { sub: "u".repeat(255) }, { id: "u".repeat(255) }],
+  ])("%s", async (_name, given, user) => {
+    expect(await tokens.verify(`Bearer ${await userToken(given)}`)).toEqual(user);
+  });
+
+  test.each(["bearer", "BEARER", "Bearer  "])("under the scheme %j", async (scheme) => {
+    expect(await tokens.verify(`${scheme} ${await userToken()}`)).toEqual({ id: "usr_1" });
+  });
+});
+
+describe("a user token is refused", () => {
+  test.each<[string, TokenClaims]>([
+    ["without exp", { exp: undefined }],
+    ["without sub", { sub: undefined }],
+    ["without iat", { iat: undefined }],
+    ["with exp as a text", { exp: String(now + 600) }],
+    ["with iat as a text", { iat: String(now) }],
+    ["with a number as sub", { sub: 1 }],
+    ["with a list as sub", { sub: ["usr_1"] }],
+    ["with an empty sub", { sub: "" }],
+    ["with a sub of 256 characters", { sub: "u".repeat(256) }],
+    ["with a newline in sub", { sub: "usr_1\nadmin" }],
+    ["with a NUL in sub", { sub: "usr_1\0" }],
+    ["with a C1 control in sub", { sub: "usr_1\u0085" }],
+    ["that lives 25 hours", { exp: now + 25 * 3600 }],
+    ["that lives a day and a second", { exp: now + DAY + 1 }],
+    ["that lives for ever", { exp: 1e300 }],
+    ["issued in the future, so that a short life never ends", { iat: now + 10 * DAY, exp: now + 10 * DAY + 600 }],
+    ["expired beyond the leeway", { iat: now - 600, exp: now - 31 }],
+    ["not valid yet", { nbf: now + 600 }],
+    ["with a jurisdiction that is not a code", { jurisdiction: "USA" }],
+    ["with a jurisdiction that is not a text", { jurisdiction: ["US"] }],
+    ["with null as jurisdiction", { jurisdiction: null }],
+  ])("%s", async (_name, given) => {
+    await expectRefused(`Bearer ${await userToken(given)}`);
+  });
+
+  test.each([
+    ["signed with another secret", forge({ alg: "HS256" }, claims, (input) => hs256(input, "another"))],
+    ["signed with nothing", forge({ alg: "HS256" }, claims, () => "")],
+    ["under alg none", forge({ alg: "none" }, claims, () => "")],
+    ["under alg none with a signature", forge({ alg: "none" }, claims)],
+    ["under alg None", forge({ alg: "None" }, claims, () => "")],
+    ["that names another algorithm", forge({ alg: "RS256" }, claims)],
+    ["without an algorithm", forge({ typ: "JWT" }, claims)],
+    ["with a critical extension", forge({ alg: "HS256", crit: ["b64"], b64: false }, claims)],
+    ["whose claims are a list", forge({ alg: "HS256" }, "[]")],
+    ["whose claims are not JSON", forge({ alg: "HS256" }, "{")],
+    ["whose header is not JSON", forge("x", claims)],
+  ])("%s", async (_name, token) => {
+    await expectRefused(`Bearer ${token}`);
+  });
+
+  test("signed with HS512 and the right secret", async () => {
+    await expectRefused(`Bearer ${await userToken({}, JWT_SECRET, "HS512")}`);
+  });
+
+  test("with one character of the signature, the claims or the header changed", async () => {
+    const parts = (await userToken()).split(".");
+    for (const index of [0, 1, 2]) {
+      const changed = parts.with(
+        index,
+        (parts[index] ?? "").replace(/.$/, (last) => (last === "A" ? "Q" : "A")),
+      );
+      if (changed.join(".") !== parts.join(".")) await expectRefused(`Bearer ${changed.join(".")}`);
+    }
+  });
+
+  test("in a header of another form", async () => {
+    const token = await userToken();
+    for (const header of [
+      undefined,
+      "",
+      token,
+      `Basic ${token}`,
+      `Bearer ${token}, Bearer ${token}`,
+      `Bearer ${token} x`,
+    ])
+      await expectRefused(header);
+    await expectRefused("Bearer");
+    await expectRefused("Bearer a.b");
+    await expectRefused("Bearer a.b.c.d.e");
+    await expectRefused(`Bearer ${"a".repeat(15_000)}.b.c`);
+  });
+});
+
+test("issuer and audience are checked when the tenant names them", async () => {
+  const strict = new UserTokens({
+    algorithm: "HS256",
+    secret: JWT_SECRET,
+    issuer: "https://id.acme",
+    audience: "pmctl",
+  });
+  const good = { iss: "https://id.acme", aud: ["other", "pmctl"] };
+  expect(await strict.verify(`Bearer ${await userToken(good)}`)).toEqual({ id: "usr_1" });
+  for (const bad of [
+    {},
+    { ...good, iss: "https://evil" },
+    { ...good, aud: "other" },
+    { aud: "pmctl" },
+    { iss: good.iss },
+  ])
+    await expectRefused(`Bearer ${await userToken(bad)}`, strict);
+});
+
+test("a verified token is remembered, and no longer than it is valid", async () => {
+  const authorization = `Bearer ${await userToken({ iat: now - 600, exp: Math.floor(Date.now() / 1000) - 29 })}`;
+  expect(await tokens.verify(authorization)).toEqual({ id: "usr_1" });
+  expect(tokens.verify(authorization)).toEqual({ id: "usr_1" });
+  await new Promise((resolve) => setTimeout(resolve, 2100));
+  await expectRefused(authorization);
+});
