@@ -23,8 +23,8 @@ export class Bench {
   readonly batches: number[] = [];
 
   private constructor() {
-    const journal = () => new FakeJournal(this.database, this.scheduler, { ...NO_FAULTS });
-    this.journals = [journal(), journal()];
+    const journal = (name: string) => new FakeJournal(name, this.database, this.scheduler, { ...NO_FAULTS });
+    this.journals = [journal("A"), journal("B")];
     const sequencer = (own: FakeJournal) =>
       new Sequencer({
         journal: own,

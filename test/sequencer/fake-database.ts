@@ -158,5 +158,6 @@ export class FakeDatabase {
     this.transfers.push(...batch.transfers);
     this.trades.push(...batch.trades);
     this.head = { ...batch.next, epoch: this.head.epoch };
+    this.#scheduler.note(() => `    entry ${batch.expected.seq + 1n}: ${batch.audit.map(({ actor }) => actor)}`);
   }
 }

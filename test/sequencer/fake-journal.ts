@@ -47,12 +47,14 @@ export class FakeJournal implements Journal {
   onQuery: ((table: Table) => Promise<unknown> | undefined) | undefined;
   /** How often each statement was sent. */
   readonly sent = new Map<Statement, number>();
+  readonly name: string;
   readonly #database: FakeDatabase;
   readonly #scheduler: Scheduler;
   #session: Session = freshSession();
   #crashed = false;
 
-  constructor(database: FakeDatabase, scheduler: Scheduler, faults: Faults) {
+  constructor(name: string, database: FakeDatabase, scheduler: Scheduler, faults: Faults) {
+    this.name = name;
     this.#database = database;
     this.#scheduler = scheduler;
     this.faults = faults;
@@ -162,7 +164,9 @@ export class FakeJournal implements Journal {
             then(() => reject(error));
           }
         });
-      switch (this.#fate(statement)) {
+      const fate = this.#fate(statement);
+      this.#scheduler.note(() => `${this.name} ${statement}: ${fate}`);
+      switch (fate) {
         case "answered":
           return this.#scheduler.after(this.#latency(), () => run(answer));
         case "neverSent":

@@ -15,6 +15,8 @@ export class Scheduler {
   readonly random: Random;
   /** Milliseconds since the simulation began. */
   now = 0;
+  /** What happened, when somebody wants to read it. */
+  notes: string[] | undefined;
   readonly #events: Event[] = [];
   #order = 0;
 
@@ -24,6 +26,10 @@ export class Scheduler {
 
   after(ms: number, run: () => void): void {
     this.#events.push({ at: this.now + ms, order: this.#order++, run });
+  }
+
+  note(text: () => string): void {
+    this.notes?.push(`${this.now.toFixed(2).padStart(10)} ${text()}`);
   }
 
   sleep(ms: number): Promise<void> {

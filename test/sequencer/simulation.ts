@@ -49,8 +49,8 @@ class Process {
   readonly sequencer: Sequencer;
   readonly #unheard = new Set<() => void>();
 
-  constructor(run: Run, scheduler: Scheduler, faults: Faults) {
-    this.journal = new FakeJournal(run.database, scheduler, faults);
+  constructor(name: string, run: Run, scheduler: Scheduler, faults: Faults) {
+    this.journal = new FakeJournal(name, run.database, scheduler, faults);
     const bootedAt = scheduler.random.between(0, 1e6);
     this.sequencer = new Sequencer({
       journal: this.journal,
@@ -113,12 +113,13 @@ function anyFaults(random: Random): Faults {
  * Two processes on one database and clients that use both, everything decided by the seed. Ends when every client has
  * its answers, the faults are over, and both processes have shown that they still work.
  */
-export async function simulate(seed: number): Promise<Run> {
+export async function simulate(seed: number, notes?: string[]): Promise<Run> {
   const random = new Random(seed);
   const scheduler = new Scheduler(random);
+  scheduler.notes = notes;
   const database = new FakeDatabase(scheduler);
   const run: Run = { seed, database, tasks: [], attempts: [], errors: [], hanging: [], statistics: new Map() };
-  const processes = [0, 1].map(() => new Process(run, scheduler, NO_FAULTS));
+  const processes = ["A", "B"].map((name) => new Process(name, run, scheduler, NO_FAULTS));
   const at = (index: number) => processes[index] as Process;
 
   async function attempt(task: Task, process: Process): Promise<Outcome> {
@@ -126,7 +127,9 @@ export async function simulate(seed: number): Promise<Run> {
     const sentSeq = Number(database.head.seq);
     const waiting = `${task.actor} ${command.type}`;
     run.hanging.push(waiting);
+    scheduler.note(() => `${process.journal.name} is asked for ${command.type} by ${task.actor}`);
     const outcome = await process.submit(task, command);
+    scheduler.note(() => `${process.journal.name} answers ${task.actor} ${outcome.kind} ${"code" in outcome ? outcome.code : ""}`);
     run.hanging.splice(run.hanging.indexOf(waiting), 1);
     const answered = { answeredSeq: Number(database.head.seq), answeredAt: database.clock() };
     run.attempts.push({ task, command, outcome, sentSeq, ...answered });
@@ -168,8 +171,9 @@ export async function simulate(seed: number): Promise<Run> {
     const index = random.int(0, 1);
     at(index).crash();
     count(run, "crashes");
-    const faults = at(index).journal.faults;
-    processes[index] = new Process(run, scheduler, faults);
+    const { faults, name } = at(index).journal;
+    scheduler.note(() => `${name} is killed`);
+    processes[index] = new Process(`${name}'`, run, scheduler, faults);
   }
 
   async function scenario(): Promise<void> {

@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { SignJWT } from "jose";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
+
+/** `npm run crash` kills twenty times; the suite shows that the harness works and the guarantee holds. */
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3);
+const TRADERS = 16;
+const ROUND_MS = 700;
+
+let operator: Operator;
+let secrets: Record<string, string>;
+let marketIds: string[];
+
+beforeAll(async () => {
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  await operator.edit("acme", (text) =>
+    `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),
+  );
+  const applied = await operator.run("apply", "acme");
+  expect(applied.stderr).toBe("");
+  secrets = await operator.secrets();
+  marketIds = [];
+  for (const kind of ["cpmm", "lmsr"]) {
+    const { stdout } = await operator.run(
+      ...["market", "create", "--question", "Will it hold?", "--category", "test", "--kind", kind, "--p0", "0.5"],
+      ...["--close-at", "2040-01-01T00:00:00Z", "--resolution-ref", "test", "--liquidity", "20000", "-o", "json"],
+    );
+    marketIds.push((JSON.parse(stdout) as { id: string }).id);
+  }
+});
+
+afterAll(() => operator?.close());
+
+/** A trade request that is repeated with its key until somebody answers. */
+interface Order {
+  key: string;
+  user: string;
+  tradeId: string | undefined;
+}
+
+/** Clients that trade until told to stop, on whichever server `pick` names, and repeat what was not answered. */
+function startClients(pick: () => ServerProcess | undefined) {
+  const orders: Order[] = [];
+  let stopping = false;
+  const clients = Array.from({ length: TRADERS }, async (_, index) => {
+    const user = `usr_${index}`;
+    const token = await tokenOf(user);
+    for (let turn = 0; !stopping && turn < 100_000; turn++) {
+      const order: Order = { key: randomUUID(), user, tradeId: undefined };
+      orders.push(order);
+      const body = JSON.stringify({
+        marketId: marketIds[turn % 2],
+        selection: { side: (turn + index) % 3 === 0 ? "no" : "yes" },
+        amount: 0.5 + (turn % 3) / 4,
+      });
+      for (let attempt = 0; order.tradeId === undefined && attempt < 400; attempt++) {
+        const server = pick();
+        order.tradeId = server && (await trade(server.url, token, order.key, body));
+        if (order.tradeId === undefined) await delay(25);
+      }
+    }
+  });
+  return {
+    orders,
+    stop: async () => {
+      stopping = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+/** The trade's id, or undefined when nobody answered. A refusal is a failure of the test. */
+async function trade(url: string, token: string, key: string, body: string): Promise<string | undefined> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(`${url}/v1/trade`, {
+      method: "POST",
+      headers: {
+        "x-api-key": secrets.ACME_PUBLIC_KEY ?? "",
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "idempotency-key": key,
+      },
+      body,
+    });
+    text = await response.text();
+  } catch {
+    return undefined;
+  }
+  if (response.status >= 500) return undefined;
+  expect(response.status, text).toBe(200);
+  return (JSON.parse(text) as { tradeId: string }).tradeId;
+}
+
+async function tokenOf(user: string): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject(user)
+    .setIssuedAt()
+    .setExpirationTime("1h")
+    .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
+}
+
+async function fund(url: string): Promise<void> {
+  for (let index = 0; index < TRADERS; index++) {
+    const event = { event: "deposit.completed", userId: `usr_${index}`, amountUsd: 9000, txRef: `tx_${randomUUID()}` };
+    const answer = await postWebhook(url, "/payments/inbound/acme", secrets.ACME_WEBHOOK_SECRET ?? "", event);
+    expect(answer.status).toBe(200);
+  }
+}
+
+/** Every acknowledged order is in the record exactly once, and the books are exact. */
+async function expectExact(orders: Order[]): Promise<void> {
+  const reconciled = await operator.run("reconcile", "-o", "json", "--via", "db");
+  expect(JSON.parse(reconciled.stdout)).toMatchObject({ ok: true, discrepancy: 0 });
+  const verified = await operator.run("audit", "verify", "--via", "db");
+  expect(verified.exitCode, verified.stderr).toBe(0);
+  const acknowledged = orders.map(({ tradeId }) => tradeId).filter((id) => id !== undefined);
+  expect(new Set(acknowledged).size).toBe(acknowledged.length);
+  const recorded = await recordedTrades();
+  const missing = acknowledged.filter((id) => !recorded.has(id));
+  expect(missing).toEqual([]);
+}
+
+async function recordedTrades(): Promise<Set<string>> {
+  const trades = new Set<string>();
+  const { stdout } = await operator.run(
+    "audit",
+    "list",
+    "--type",
+    "trade.executed",
+    "--limit",
+    "100000",
+    "-o",
+    "ndjson",
+    "--via",
+    "db",
+  );
+  for (const line of stdout.split("\n").filter(Boolean)) {
+    const { payload } = JSON.parse(line) as { payload: { tradeId: string } };
+    expect(trades.has(payload.tradeId)).toBe(false);
+    trades.add(payload.tradeId);
+  }
+  return trades;
+}
+
+describe("kill -9", () => {
+  test(`${ROUNDS} kills under load lose no acknowledged trade and repeat none`, async () => {
+    let server: ServerProcess | undefined = await operator.serve("acme");
+    await fund(server.url);
+    const clients = startClients(() => server);
+    for (let round = 0; round < ROUNDS; round++) {
+      await delay(ROUND_MS + (round % 5) * 60);
+      const dying = server;
+      server = undefined;
+      await dying.kill("SIGKILL");
+      server = await operator.serve("acme");
+    }
+    await clients.stop();
+    expect(await server.kill("SIGTERM")).toBe(0);
+    expect(clients.orders.length).toBeGreaterThan(ROUNDS * TRADERS);
+    await expectExact(clients.orders);
+  }, 240_000);
+
+  test("two servers on one tenant both make progress and keep every total exact", async () => {
+    const servers = [await operator.serve("acme"), await operator.serve("acme")];
+    await fund((servers[0] as ServerProcess).url);
+    let turn = 0;
+    const clients = startClients(() => servers[turn++ % 2]);
+    await delay(2500);
+    await clients.stop();
+    const commits = await Promise.all(servers.map(({ opsUrl }) => commitsOf(opsUrl)));
+    for (const server of servers) expect(await server.kill("SIGTERM")).toBe(0);
+    expect(Math.min(...commits)).toBeGreaterThan(10);
+    await expectExact(clients.orders);
+  }, 120_000);
+});
+
+/** How many batches a process has committed. */
+async function commitsOf(opsUrl: string): Promise<number> {
+  const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
+  return Number(/^pmctl_sequencer_batch_commands_count (\d+)/m.exec(metrics)?.[1] ?? 0);
+}

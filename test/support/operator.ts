@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { execa } from "execa";
+import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+
+const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+
+/** A directory as an operator has it, with the command line run in it as a process. */
+export interface Operator {
+  directory: string;
+  /** The secrets of `.env`. */
+  secrets(): Promise<Record<string, string>>;
+  /** Runs a command to its end; never throws for an exit code. */
+  run(...args: string[]): Promise<{ stdout: string; stderr: string; exitCode: number | undefined }>;
+  /** Starts `serve` on free ports and waits until it listens. */
+  serve(tenant: string): Promise<ServerProcess>;
+  /** Replaces text in the tenant file. */
+  edit(tenant: string, change: (text: string) => string): Promise<void>;
+  /** Stops the database and removes everything. */
+  close(): Promise<void>;
+}
+
+export interface ServerProcess {
+  url: string;
+  opsUrl: string;
+  child: ChildProcess;
+  /** Resolves when the process is gone. */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** An empty directory that an unprivileged database server can reach, as every ordinary one. */
+export async function newOperator(): Promise<Operator> {
+  const directory = await mkdtemp("/tmp/pmctl-operator-");
+  await chmod(directory, 0o755);
+  const servers = new Set<ChildProcess>();
+  return {
+    directory,
+    secrets: async () => parseEnv(await readFile(join(directory, ".env"), "utf8")) as Record<string, string>,
+    run: async (...args) => {
+      const { stdout, stderr, exitCode } = await execa(process.execPath, [MAIN, ...args], {
+        cwd: directory,
+        reject: false,
+        stdin: "ignore",
+        timeout: 60_000,
+      });
+      return { stdout, stderr, exitCode };
+    },
+    serve: (tenant) => serve(directory, tenant, servers),
+    edit: async (tenant, change) => {
+      const file = join(directory, "tenants", tenant, "tenant.yaml");
+      await writeFile(file, change(await readFile(file, "utf8")));
+    },
+    close: async () => {
+      for (const child of servers) child.kill("SIGKILL");
+      await embeddedCluster(directory).stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serve(directory: string, tenant: string, servers: Set<ChildProcess>): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [MAIN, "serve", tenant, "--port", "0", "--ops-port", "0", "-o", "ndjson"], {
+    cwd: directory,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  servers.add(child);
+  child.once("exit", () => servers.delete(child));
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const [line] = await Promise.race([
+    once(child.stdout, "data"),
+    once(child, "exit").then(() => Promise.reject(new Error(`serve ended: ${errors}`))),
+  ]);
+  const { url, opsUrl } = JSON.parse(String(line)) as { url: string; opsUrl: string };
+  return {
+    url,
+    opsUrl,
+    child,
+    kill: async (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      child.kill(signal);
+      const [code] = await once(child, "exit");
+      return code;
+    },
+  };
+}
+
+/** Posts a provider's webhook, signed with the tenant's secret. */
+export async function postWebhook(url: string, path: string, secret: string, event: object): Promise<Response> {
+  const body = JSON.stringify(event);
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  return fetch(url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-signature": signature },
+    body,
+  });
+}
