@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
+import module from "node:module";
+import { fileURLToPath } from "node:url";
 import { sourceFingerprint } from "./fingerprint.js";
 
 const OLDEST = [24, 15];
@@ -21,6 +23,8 @@ if (sources !== undefined && sources !== builtFrom()) {
   process.exit(1);
 }
 
+// Beside the build it belongs to: Node's own place for it is a /tmp that everybody can write to.
+module.enableCompileCache?.(fileURLToPath(new URL("dist/.compile-cache", root)));
 const { run } = await import("../dist/cli/main.js");
 await run();
 

@@ -1,5 +1,4 @@
-import { type Api, type OperationId, operationIds } from "../contract/operations.ts";
-import { Fault } from "../domain/fault.ts";
+import { type Api, operationIds } from "../contract/operations.ts";
 import { type Caller, type Handlers, invoke } from "../services/invoke.ts";
 
 /**
@@ -9,26 +8,9 @@ import { type Caller, type Handlers, invoke } from "../services/invoke.ts";
  * Every method rejects with the Fault that the server would answer with.
  */
 export function localApi(handlers: Handlers, caller: Caller): Api {
-  const methods = operationIds.map((id) => [id, (input: unknown) => call(handlers, id, input, caller)]);
+  const methods = operationIds.map((id) => [
+    id,
+    async (input: unknown) => (await invoke(handlers, id, input, caller)).value,
+  ]);
   return Object.fromEntries(methods) as Api;
-}
-
-async function call(handlers: Handlers, id: OperationId, input: unknown, caller: Caller): Promise<unknown> {
-  try {
-    return (await invoke(handlers, id, input, caller)).value;
-  } catch (error) {
-    throw refusalOf(error);
-  }
-}
-
-/** A query that met a database that is away is a refusal, as it is over HTTP; everything else is as it was thrown. */
-function refusalOf(error: unknown): unknown {
-  if (error instanceof Fault || !isConnectionFailure(error)) return error;
-  return new Fault("DATABASE_UNAVAILABLE", "The database is not available", { cause: error });
-}
-
-/** The driver's own codes, PostgreSQL's for an ending connection, and the system's for one that was never made. */
-function isConnectionFailure(error: unknown): boolean {
-  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
-  return /^(CONNECT_|CONNECTION_|08|57P)/.test(error.code) || ("syscall" in error && error.syscall === "connect");
 }

@@ -49,9 +49,12 @@ export async function authenticate(
  * @throws Fault BAD_REQUEST for an unusable `Audit-Reason` or `Idempotency-Key`
  */
 export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity, rawBody: Buffer): Caller {
-  const caller: Caller = { actor: user ? `user:${user.id}` : key ? `${key.type}:${key.name}` : "anonymous" };
+  // An operator that acts for a user is the one who acted.
+  const isOperator = key?.type === "admin";
+  const actor = user && !isOperator ? `user:${user.id}` : key ? `${key.type}:${key.name}` : "anonymous";
+  const caller: Caller = { actor };
   if (user) caller.user = user;
-  if (operation.auth === "admin") caller.reason = readReason(exchange.header("audit-reason"));
+  if (isOperator) caller.reason = readReason(exchange.header("audit-reason"));
   const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
   if (idempotencyKey !== undefined) {
     if (!PRINTABLE_KEY.test(idempotencyKey))

@@ -96,6 +96,8 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const server = createListener(toNodeHandler(app));
   const { isDatabaseUp } = options;
   const ops = createOpsListener({ tenantId, metrics, isDraining: () => door.draining, isDatabaseUp });
+  // An error that nobody listens for ends the process, and one connection too many (EMFILE) is enough for one.
+  for (const one of [server, ops]) one.on("error", (error) => log.error({ err: error }, "The listener failed"));
   const opsHost = where.opsHost ?? "127.0.0.1";
   const port = await listen(server, where.host, where.port);
   const opsPort = await listen(ops, opsHost, where.opsPort).catch((error) => {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { StoredAnswer } from "../engine/rows.ts";
+import { ConnectionLost, classify } from "../store/connect.ts";
 
 /** On whose behalf an operation runs. The doors establish it; services trust it. */
 export interface Caller {
@@ -46,7 +47,12 @@ export async function invoke<Id extends OperationId>(
 ): Promise<Invocation<Id>> {
   const handler = handlers[id] as Handler<Id> | undefined;
   if (!handler) throw new Fault("NOT_FOUND", "Not found");
-  const result = await handler(decodeInput(id, input), caller);
+  const decoded = decodeInput(id, input);
+  const result = await handler(decoded, caller).catch((error: unknown) => {
+    throw classify(error) instanceof ConnectionLost
+      ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable", { cause: error })
+      : error;
+  });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
   return { value: encodeResult(id, result), replayed: false };
 }

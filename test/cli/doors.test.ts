@@ -123,9 +123,7 @@ describe.each(doors)("commands through the %s door", (name, open) => {
     expect(positions.data).toEqual([expect.objectContaining({ marketId: id, side: "yes" })]);
   });
 
-  // The server still names the user: see `callerOf`.
-  const pending = name === "http" ? test.fails : test;
-  pending("what an operator trades for a user is recorded with the operator as actor, and the reason", async () => {
+  test("what an operator trades for a user is recorded with the operator as actor, and the reason", async () => {
     const id = await create("Who did it?");
     await door.deposit("usr_actor", 100n);
     const trade = { market: id, side: "no", amount: 5, user: "usr_actor" } as const;

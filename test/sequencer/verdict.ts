@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { AuditEntry } from "../../src/domain/audit-link.ts";
-import type { Command, TradeResult } from "../../src/engine/commands.ts";
+import type { TradeResult } from "../../src/engine/commands.ts";
 import { type Claim, holds, type Keys } from "./claims.ts";
 import { Disagreement, NaiveLedger } from "./naive-ledger.ts";
-import { type Attempt, count, type Run, SECRET } from "./simulation.ts";
+import { type Attempt, count, type Outcome, type Run, SECRET } from "./simulation.ts";
 import { isPoison, type Task } from "./tasks.ts";
 
 function must(condition: boolean, what: string): void {
@@ -135,6 +135,11 @@ function checkRows({ database }: Run, ledger: NaiveLedger): void {
   must(database.trades.length === executed, "trades without entries");
 }
 
+/** The client was told that this attempt had no effect. */
+function denies(outcome: Outcome): boolean {
+  return outcome.kind === "fault" && outcome.code !== "OUTCOME_UNKNOWN";
+}
+
 /** What the client heard is what the journal says. */
 function checkAttempt(run: Run, attempt: Attempt, entries: AuditEntry[]): void {
   const { task, command, outcome } = attempt;
@@ -144,11 +149,10 @@ function checkAttempt(run: Run, attempt: Attempt, entries: AuditEntry[]): void {
     must(own.length <= 1, `${name} was executed ${own.length} times`);
     if (outcome.kind === "done") must(own.length === 1, `${name} was acknowledged and is not in the journal`);
     if (outcome.kind === "replayed") must(own.length === 0, `${name} was replayed and executed`);
-    if (outcome.kind === "fault" && outcome.code !== "OUTCOME_UNKNOWN")
-      must(own.length === 0, `${name} was refused with ${outcome.code} and executed`);
-  } else if (!task.key && outcome.kind === "fault" && outcome.code !== "OUTCOME_UNKNOWN" && entries.length > 0) {
-    const later = run.attempts.some((other) => other.task === task && other.outcome.kind !== "fault");
-    must(later, `${name} was refused with ${outcome.code} and executed`);
+    if (denies(outcome)) must(own.length === 0, `${name} was refused and executed`);
+  } else if (!task.key && denies(outcome) && entries.length > 0) {
+    const explained = run.attempts.some((other) => other.task === task && !denies(other.outcome));
+    must(explained, `${name} was refused and executed`);
   }
   if (outcome.kind === "fault" && outcome.code === "INTERNAL")
     must(isPoison(command) || run.errors.length > 0, `${name} failed without anybody being told why`);
@@ -181,8 +185,5 @@ function countLateEffects(run: Run, task: Task, entries: Map<string, AuditEntry[
   const seq = Number(entries.get(task.actor)?.[0]?.seq ?? 0);
   const attempts = run.attempts.filter((attempt) => attempt.task === task);
   const last = attempts.at(-1) as Attempt;
-  if (last.outcome.kind === "fault" && last.outcome.code !== "OUTCOME_UNKNOWN" && last.answeredSeq < seq)
-    count(run, `late effects after ${last.outcome.code}`);
+  if (denies(last.outcome) && last.answeredSeq < seq) count(run, "late effects");
 }
-
-export type { Command };
