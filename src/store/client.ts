@@ -1,8 +1,5 @@
 import { ConnectionLost, classify, type Sql } from "./connect.ts";
 
-/** What a statement may take beyond the server's own timeout before the connection counts as lost. */
-const GRACE_MS = 5000;
-
 /**
  * The journal's way to the database: statements that always end, in one of the two ways that `Journal` names.
  *
@@ -15,10 +12,13 @@ export class Client {
   readonly #deadlineMs: number;
   #sql: Sql;
 
-  /** @param open makes a fresh client, whose server cuts statements off after `statementTimeoutMs` */
-  constructor(open: () => Sql, statementTimeoutMs: number) {
+  /**
+   * @param open makes a fresh client
+   * @param deadlineMs after which an unanswered statement counts as lost; later than the server's own timeout
+   */
+  constructor(open: () => Sql, deadlineMs: number) {
     this.#open = open;
-    this.#deadlineMs = statementTimeoutMs + GRACE_MS;
+    this.#deadlineMs = deadlineMs;
     this.#sql = open();
   }
 

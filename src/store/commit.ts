@@ -42,7 +42,7 @@ const target = (name: string, columns: string, options: Pick<Target, "key" | "on
 
 const TARGETS = {
   audit: target("audit", "seq bigint, type text, actor text, payload text, ts text, key_id text, hash text"),
-  transfer: target("transfer", "seq bigint, leg smallint, debit text, credit text, amount_micro bigint"),
+  transfer: target("transfer", "seq bigint, leg integer, debit text, credit text, amount_micro bigint"),
   trade: target(
     "trade",
     "seq bigint, id text, market_id text, trader_id text, side text, amount_micro bigint, fee_micro bigint, shares_micro bigint, yes_price_ppm integer, ts bigint",

@@ -1,7 +1,7 @@
 import type { Need } from "../engine/rows.ts";
 import { Client } from "./client.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
-import { type Connection, connect, type Sql } from "./connect.ts";
+import { type Connection, type ConnectOptions, connect, type Sql } from "./connect.ts";
 import { type Loaded, loadRows } from "./load.ts";
 
 /** The head with the database's clock at the time of reading. */
@@ -31,19 +31,21 @@ export interface Journal {
 
 const HEAD = "seq, hash, epoch, ts, (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
 
-const WRITE_TIMEOUT_MS = 30_000;
-const LOAD_TIMEOUT_MS = 10_000;
+/** What a statement may take beyond the server's own timeout before its connection counts as lost. */
+const GRACE_MS = 5000;
 
 /**
  * The journal of a tenant's database. Writes have a connection of their own and are autocommit statements: the driver
  * mixes transactions up when a connection dies inside its `begin`.
  */
 export function openJournal(connection: Connection, options: { restricted: boolean; readers?: number }): Journal {
-  const { restricted, readers = 2 } = options;
-  const open = (name: string, max: number, statementTimeoutMs: number) =>
-    new Client(() => connect(connection, { name, max, statementTimeoutMs, restricted }), statementTimeoutMs);
-  const writer = open("writer", 1, WRITE_TIMEOUT_MS);
-  const loader = open("loader", readers, LOAD_TIMEOUT_MS);
+  const open = (own: ConnectOptions & { statementTimeoutMs: number }) =>
+    new Client(
+      () => connect(connection, { ...own, restricted: options.restricted }),
+      own.statementTimeoutMs + GRACE_MS,
+    );
+  const writer = open({ name: "writer", max: 1, statementTimeoutMs: 30_000, genericPlans: true });
+  const loader = open({ name: "loader", max: options.readers ?? 2, statementTimeoutMs: 10_000 });
   return {
     readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),
     load: (needs) => loader.use((sql) => loadRows(sql, needs)),
