@@ -9,6 +9,7 @@ import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
+import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
@@ -76,6 +77,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     tenantId,
     handlers: {
       ...marketHandlers(context),
+      ...marketViewHandlers(context),
       ...tradingHandlers(context),
       ...recordHandlers(context),
       ...policyHandlers(context),
