@@ -1,7 +1,7 @@
 import type { HourPrice } from "../../domain/history.ts";
 import type { MarketKind } from "../../domain/market.ts";
-import { HOUR_MS } from "../commit.ts";
 import type { Sql } from "../connect.ts";
+import { HOUR_MS } from "../rollups.ts";
 
 export interface TrendingRow {
   id: string;
