@@ -2,6 +2,6 @@
 -- that was settled before.
 alter table book add column closing_recorded boolean not null default false;
 
--- What the sweep reads: markets not settled whose closing is not on record. Trades change none of it, so they stay
--- updates within the page.
-create index book_closing_open on book (market_id) where status <> 'settled' and not closing_recorded;
+-- Markets that still matter: the sweep for closings, risk and open positions need not pass the settled ones. Trades
+-- change nothing in it, so they stay updates within the page.
+create index book_unsettled on book (market_id) where status <> 'settled';

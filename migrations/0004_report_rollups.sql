@@ -7,13 +7,14 @@ update market_hour h
   from (select market_id, ts - ts % 3600000 as hour, sum(fee_micro) as fee_micro from trade group by 1, 2) t
  where t.market_id = h.market_id and t.hour = h.hour;
 
--- A trader on a market on a day, however often it traded.
+-- A trader on a market on a day, however often it traded. realized_micro is what its sales brought over their cost.
 create table trader_day (
-  day          bigint  not null,
-  trader_id    text    not null,
-  market_id    text    not null,
-  volume_micro bigint  not null,
-  trades       integer not null,
+  day            bigint  not null,
+  trader_id      text    not null,
+  market_id      text    not null,
+  volume_micro   bigint  not null,
+  trades         integer not null,
+  realized_micro bigint  not null default 0,
   primary key (day, trader_id, market_id)
 ) with (fillfactor = 70);
 insert into trader_day (day, trader_id, market_id, volume_micro, trades)

@@ -13,6 +13,7 @@ import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
+import { reportHandlers } from "./reports.ts";
 import { tradingHandlers } from "./trading.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
@@ -82,6 +83,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),
+      ...reportHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };

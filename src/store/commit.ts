@@ -57,10 +57,14 @@ const TARGETS = {
         "(market_id, hour) do update set volume_micro = market_hour.volume_micro + excluded.volume_micro, yes_price_ppm = excluded.yes_price_ppm, fee_micro = market_hour.fee_micro + excluded.fee_micro",
     },
   ),
-  traderDay: target("trader_day", "day bigint, trader_id text, market_id text, volume_micro bigint, trades integer", {
-    onConflict:
-      "(day, trader_id, market_id) do update set volume_micro = trader_day.volume_micro + excluded.volume_micro, trades = trader_day.trades + excluded.trades",
-  }),
+  traderDay: target(
+    "trader_day",
+    "day bigint, trader_id text, market_id text, volume_micro bigint, trades integer, realized_micro bigint",
+    {
+      onConflict:
+        "(day, trader_id, market_id) do update set volume_micro = trader_day.volume_micro + excluded.volume_micro, trades = trader_day.trades + excluded.trades, realized_micro = trader_day.realized_micro + excluded.realized_micro",
+    },
+  ),
   fundingDay: target("funding_day", "day bigint, provider text, inflow_micro bigint, outflow_micro bigint", {
     onConflict:
       "(day, provider) do update set inflow_micro = funding_day.inflow_micro + excluded.inflow_micro, outflow_micro = funding_day.outflow_micro + excluded.outflow_micro",

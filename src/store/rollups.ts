@@ -22,7 +22,7 @@ export function hourRows(trades: Trades): Row[] {
   });
 }
 
-/** One row per trader, market and day: the volume traded and the number of trades. */
+/** One row per trader, market and day: the volume traded, the number of trades, and what sales brought over their cost. */
 export function traderDayRows(trades: Trades): Row[] {
   // Neither identifier holds a newline, so the key is unambiguous.
   const groups = Map.groupBy(
@@ -33,8 +33,15 @@ export function traderDayRows(trades: Trades): Row[] {
     const [first] = group;
     if (!first) return [];
     const volumeMicro = group.reduce((sum, { amountMicro }) => sum + amountMicro, 0n);
-    return [[startOf(first.ts, DAY_MS), first.traderId, first.marketId, volumeMicro, group.length]];
+    const realizedMicro = group.reduce((sum, trade) => sum + realizedBy(trade), 0n);
+    return [[startOf(first.ts, DAY_MS), first.traderId, first.marketId, volumeMicro, group.length, realizedMicro]];
   });
+}
+
+/** A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing. */
+function realizedBy(trade: Trades[number] & { releasedMicro?: bigint | null }): bigint {
+  const { amountMicro, feeMicro, releasedMicro } = trade;
+  return releasedMicro === undefined || releasedMicro === null ? 0n : amountMicro - feeMicro - releasedMicro;
 }
 
 /** One row per provider and day: money in from it and out to it. The house's own capital is not funding. */

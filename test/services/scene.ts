@@ -1,5 +1,6 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import type { Sequencer } from "../../src/sequencer/sequencer.ts";
 import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -19,7 +20,9 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export async function openScene({ processes = 1 }: { processes?: number } = {}): Promise<Scene> {
+/** @param options.applied false leaves the tenant to be applied by the test */
+export async function openScene(options: { processes?: number; applied?: boolean } = {}): Promise<Scene> {
+  const { processes = 1, applied = true } = options;
   const database = await createTestDatabase();
   const services = await Promise.all(
     Array.from({ length: processes }, () =>
@@ -28,20 +31,7 @@ export async function openScene({ processes = 1 }: { processes?: number } = {}):
   );
   const [first] = services;
   if (!first) throw new Error("a scene has at least one process");
-  await first.sequencer.submit({
-    command: {
-      type: "applyConfig",
-      policy: { feeBps: 100, maxTradeUsd: 100_000, maxUserExposureUsd: 1_000_000 },
-      kycRequired: false,
-      liquidityMicro: 1_000_000_000n,
-      capitalMicro: 100_000_000_000n,
-      keys: [{ name: "ops", type: "admin", hash: hashApiKey("sk_scene"), expiresAt: null }],
-      document: "{}",
-      documentSha256: "0".repeat(64),
-      gitCommit: undefined,
-    },
-    actor: "cli:setup",
-  });
+  if (applied) await applyScene(first.sequencer);
   const api: Scene["api"] = (userId) =>
     localApi(first.handlers, { actor: "cli:tester", user: userId === undefined ? undefined : { id: userId } });
   return {
@@ -70,4 +60,21 @@ export async function openScene({ processes = 1 }: { processes?: number } = {}):
       await database.drop();
     },
   };
+}
+
+export async function applyScene(sequencer: Sequencer): Promise<void> {
+  await sequencer.submit({
+    command: {
+      type: "applyConfig",
+      policy: { feeBps: 100, maxTradeUsd: 100_000, maxUserExposureUsd: 1_000_000 },
+      kycRequired: false,
+      liquidityMicro: 1_000_000_000n,
+      capitalMicro: 100_000_000_000n,
+      keys: [{ name: "ops", type: "admin", hash: hashApiKey("sk_scene"), expiresAt: null }],
+      document: "{}",
+      documentSha256: "0".repeat(64),
+      gitCommit: undefined,
+    },
+    actor: "cli:setup",
+  });
 }
