@@ -42,6 +42,12 @@ export interface SettleMarket {
   outcome: Side;
 }
 
+/** Puts on record, once, that the closing time has passed. */
+export interface CloseMarket {
+  type: "closeMarket";
+  marketId: string;
+}
+
 export interface PlaceTrade {
   type: "placeTrade";
   id: string;
@@ -101,6 +107,7 @@ export type Command =
   | SuspendMarket
   | ResumeMarket
   | SettleMarket
+  | CloseMarket
   | PlaceTrade
   | UpdatePolicy
   | RecordKyc
@@ -114,6 +121,7 @@ export interface Results {
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
+  closeMarket: { recorded: boolean };
   placeTrade: TradeResult;
   updatePolicy: { policy: Policy; updatedAt: number };
   recordKyc: undefined;
@@ -149,6 +157,7 @@ export function needsOf(command: Command): Need[] {
       return [tenant, account(TREASURY)];
     case "suspendMarket":
     case "resumeMarket":
+    case "closeMarket":
       return market(command.marketId);
     case "settleMarket": {
       const holders: Need = { table: "holders", key: command.marketId };

@@ -9,9 +9,11 @@ import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
+import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
+import { reportHandlers } from "./reports.ts";
 import { tradingHandlers } from "./trading.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
@@ -76,10 +78,12 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     tenantId,
     handlers: {
       ...marketHandlers(context),
+      ...marketViewHandlers(context),
       ...tradingHandlers(context),
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),
+      ...reportHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };

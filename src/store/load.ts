@@ -135,7 +135,8 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
 
 async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
   const rows = await sql`
-    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, version
+    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded,
+           version
       from book
      where market_id = any(${textArray(ids)}::text[])`;
   return byKey(
@@ -147,6 +148,7 @@ async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
       volumeMicro: BigInt(row.volume_micro),
       outcome: row.outcome as Side | null,
       settledAt: row.settled_at === null ? null : Number(row.settled_at),
+      closingRecorded: row.closing_recorded as boolean,
       version: Number(row.version),
     })),
     ({ marketId }) => marketId,

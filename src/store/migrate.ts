@@ -108,7 +108,18 @@ function newerSchema(version: number, known: number): Fault {
 
 /** Tables that only grow. Whoever serves may read and add, never rewrite. */
 const JOURNALS = ["audit", "transfer", "trade", "receipt", "market"];
-const MUTABLE = ["head", "tenant", "account", "book", "trader", "position", "market_hour", "api_key"];
+const MUTABLE = [
+  "head",
+  "tenant",
+  "account",
+  "book",
+  "trader",
+  "position",
+  "market_hour",
+  "api_key",
+  "trader_day",
+  "funding_day",
+];
 const DISPOSABLE = ["stored_answer", "request_count"];
 
 /**
