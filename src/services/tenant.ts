@@ -10,9 +10,12 @@ import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
 import { marketHandlers } from "./markets.ts";
+import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
 import { tradingHandlers } from "./trading.ts";
+import { userHandlers } from "./users.ts";
+import { walletHandlers } from "./wallets.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
   tenantId: string;
@@ -77,6 +80,9 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     handlers: {
       ...marketHandlers(context),
       ...tradingHandlers(context),
+      ...orderHandlers(context),
+      ...walletHandlers(context),
+      ...userHandlers(context),
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),
