@@ -1,10 +1,14 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import type { PolicyPatch } from "../../src/domain/policy.ts";
+import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { createTestDatabase } from "../support/postgres.ts";
+
+export const ADMIN_KEY = "sk_admin_0123456789abcdef";
+export const PUBLIC_KEY = "pk_public_0123456789abcdef";
 
 /** A tenant on a real database, called as the services are. */
 export interface TestTenant {
@@ -35,7 +39,10 @@ export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = fal
       kycRequired,
       liquidityMicro: 1_000_000_000n,
       capitalMicro: 100_000_000_000n,
-      keys: [],
+      keys: [
+        { name: "ops", type: "admin", hash: hashApiKey(ADMIN_KEY), expiresAt: null },
+        { name: "web", type: "public", hash: hashApiKey(PUBLIC_KEY), expiresAt: null },
+      ],
       document: "{}",
       documentSha256: "0".repeat(64),
       gitCommit: undefined,
