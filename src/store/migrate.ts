@@ -36,12 +36,17 @@ export async function schemaVersion(sql: Sql): Promise<number> {
   return latest?.version ?? 0;
 }
 
+/** Numbers may skip: a migration that was written on another branch takes its place when it arrives. */
+function latest(migrations: Migration[]): number {
+  return Math.max(0, ...migrations.map(({ version }) => version));
+}
+
 /**
  * @throws Fault when the schema is not the one that this binary was built for: newer schemas are never touched, older
  * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts.
  */
 export async function requireCurrentSchema(sql: Sql): Promise<void> {
-  const known = (await readMigrations()).length;
+  const known = latest(await readMigrations());
   const version = await schemaVersion(sql);
   if (version > known) throw newerSchema(version, known);
   if (version < known)
@@ -70,7 +75,7 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
     )`);
   const applied: string[] = [];
   for (const migration of known) {
-    if (await isApplied(sql, migration, known.length)) continue;
+    if (await isApplied(sql, migration, latest(known))) continue;
     try {
       await sql.unsafe(`${LOCK};
         insert into migration (version, name, checksum)
@@ -79,7 +84,7 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
       applied.push(migration.name);
     } catch (error) {
       const taken = error instanceof postgres.PostgresError && error.constraint_name === "migration_pkey";
-      if (!taken || !(await isApplied(sql, migration, known.length))) throw error;
+      if (!taken || !(await isApplied(sql, migration, latest(known)))) throw error;
     }
   }
   await grantToServer(sql);
@@ -107,7 +112,7 @@ function newerSchema(version: number, known: number): Fault {
 }
 
 /** Tables that only grow. Whoever serves may read and add, never rewrite. */
-const JOURNALS = ["audit", "transfer", "trade", "receipt", "market"];
+const JOURNALS = ["audit", "transfer", "trade", "receipt", "market", "hedge", "assessment"];
 const MUTABLE = [
   "head",
   "tenant",
@@ -119,6 +124,7 @@ const MUTABLE = [
   "api_key",
   "trader_day",
   "funding_day",
+  "withdrawal",
 ];
 const DISPOSABLE = ["stored_answer", "request_count"];
 
