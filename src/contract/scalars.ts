@@ -7,11 +7,7 @@ const isStorable = (value: string) => !value.includes("\0") && value.isWellForme
 
 /** Text of bounded length. */
 export function text(maxLength: number, minLength = 1) {
-  return z
-    .string()
-    .min(minLength)
-    .max(maxLength)
-    .refine(isStorable, "must be well-formed text without NUL characters");
+  return z.string().min(minLength).max(maxLength).refine(isStorable, "must be well-formed text without NUL characters");
 }
 
 const moneyFromJson = (value: number, context: z.core.ParsePayload<number>): bigint => {
@@ -37,6 +33,11 @@ export const Usd = z
 export const Shares = z
   .codec(z.number().nonnegative(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
   .meta({ id: "Shares", description: "Outcome shares; a winning share pays 1 USD.", examples: [48.414104] });
+
+/** Outcome shares greater than zero, as an input. */
+export const ShareAmount = z
+  .codec(z.number().positive(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .meta({ id: "ShareAmount", description: "Outcome shares, greater than 0, at most six decimals.", examples: [10] });
 
 export const Price = z
   .number()

@@ -7,11 +7,15 @@ import {
   externalOf,
   FEES,
   type Need,
+  pendingOf,
   receiptKey,
   SINGLE,
   TREASURY,
   walletOf,
 } from "./rows.ts";
+import type { TraderCommand, TraderResults } from "./trader-commands.ts";
+
+export type * from "./trader-commands.ts";
 
 export interface CreateMarket {
   type: "createMarket";
@@ -46,17 +50,6 @@ export interface SettleMarket {
 export interface CloseMarket {
   type: "closeMarket";
   marketId: string;
-}
-
-export interface PlaceTrade {
-  type: "placeTrade";
-  id: string;
-  marketId: string;
-  traderId: string;
-  side: Side;
-  amountMicro: bigint;
-  /** The jurisdiction that the user's token claims, used when the KYC event named none. */
-  claimedJurisdiction: string | undefined;
 }
 
 export interface UpdatePolicy {
@@ -108,7 +101,7 @@ export type Command =
   | ResumeMarket
   | SettleMarket
   | CloseMarket
-  | PlaceTrade
+  | TraderCommand
   | UpdatePolicy
   | RecordKyc
   | RecordDeposit
@@ -116,31 +109,17 @@ export type Command =
   | ApplyConfig;
 
 /** What each command resolves to. */
-export interface Results {
+export interface Results extends TraderResults {
   createMarket: { id: string; yesPrice: number; createdAt: number };
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
   closeMarket: { recorded: boolean };
-  placeTrade: TradeResult;
   updatePolicy: { policy: Policy; updatedAt: number };
   recordKyc: undefined;
   recordDeposit: undefined;
   recordReconciliation: { checkedAt: number };
   applyConfig: { changed: boolean };
-}
-
-export interface TradeResult {
-  tradeId: string;
-  marketId: string;
-  side: Side;
-  amountMicro: bigint;
-  feeMicro: bigint;
-  sharesMicro: bigint;
-  avgPrice: number;
-  yesPriceAfter: number;
-  ts: number;
-  position: { sharesMicro: bigint; costMicro: bigint };
 }
 
 const tenant: Need = { table: "tenant", key: SINGLE };
@@ -164,6 +143,7 @@ export function needsOf(command: Command): Need[] {
       return [...market(command.marketId), account(escrowOf(command.marketId)), account(TREASURY), holders];
     }
     case "placeTrade":
+    case "sellShares":
       return [
         tenant,
         ...market(command.marketId),
@@ -172,6 +152,29 @@ export function needsOf(command: Command): Need[] {
         account(walletOf(command.traderId)),
         account(escrowOf(command.marketId)),
         account(FEES),
+      ];
+    case "submitSuitability":
+      return [tenant, { table: "trader", key: command.traderId }];
+    case "restrictUser":
+      return [{ table: "trader", key: command.traderId }];
+    case "creditWallet":
+      return [
+        { table: "trader", key: command.traderId },
+        account(walletOf(command.traderId)),
+        account(externalOf("operator")),
+      ];
+    case "requestWithdrawal":
+      return [
+        { table: "trader", key: command.traderId },
+        account(walletOf(command.traderId)),
+        account(pendingOf(command.traderId)),
+      ];
+    case "decideWithdrawal":
+      return [
+        { table: "withdrawal", key: command.id },
+        account(walletOf(command.traderId)),
+        account(pendingOf(command.traderId)),
+        account(externalOf("withdrawals")),
       ];
     case "updatePolicy":
       return [tenant];

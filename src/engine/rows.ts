@@ -107,6 +107,28 @@ export interface StoredAnswer {
   createdAt: number;
 }
 
+export type WithdrawalStatus = "pending" | "approved" | "rejected";
+
+/** Money on its way out: held in the user's pending account until an operator decides. */
+export interface Withdrawal extends Versioned {
+  id: string;
+  traderId: string;
+  amountMicro: bigint;
+  status: WithdrawalStatus;
+  createdAt: number;
+  decidedAt: number | null;
+}
+
+/** One suitability assessment. Every one is kept; the trader's row holds what the last one came to. */
+export interface Assessment {
+  id: string;
+  traderId: string;
+  /** Canonical JSON. */
+  answers: string;
+  score: number;
+  submittedAt: number;
+}
+
 /** Every kind of row that a command can read, by table and key. */
 export interface Tables {
   tenant: Tenant;
@@ -123,6 +145,8 @@ export interface Tables {
   apiKey: ApiKey;
   receipt: Receipt;
   storedAnswer: StoredAnswer;
+  withdrawal: Withdrawal;
+  assessment: Assessment;
 }
 
 export type Table = keyof Tables;
@@ -134,6 +158,7 @@ export const TREASURY = "treasury";
 export const FEES = "fees";
 export const CAPITAL = "external:capital";
 export const walletOf = (traderId: string) => `wallet:${traderId}`;
+export const pendingOf = (traderId: string) => `pending:${traderId}`;
 export const escrowOf = (marketId: string) => `escrow:${marketId}`;
 export const externalOf = (provider: string) => `external:${provider}`;
 export const positionKey = (marketId: string, side: Side) => `${side}:${marketId}`;

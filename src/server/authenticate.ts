@@ -29,7 +29,7 @@ const MAX_REASON = 500;
  */
 export async function authenticate(
   exchange: Exchange,
-  auth: Operation["auth"],
+  { auth, optionalUser }: Pick<Operation, "auth" | "optionalUser">,
   identities: Identities,
 ): Promise<Identity> {
   if (auth === "none") return {};
@@ -40,7 +40,8 @@ export async function authenticate(
   if (!key) throw new Fault("KEY_INVALID", "A valid x-api-key is required");
   // An admin key reaches everything, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
-  if (auth !== "user") return { key };
+  const named = optionalUser === true && exchange.header("authorization") !== undefined;
+  if (auth !== "user" && !named) return { key };
   return { key, user: await identities.tokens.verify(exchange.header("authorization")) };
 }
 

@@ -42,6 +42,9 @@ const TAG_BY_SEGMENT: Record<string, Tag> = {
   suitability: "trading",
   wallet: "money",
   withdrawals: "money",
+  statement: "money",
+  users: "money",
+  quote: "trading",
   payments: "money",
   kyc: "identity",
 };
@@ -197,7 +200,8 @@ function describe(
     operationId: id,
     summary: operation.summary.trim(),
     tags: [TAG_BY_SEGMENT[operation.path.replace(/^\/v1/, "").split("/")[1] ?? ""] ?? "operations"],
-    security: SECURITY[operation.auth],
+    security: [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
+    ...(operation.extension ? { "x-extension": true } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(plan.rest === "body"
       ? { requestBody: { required: true, content: json(bodySchema(input, fields, plan.path)) } }
@@ -256,7 +260,9 @@ function json(schema: Json): Json {
   return { "application/json": { schema } };
 }
 
-function responsesOf(id: OperationId, { auth, paged, writes }: Operation, output: Json): Json {
+function responsesOf(id: OperationId, operation: Operation, output: Json): Json {
+  const { auth, paged, writes, csv, optionalUser } = operation;
+  const content = csv ? { ...json(output), "text/csv": { schema: { type: "string" } } } : json(output);
   const answered = headers(
     "Request-Id",
     ...RATE_LIMIT_HEADERS,
@@ -265,9 +271,9 @@ function responsesOf(id: OperationId, { auth, paged, writes }: Operation, output
   );
   const refused = [400, 429, 500];
   if (auth !== "none") refused.push(401, 404);
-  if (auth === "user" || auth === "admin") refused.push(403);
+  if (auth === "user" || auth === "admin" || optionalUser) refused.push(403);
   return {
-    200: { description: "Done.", headers: answered, content: json(output) },
+    200: { description: "Done.", headers: answered, content },
     ...(id === "getHealth"
       ? { 503: { description: "The database is away.", headers: answered, content: json(output) } }
       : {}),

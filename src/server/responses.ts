@@ -8,9 +8,11 @@ export type Header = readonly [name: string, value: string];
 /** What a route answers; the front door adds the headers that every response carries. */
 export interface Answer {
   status: number;
-  /** JSON text; empty for a preflight only. */
+  /** JSON text unless `contentType` says otherwise; empty for a preflight only. */
   body: string;
   headers?: readonly Header[];
+  /** Of a body that is not JSON. */
+  contentType?: string;
 }
 
 /** Nothing here is a page: no response may be cached, sniffed, framed, or run anything. */

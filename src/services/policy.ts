@@ -17,7 +17,8 @@ export function policyHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-async function readPolicy(sql: Sql): Promise<Policy> {
+/** The policy in force, as the database has it now. */
+export async function readPolicy(sql: Sql): Promise<Policy> {
   const [loaded] = await loadRows(sql, [{ table: "tenant", key: SINGLE }]);
   if (!loaded?.row || !("policy" in loaded.row)) throw new Fault("REFUSED", "The tenant has not been applied yet");
   return loaded.row.policy;

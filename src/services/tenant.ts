@@ -2,7 +2,7 @@ import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, connect, type Sql } from "../store/connect.ts";
-import { answersWithin } from "../store/database.ts";
+import { answersWithin, isMissingDatabase } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import type { ServiceContext } from "./context.ts";
@@ -11,10 +11,13 @@ import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
 import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
+import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
 import { reportHandlers } from "./reports.ts";
 import { tradingHandlers } from "./trading.ts";
+import { userHandlers } from "./users.ts";
+import { walletHandlers } from "./wallets.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
   tenantId: string;
@@ -80,6 +83,9 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...marketHandlers(context),
       ...marketViewHandlers(context),
       ...tradingHandlers(context),
+      ...orderHandlers(context),
+      ...walletHandlers(context),
+      ...userHandlers(context),
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),
@@ -114,6 +120,8 @@ async function checkDatabase(connection: Connection): Promise<boolean> {
     return await serverRoleAvailable(sql);
   } catch (error) {
     if (error instanceof Fault) throw error;
+    if (isMissingDatabase(error))
+      throw new Fault("REFUSED", "The tenant has no database yet: run pmctl apply", { cause: error });
     throw new Fault("DATABASE_UNAVAILABLE", `The database of the tenant cannot be used: ${(error as Error).message}`, {
       cause: error,
     });

@@ -43,10 +43,14 @@ const target = (name: string, columns: string, options: Pick<Target, "key" | "on
 
 const TARGETS = {
   audit: target("audit", "seq bigint, type text, actor text, payload text, ts text, key_id text, hash text"),
-  transfer: target("transfer", "seq bigint, leg smallint, debit text, credit text, amount_micro bigint"),
+  transfer: target("transfer", "seq bigint, leg integer, debit text, credit text, amount_micro bigint"),
   trade: target(
     "trade",
-    "seq bigint, id text, market_id text, trader_id text, side text, amount_micro bigint, fee_micro bigint, shares_micro bigint, yes_price_ppm integer, ts bigint",
+    "seq bigint, id text, market_id text, trader_id text, side text, amount_micro bigint, fee_micro bigint, shares_micro bigint, released_micro bigint, yes_price_ppm integer, ts bigint",
+  ),
+  hedge: target(
+    "hedge",
+    "seq bigint, market_id text, symbol text, direction text, notional_minor bigint, external_ref text",
   ),
   // Deltas are safe here: the swap of the head makes this statement the only writer.
   hour: target(
@@ -97,6 +101,12 @@ const TARGETS = {
   apiKey: target("api_key", "hash text, name text, type text, created_at bigint, expires_at bigint, version bigint", {
     key: ["hash"],
   }),
+  assessment: target("assessment", "id text, trader_id text, answers text, score smallint, submitted_at bigint"),
+  withdrawal: target(
+    "withdrawal",
+    "id text, trader_id text, amount_micro bigint, status text, created_at bigint, decided_at bigint, version bigint",
+    { key: ["id"] },
+  ),
   receipt: target("receipt", "provider text, reference text, amount_micro bigint, user_id text"),
   storedAnswer: target(
     "stored_answer",
@@ -162,6 +172,8 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
   ],
   position: (p) => [p.traderId, p.marketId, p.side, p.sharesMicro, p.costMicro, p.version + 1],
   apiKey: (k) => [k.hash, k.name, k.type, k.createdAt, k.expiresAt, k.version + 1],
+  assessment: (a) => [a.id, a.traderId, a.answers, a.score, a.submittedAt],
+  withdrawal: (w) => [w.id, w.traderId, w.amountMicro, w.status, w.createdAt, w.decidedAt, w.version + 1],
   receipt: (r) => [r.provider, r.reference, r.amountMicro, r.userId],
   storedAnswer: (a) => [a.caller, a.key, a.requestHash, a.status, a.body, a.createdAt],
 };
@@ -233,19 +245,14 @@ function collect(batch: Batch): Map<TargetName, Cell[][]> {
   };
   for (const e of batch.audit) add("audit", [e.seq, e.type, e.actor, e.payloadText, e.ts, e.keyId, e.hash]);
   for (const t of batch.transfers) add("transfer", [t.seq, t.leg, t.debit, t.credit, t.amountMicro]);
-  for (const t of batch.trades)
-    add("trade", [
-      t.seq,
-      t.id,
-      t.marketId,
-      t.traderId,
-      t.side,
-      t.amountMicro,
-      t.feeMicro,
-      t.sharesMicro,
-      t.yesPricePpm,
-      t.ts,
-    ]);
+  for (const t of batch.trades) {
+    // What a sell gives back to the pool stands as a negative number of shares moved to the trader.
+    const shares = t.releasedMicro === null ? t.sharesMicro : -t.sharesMicro;
+    const terms = [t.seq, t.id, t.marketId, t.traderId, t.side, t.amountMicro, t.feeMicro];
+    add("trade", [...terms, shares, t.releasedMicro, t.yesPricePpm, t.ts]);
+    const h = t.hedgeRef;
+    if (h) add("hedge", [t.seq, t.marketId, h.symbol, h.direction, h.notional, h.externalRef]);
+  }
   for (const cells of hourRows(batch.trades)) add("hour", cells);
   for (const cells of traderDayRows(batch.trades)) add("traderDay", cells);
   for (const cells of fundingDayRows(batch.transfers, batch.next.ts)) add("fundingDay", cells);

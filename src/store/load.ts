@@ -22,6 +22,7 @@ import {
   walletOf,
 } from "../engine/rows.ts";
 import type { Sql } from "./connect.ts";
+import { loadWithdrawals } from "./load-funding.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -64,11 +65,13 @@ const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
   keyring: loadKeyring,
   receipt: loadReceipts,
   storedAnswer: loadStoredAnswers,
+  withdrawal: loadWithdrawals,
+  assessment: neverLoaded,
   position: neverLoaded,
   apiKey: neverLoaded,
 };
 
-/** Positions are read as portfolios or holders, keys as the keyring. */
+/** Positions are read as portfolios or holders, keys as the keyring, assessments not at all. */
 function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }

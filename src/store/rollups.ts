@@ -39,9 +39,8 @@ export function traderDayRows(trades: Trades): Row[] {
 }
 
 /** A sale realises its net proceeds less the cost that the position gave up; a purchase realises nothing. */
-function realizedBy(trade: Trades[number] & { releasedMicro?: bigint | null }): bigint {
-  const { amountMicro, feeMicro, releasedMicro } = trade;
-  return releasedMicro === undefined || releasedMicro === null ? 0n : amountMicro - feeMicro - releasedMicro;
+function realizedBy({ amountMicro, feeMicro, releasedMicro }: Trades[number]): bigint {
+  return releasedMicro === null ? 0n : amountMicro - feeMicro - releasedMicro;
 }
 
 /** One row per provider and day: money in from it and out to it. The house's own capital is not funding. */

@@ -84,16 +84,25 @@ describe("the OpenAPI document", () => {
 
   test("names the security that each operation needs", () => {
     const schemes = Object.keys(document.components.securitySchemes);
-    for (const [id, { auth }] of rows) {
+    for (const [id, { auth, optionalUser }] of rows) {
       const security = described.find(({ operationId }) => operationId === id)?.security as Json[];
       const names = security.flatMap((one) => Object.keys(one));
       for (const name of names) expect(schemes).toContain(name);
+      // A token that is welcome and not needed: with or without.
+      if (optionalUser) expect(names.splice(1)).toEqual(["apiKey", "userToken"]);
       expect(names).toEqual(
         { none: [], public: ["apiKey"], user: ["apiKey", "userToken"], admin: ["apiKey"], signature: ["signature"] }[
           auth
         ],
       );
     }
+  });
+
+  test("marks what is not in the specification", () => {
+    const marked = described.filter((one) => one["x-extension"] === true).map(({ operationId }) => operationId);
+    expect(marked.toSorted()).toEqual(rows.flatMap(([id, { extension }]) => (extension ? [id] : [])).toSorted());
+    expect(marked).toContain("quoteTrade");
+    expect(marked).not.toContain("placeTrade");
   });
 
   test("lists the codes of each refusal", () => {

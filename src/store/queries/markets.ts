@@ -1,5 +1,6 @@
 import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
 import type { Sql } from "../connect.ts";
+import { textArray } from "../load.ts";
 import { HOUR_MS } from "../rollups.ts";
 import { nowMs } from "./now.ts";
 
@@ -59,13 +60,18 @@ function toMarket(row: Record<string, any>): MarketRow {
   };
 }
 
-export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
-  const [row] = await sql`
+/** Markets by id; those that do not exist are not in the map. */
+export async function findMarkets(sql: Sql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
+  const rows = await sql`
     select ${columns(sql)}
       from market m
       join book b on b.market_id = m.id
-     where m.id = ${id}`;
-  return row && toMarket(row);
+     where m.id = any(${textArray(ids)}::text[])`;
+  return new Map(rows.map((row) => [row.id as string, toMarket(row)]));
+}
+
+export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
+  return (await findMarkets(sql, [id])).get(id);
 }
 
 export interface MarketQuery {
