@@ -9,7 +9,7 @@ import { createTestDatabase } from "../support/postgres.ts";
 const NOON = 20_000 * DAY_MS + 12 * HOUR_MS;
 type Trade = Batch["trades"][number];
 
-const trade = (change: Partial<Trade> & { releasedMicro?: bigint }): Trade => ({
+const trade = (change: Partial<Trade>): Trade => ({
   seq: 1n,
   id: "t",
   marketId: "m1",
@@ -18,6 +18,8 @@ const trade = (change: Partial<Trade> & { releasedMicro?: bigint }): Trade => ({
   amountMicro: 100n,
   feeMicro: 1n,
   sharesMicro: 150n,
+  releasedMicro: null,
+  hedgeRef: null,
   yesPricePpm: 600_000,
   ts: NOON,
   ...change,
