@@ -137,8 +137,7 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
 
 async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
   const rows = await sql`
-    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded,
-           version
+    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded, version
       from book
      where market_id = any(${textArray(ids)}::text[])`;
   return byKey(

@@ -12,7 +12,9 @@ interface Market {
   settled?: { at: number; outcome: Side };
 }
 
-interface Trade extends Pick<TradeResult, "marketId" | "side" | "amountMicro" | "feeMicro" | "sharesMicro" | "ts"> {
+type Numbers = "marketId" | "side" | "action" | "amountMicro" | "feeMicro" | "sharesMicro" | "realizedMicro" | "ts";
+
+interface Trade extends Pick<TradeResult, Numbers> {
   traderId: string;
   yesPriceAfter: number;
 }
@@ -38,6 +40,13 @@ export class NaiveReports {
       this.trades = happened.trades;
       this.deposits = happened.deposits;
     }
+  }
+
+  heldBy(userId: string, id: string, side: Side): bigint {
+    return shares(
+      this.trades.filter(({ traderId, marketId }) => traderId === userId && marketId === id),
+      side,
+    );
   }
 
   overview(): Omit<WireResult<"getOverviewReport">, "periodDays"> {
@@ -153,31 +162,42 @@ export class NaiveReports {
   }
 
   #results(userId: string) {
-    let [realizedMicro, unrealizedMicro, positions, wins] = [0n, 0n, 0, 0];
+    const sales = this.#tradesNow().filter(({ traderId }) => traderId === userId);
+    let realizedMicro = total(sales.map((trade) => trade.realizedMicro ?? 0n));
+    let [unrealizedMicro, positions, wins] = [0n, 0, 0];
     for (const { id, settled } of this.markets)
       for (const side of ["yes", "no"] as const) {
         const all = this.trades.filter(({ marketId }) => marketId === id);
         const own = all.filter((trade) => trade.traderId === userId && trade.side === side);
         if (own.length === 0) continue;
-        const cost = total(own.map(({ amountMicro }) => amountMicro));
+        const cost = total(own.map(costOf));
         const held = shares(own, side);
         if (!settled) {
           const yesPpm = BigInt(Math.round((all.at(-1)?.yesPriceAfter ?? 0) * 1e6));
           unrealizedMicro += (held * (side === "yes" ? yesPpm : 1_000_000n - yesPpm)) / 1_000_000n - cost;
         } else if (settled.at >= this.#from) {
           realizedMicro += (settled.outcome === side ? held : 0n) - cost;
-          positions += 1;
-          wins += Number(settled.outcome === side);
+          positions += Number(held > 0n);
+          wins += Number(held > 0n && settled.outcome === side);
         }
       }
     return { realizedMicro, unrealizedMicro, positions, wins };
   }
 }
 
-function shares(trades: Trade[], side: Side): bigint {
-  return total(trades.filter((trade) => trade.side === side).map(({ sharesMicro }) => sharesMicro));
+/** What a purchase adds to a position's cost, and a sale takes from it. */
+function costOf({ amountMicro, feeMicro, realizedMicro }: Trade): bigint {
+  return realizedMicro === null ? amountMicro : -(amountMicro - feeMicro - realizedMicro);
 }
 
+function shares(trades: Trade[], side: Side): bigint {
+  const own = trades.filter((trade) => trade.side === side);
+  return total(own.map(({ action, sharesMicro }) => (action === "buy" ? sharesMicro : -sharesMicro)));
+}
+
+/** What went into the market: purchases without their fees, less what sales took out, the fees on them included. */
 function stakes(trades: Trade[]): bigint {
-  return total(trades.map(({ amountMicro, feeMicro }) => amountMicro - feeMicro));
+  return total(
+    trades.map(({ action, amountMicro, feeMicro }) => (action === "buy" ? amountMicro - feeMicro : -amountMicro)),
+  );
 }

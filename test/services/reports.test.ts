@@ -76,19 +76,15 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     const market = random.pick(happened.markets.filter(({ settled }) => !settled));
     const [traderId, side] = [random.pick(TRADERS), random.pick(SIDES)];
     const amountMicro = BigInt(Math.round(10 ** random.between(4, 8.3)));
+    const terms = { id: `trd_${index}`, marketId: market.id, traderId, side, claimedJurisdiction: undefined };
+    const held = happened.heldBy(traderId, market.id, side);
+    const sold = random.chance(0.3) ? held : (held * BigInt(random.int(1, 99))) / 100n;
+    const command =
+      sold > 0n && random.chance(0.4)
+        ? ({ type: "sellShares", ...terms, sharesMicro: sold } as const)
+        : ({ type: "placeTrade", ...terms, amountMicro } as const);
     try {
-      const { result } = await sequencer.submit({
-        command: {
-          type: "placeTrade",
-          id: `trd_${index}`,
-          marketId: market.id,
-          traderId,
-          side,
-          amountMicro,
-          claimedJurisdiction: undefined,
-        },
-        actor: `user:${traderId}`,
-      });
+      const { result } = await sequencer.submit({ command, actor: `user:${traderId}` });
       if (result) happened.trades.push({ ...result, traderId });
     } catch (refusal) {
       // Out of money or past the bounds: then nothing happened.
@@ -116,6 +112,8 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     const micro = (value: number) => BigInt(Math.round(value * 1e6));
     happened.trades.push({
       ...input,
+      action: "buy",
+      realizedMicro: null,
       side: input.selection.side,
       traderId: trader,
       amountMicro: micro(placed.amount),
@@ -154,6 +152,7 @@ describe("the reports of a long run", () => {
 
   test("the run is worth reporting on, and its ledger holds", async () => {
     expect(happened.trades.length).toBeGreaterThan(TRADES / 2);
+    expect(happened.trades.filter(({ action }) => action === "sell").length).toBeGreaterThan(20);
     expect(happened.markets.filter(({ settled }) => settled).length).toBeGreaterThan(5);
     expect(await api.reconcile({})).toMatchObject({ ok: true, discrepancy: 0 });
   });
