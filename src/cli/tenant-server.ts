@@ -81,6 +81,7 @@ function listen(
       read: services.read,
       jwt,
       webhookSecrets: secrets.webhooks.inbound,
+      stripeSecrets: secrets.webhooks.stripe,
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,

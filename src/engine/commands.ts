@@ -1,5 +1,6 @@
 import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
+import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import {
   type ApiKey,
   CAPITAL,
@@ -105,6 +106,7 @@ export type Command =
   | UpdatePolicy
   | RecordKyc
   | RecordDeposit
+  | RecordPayment
   | RecordReconciliation
   | ApplyConfig;
 
@@ -118,6 +120,8 @@ export interface Results {
   updatePolicy: { policy: Policy; updatedAt: number };
   recordKyc: undefined;
   recordDeposit: undefined;
+  /** Whom the payment belongs to; not the caller's owner: nothing was done, ask again with this one. */
+  recordPayment: { ownerId: string | undefined };
   recordReconciliation: { checkedAt: number };
   applyConfig: { changed: boolean };
 }
@@ -175,6 +179,8 @@ export function needsOf(command: Command): Need[] {
         account(walletOf(command.traderId)),
         account(externalOf(command.provider)),
       ];
+    case "recordPayment":
+      return needsOfPayment(command);
     case "recordReconciliation":
       return [];
     case "applyConfig":

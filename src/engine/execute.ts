@@ -1,6 +1,7 @@
 import type { Command, Results } from "./commands.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
+import { recordPayment } from "./payments.ts";
 import { applyConfig, recordReconciliation, updatePolicy } from "./tenant.ts";
 import { placeTrade } from "./trade.ts";
 import { recordDeposit, recordKyc } from "./traders.ts";
@@ -39,6 +40,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return recordKyc(draft, command, now);
     case "recordDeposit":
       return recordDeposit(draft, command, now);
+    case "recordPayment":
+      return recordPayment(draft, command, now);
     case "recordReconciliation":
       return recordReconciliation(draft, command, now);
     case "applyConfig":

@@ -31,6 +31,8 @@ export interface ServerOptions {
   jwt: JwtOptions;
   /** Active secrets of inbound webhooks. */
   webhookSecrets: readonly string[];
+  /** Active signing secrets of the Stripe endpoint. */
+  stripeSecrets?: readonly string[] | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
@@ -89,6 +91,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       handlers,
       identities: { keys: new KeyRing(read), tokens: new UserTokens(options.jwt) },
       webhookSecrets: options.webhookSecrets,
+      stripeSecrets: options.stripeSecrets ?? [],
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
     documents: [documentRoute("/openapi.json", openApiDocument({ handlers, baseUrl: options.baseUrl }))],

@@ -22,6 +22,7 @@ import {
   walletOf,
 } from "../engine/rows.ts";
 import type { Sql } from "./connect.ts";
+import { loadPayments } from "./load-payments.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -63,6 +64,7 @@ const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
   portfolio: loadPortfolios,
   keyring: loadKeyring,
   receipt: loadReceipts,
+  payment: loadPayments,
   storedAnswer: loadStoredAnswers,
   position: neverLoaded,
   apiKey: neverLoaded,
@@ -74,7 +76,7 @@ function neverLoaded(): never {
 }
 
 /** Text arrays travel as one parameter; the driver serialises string arrays itself. */
-function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row> {
+export function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row> {
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
@@ -285,7 +287,7 @@ async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, 
 }
 
 /** Two-part keys ("a\nb") as two array literals. The first part never holds a newline. */
-function columns(keys: string[]): [string, string] {
+export function columns(keys: string[]): [string, string] {
   const parts = keys.map((key) => [key.slice(0, key.indexOf("\n")), key.slice(key.indexOf("\n") + 1)] as const);
   return [textArray(parts.map(([first]) => first)), textArray(parts.map(([, second]) => second))];
 }

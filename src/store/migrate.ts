@@ -25,6 +25,11 @@ export async function readMigrations(directory: URL = DIRECTORY): Promise<Migrat
   );
 }
 
+/** Numbers may have gaps: migrations are written on branches. */
+function latestOf(migrations: Migration[]): number {
+  return migrations.at(-1)?.version ?? 0;
+}
+
 /** The schema's version; 0 before the first migration. */
 export async function schemaVersion(sql: Sql): Promise<number> {
   const [row] = await sql<{ present: boolean }[]>`select to_regclass('migration') is not null as present`;
@@ -38,7 +43,7 @@ export async function schemaVersion(sql: Sql): Promise<number> {
  * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts.
  */
 export async function requireCurrentSchema(sql: Sql): Promise<void> {
-  const known = (await readMigrations()).length;
+  const known = latestOf(await readMigrations());
   const version = await schemaVersion(sql);
   if (version > known) throw newerSchema(version, known);
   if (version < known)
@@ -67,7 +72,7 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
     )`);
   const applied: string[] = [];
   for (const migration of known) {
-    if (await isApplied(sql, migration, known.length)) continue;
+    if (await isApplied(sql, migration, latestOf(known))) continue;
     try {
       await sql.unsafe(`select pg_advisory_xact_lock(hashtext('pmctl migrate'));
         insert into migration (version, name, checksum)
@@ -76,7 +81,7 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
       applied.push(migration.name);
     } catch (error) {
       const taken = error instanceof postgres.PostgresError && error.constraint_name === "migration_pkey";
-      if (!taken || !(await isApplied(sql, migration, known.length))) throw error;
+      if (!taken || !(await isApplied(sql, migration, latestOf(known)))) throw error;
     }
   }
   await grantToServer(sql);
@@ -105,7 +110,7 @@ function newerSchema(version: number, known: number): Fault {
 
 /** Tables that only grow. Whoever serves may read and add, never rewrite. */
 const JOURNALS = ["audit", "transfer", "trade", "receipt", "market"];
-const MUTABLE = ["head", "tenant", "account", "book", "trader", "position", "market_hour", "api_key"];
+const MUTABLE = ["head", "tenant", "account", "book", "trader", "position", "market_hour", "api_key", "payment"];
 const DISPOSABLE = ["stored_answer", "request_count"];
 
 /**
