@@ -7,11 +7,7 @@ const isStorable = (value: string) => !value.includes("\0") && value.isWellForme
 
 /** Text of bounded length. */
 export function text(maxLength: number, minLength = 1) {
-  return z
-    .string()
-    .min(minLength)
-    .max(maxLength)
-    .refine(isStorable, "must be well-formed text without NUL characters");
+  return z.string().min(minLength).max(maxLength).refine(isStorable, "must be well-formed text without NUL characters");
 }
 
 const moneyFromJson = (value: number, context: z.core.ParsePayload<number>): bigint => {

@@ -2,7 +2,7 @@ import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, connect, type Sql } from "../store/connect.ts";
-import { answersWithin } from "../store/database.ts";
+import { answersWithin, isMissingDatabase } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import type { ServiceContext } from "./context.ts";
@@ -110,6 +110,8 @@ async function checkDatabase(connection: Connection): Promise<boolean> {
     return await serverRoleAvailable(sql);
   } catch (error) {
     if (error instanceof Fault) throw error;
+    if (isMissingDatabase(error))
+      throw new Fault("REFUSED", "The tenant has no database yet: run pmctl apply", { cause: error });
     throw new Fault("DATABASE_UNAVAILABLE", `The database of the tenant cannot be used: ${(error as Error).message}`, {
       cause: error,
     });
