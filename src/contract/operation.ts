@@ -5,7 +5,7 @@ export type Auth = "none" | "public" | "user" | "admin" | "signature";
 
 /** One row of the wire: everything that routes, validation, OpenAPI, clients and conformance tests need to know. */
 export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
-  method: "GET" | "POST" | "PUT";
+  method: "GET" | "POST" | "PUT" | "DELETE";
   /** `:name` segments are taken from the input by name; the rest of the input is the query (GET) or the body. */
   path: string;
   auth: Auth;
@@ -14,6 +14,10 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   output: Output;
   /** The body stays a bare array; the next cursor travels in `Next-Cursor` and `Link` (decision 3). */
   paged?: true;
+  /** Answers with an `ETag`; a change honours `If-Match`. */
+  tagged?: true;
+  /** Beyond the interface specification. */
+  extension?: true;
   /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
   writes?: true;
 }

@@ -3,6 +3,7 @@ import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
 import { recordOperations } from "./record.ts";
 import { reportOperations } from "./reports.ts";
+import { sessionOperations } from "./session.ts";
 import { tradingOperations } from "./trading.ts";
 
 /**
@@ -14,6 +15,7 @@ export const operations = {
   ...tradingOperations,
   ...policyOperations,
   ...reportOperations,
+  ...sessionOperations,
 };
 
 export type Operations = typeof operations;

@@ -57,6 +57,8 @@ export interface PlaceTrade {
 export interface UpdatePolicy {
   type: "updatePolicy";
   patch: PolicyPatch;
+  /** Only if the tenant row is one of these versions: what the caller has seen. */
+  ifVersion?: readonly number[] | undefined;
 }
 
 export interface RecordKyc {
@@ -117,7 +119,7 @@ export interface Results {
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
   placeTrade: TradeResult;
-  updatePolicy: { policy: Policy; updatedAt: number };
+  updatePolicy: { policy: Policy; updatedAt: number; version: number };
   recordKyc: undefined;
   recordDeposit: undefined;
   /** Whom the payment belongs to; not the caller's owner: nothing was done, ask again with this one. */
@@ -188,7 +190,10 @@ export function needsOf(command: Command): Need[] {
   }
 }
 
-/** A settlement reads every holder from the database, so it must not share a batch with trades that are not there yet. */
+/**
+ * A settlement reads every holder from the database, so it must not share a batch with trades that are not there yet. A
+ * version moves once per batch, so two policy updates in one would both pass the same precondition.
+ */
 export function needsOwnBatch(command: Command): boolean {
-  return command.type === "settleMarket";
+  return command.type === "settleMarket" || command.type === "updatePolicy";
 }

@@ -72,7 +72,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     forBrowsers: isForBrowsers(operation),
     ...(TRADES.includes(id) ? { trades: true } : {}),
     async answer(exchange) {
-      const identity = await authenticate(exchange, operation.auth, identities);
+      const identity = await authenticate(exchange, operation, identities);
       const { input, rawBody } = await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);
       return wireAnswer(exchange, operation, await invoke(handlers, id, input, caller));
@@ -80,11 +80,16 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   };
 }
 
-function wireAnswer(exchange: Exchange, operation: Operation, { value, replayed }: Invocation<OperationId>): Answer {
+function wireAnswer(
+  exchange: Exchange,
+  operation: Operation,
+  { value, replayed, tag }: Invocation<OperationId>,
+): Answer {
   if (operation.paged) {
     const page = value as unknown as { items: unknown; nextCursor: string | null };
     return ok(page.items, page.nextCursor === null ? undefined : nextPage(exchange, page.nextCursor));
   }
+  if (tag !== undefined) return ok(value, [["etag", `"${tag}"`]]);
   if (replayed) return ok(value, [["idempotent-replayed", "true"]]);
   const answer = ok(value);
   // Health alone answers with its usual body when it is bad (decision 6).

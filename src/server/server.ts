@@ -4,6 +4,7 @@ import { Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { Logger } from "pino";
+import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import type { Sql } from "../store/connect.ts";
 import { countRequests, forgetOldCounts } from "../store/request-count.ts";
@@ -13,12 +14,15 @@ import { monotonicMs } from "./clock.ts";
 import { Cors } from "./cors.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
+import { KeySet, keySetLoader } from "./key-set.ts";
 import { createListener, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { createOpsListener } from "./ops-listener.ts";
+import { Origins } from "./origins.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { documentRoute } from "./routes.ts";
+import { servedHere, sessionRoutes } from "./session.ts";
 import { type JwtOptions, UserTokens } from "./user-tokens.ts";
 
 export interface ServerOptions {
@@ -29,6 +33,8 @@ export interface ServerOptions {
   /** For API keys and the shared request count. */
   read: Sql;
   jwt: JwtOptions;
+  /** Private networks (CIDR) that our own requests may reach. */
+  allowPrivate?: readonly string[] | undefined;
   /** Active secrets of inbound webhooks. */
   webhookSecrets: readonly string[];
   /** Active signing secrets of the Stripe endpoint. */
@@ -82,6 +88,13 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const addresses = new ClientAddresses(options.trustProxy);
   const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, log });
   const { handlers } = options.services;
+  const outgoing = new OutgoingHttp(options.allowPrivate);
+  const identities = {
+    keys: new KeyRing(read),
+    tokens: new UserTokens(options.jwt, keySetOf(options.jwt, outgoing, log)),
+    origins: new Origins(options.corsOrigins, options.baseUrl),
+  };
+  const ownRoutes = sessionRoutes({ identities });
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
   const app = createApp({
     door,
@@ -89,12 +102,18 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     services: {
       tenantId,
       handlers,
-      identities: { keys: new KeyRing(read), tokens: new UserTokens(options.jwt) },
+      identities,
       webhookSecrets: options.webhookSecrets,
       stripeSecrets: options.stripeSecrets ?? [],
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
-    documents: [documentRoute("/openapi.json", openApiDocument({ handlers, baseUrl: options.baseUrl }))],
+    documents: [
+      ...ownRoutes,
+      documentRoute(
+        "/openapi.json",
+        openApiDocument({ handlers: servedHere(handlers, ownRoutes), baseUrl: options.baseUrl }),
+      ),
+    ],
   });
   const server = createListener(toNodeHandler(app));
   const { isDatabaseUp } = options;
@@ -112,6 +131,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     clearInterval(forget);
     await drain(server, door);
     limiter.stop();
+    await outgoing.close();
     ops.close();
     ops.closeAllConnections();
   };
@@ -126,6 +146,12 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       return closing;
     },
   };
+}
+
+function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet | undefined {
+  if (jwt.algorithm === "HS256") return undefined;
+  const onError = (error: unknown): void => log.warn({ err: error }, "The key set of user tokens cannot be read");
+  return new KeySet(keySetLoader(jwt.jwks, outgoing), { onError });
 }
 
 /**

@@ -116,7 +116,7 @@ test("the document is public, and describes what is served", async () => {
   });
   const response = await fetch(`${server.url}/openapi.json`);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
-  expect(Object.keys(((await response.json()) as Json).paths)).toEqual(["/health"]);
+  expect(Object.keys(((await response.json()) as Json).paths)).toEqual(["/health", "/v1/session"]);
   await server.close();
   await backend.close();
 });
