@@ -4,6 +4,7 @@ import { Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { Logger } from "pino";
+import type { AuditTail } from "../services/audit-tail.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import type { Sql } from "../store/connect.ts";
@@ -23,13 +24,16 @@ import { Origins } from "./origins.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { documentRoute } from "./routes.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
+import { StreamHub } from "./stream-hub.ts";
+import { streamRoute } from "./stream-route.ts";
 import { type JwtOptions, UserTokens } from "./user-tokens.ts";
 
 export interface ServerOptions {
   tenantId: string;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
-  services: { handlers: Handlers };
+  /** Without a tail there is no stream of events. */
+  services: { handlers: Handlers; tail?: AuditTail };
   /** For API keys and the shared request count. */
   read: Sql;
   jwt: JwtOptions;
@@ -45,6 +49,8 @@ export interface ServerOptions {
   trustProxy: readonly string[];
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
   isDatabaseUp: () => Promise<boolean>;
+  /** How often streams show that they are alive, and check their credentials. */
+  streamHeartbeatMs?: number | undefined;
   /** Shared with whoever records more than requests. */
   metrics?: Metrics | undefined;
   log: Logger;
@@ -94,7 +100,8 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     tokens: new UserTokens(options.jwt, keySetOf(options.jwt, outgoing, log)),
     origins: new Origins(options.corsOrigins, options.baseUrl),
   };
-  const ownRoutes = sessionRoutes({ identities });
+  const hub = options.services.tail && new StreamHub(options.services.tail, read, options.streamHeartbeatMs);
+  const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
   const app = createApp({
     door,
@@ -129,6 +136,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const forget = setInterval(() => forgetOldCounts(read).catch(() => {}), FORGET_INTERVAL_MS).unref();
   const shutDown = async (): Promise<void> => {
     clearInterval(forget);
+    hub?.close();
     await drain(server, door);
     limiter.stop();
     await outgoing.close();
