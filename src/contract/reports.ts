@@ -149,7 +149,7 @@ export const reportOperations = {
     method: "GET",
     path: "/v1/risk",
     auth: "admin",
-    summary: "Liability of every open ",
+    summary: "Liability of every open market.",
     input: NoInput,
     output: z.array(RiskItem),
   }),

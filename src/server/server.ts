@@ -13,6 +13,7 @@ import { createApp } from "./app.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
 import { Cors } from "./cors.ts";
+import { docsRoute } from "./docs-page.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
@@ -103,6 +104,8 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const hub = options.services.tail && new StreamHub(options.services.tail, read, options.streamHeartbeatMs);
   const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
+  const served = servedHere(handlers, ownRoutes);
+  const document = openApiDocument({ handlers: served, baseUrl: options.baseUrl, stream: hub !== undefined });
   const app = createApp({
     door,
     cors,
@@ -114,13 +117,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       stripeSecrets: options.stripeSecrets ?? [],
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
-    documents: [
-      ...ownRoutes,
-      documentRoute(
-        "/openapi.json",
-        openApiDocument({ handlers: servedHere(handlers, ownRoutes), baseUrl: options.baseUrl }),
-      ),
-    ],
+    documents: [...ownRoutes, documentRoute("/openapi.json", document), docsRoute(document)],
   });
   const server = createListener(toNodeHandler(app));
   const { isDatabaseUp } = options;

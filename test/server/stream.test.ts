@@ -207,5 +207,5 @@ test("streams end with the server, with a time to come back", async () => {
   const startedAt = performance.now();
   await other.close();
   expect(performance.now() - startedAt).toBeLessThan(5_000);
-  expect(await received).toMatch(/event: snapshot[^]*retry: \d+\nevent: resync\ndata: {"reason":"shutdown"}/);
+  expect(await received).toMatch(/event: snapshot[\s\S]*retry: \d+\nevent: resync\ndata: {"reason":"shutdown"}/);
 });
