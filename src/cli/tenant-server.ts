@@ -1,7 +1,6 @@
 import pino, { type Logger } from "pino";
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
-import { Fault } from "../domain/fault.ts";
 import { Metrics } from "../server/metrics.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
@@ -75,17 +74,16 @@ function listen(
   log: Logger,
 ): Promise<RunningServer> {
   const { config, secrets } = options;
-  const { jwt } = secrets;
-  if (jwt.algorithm !== "HS256")
-    throw new Fault("CONFIG_INVALID", "auth.jwt: key sets (jwks) are not served yet; use HS256 with a secret");
   return startServer(
     {
       tenantId: config.tenant,
       baseUrl: config.baseUrl,
       services,
       read: services.read,
-      jwt,
+      jwt: secrets.jwt,
+      allowPrivate: config.network.allowPrivate,
       webhookSecrets: secrets.webhooks.inbound,
+      stripeSecrets: secrets.webhooks.stripe,
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,

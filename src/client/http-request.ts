@@ -4,7 +4,7 @@ import { Fault } from "../domain/fault.ts";
 
 /** One request as `fetch` takes it. */
 export interface WireRequest {
-  method: "GET" | "POST" | "PUT";
+  method: "GET" | "POST" | "PUT" | "DELETE";
   /** Path and query, to be put behind the server's address. */
   target: string;
   body: string | undefined;

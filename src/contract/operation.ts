@@ -5,7 +5,7 @@ export type Auth = "none" | "public" | "user" | "admin" | "signature";
 
 /** One row of the wire: everything that routes, validation, OpenAPI, clients and conformance tests need to know. */
 export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
-  method: "GET" | "POST" | "PUT";
+  method: "GET" | "POST" | "PUT" | "DELETE";
   /** `:name` segments are taken from the input by name; the rest of the input is the query (GET) or the body. */
   path: string;
   auth: Auth;
@@ -20,6 +20,8 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   optionalUser?: true;
   /** `?format=csv` asks for the page as a table. */
   csv?: true;
+  /** Answers with an `ETag`; a change honours `If-Match`. */
+  tagged?: true;
   /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
   writes?: true;
 }

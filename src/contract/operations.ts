@@ -4,6 +4,7 @@ import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
 import { recordOperations } from "./record.ts";
 import { reportOperations } from "./reports.ts";
+import { sessionOperations } from "./session.ts";
 import { tradingOperations } from "./trading.ts";
 
 /**
@@ -16,6 +17,7 @@ export const operations = {
   ...fundingOperations,
   ...policyOperations,
   ...reportOperations,
+  ...sessionOperations,
 };
 
 export type Operations = typeof operations;

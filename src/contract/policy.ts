@@ -95,6 +95,7 @@ export const policyOperations = {
     summary: "The policy in force.",
     input: NoInput,
     output: PolicySchema,
+    tagged: true,
   }),
   updatePolicy: operation({
     method: "PUT",
@@ -103,5 +104,6 @@ export const policyOperations = {
     summary: "Change some policy fields.",
     input: PolicyPatchSchema,
     output: PolicyUpdated,
+    tagged: true,
   }),
 };

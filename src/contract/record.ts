@@ -63,6 +63,17 @@ export const PaymentEvent = z
   .loose()
   .meta({ id: "PaymentEvent" });
 
+/** A Stripe event. Only `type` and `data.object` are read, and those fields are checked by what the type needs. */
+export const StripeEvent = z
+  .object({
+    tenantId: z.string(),
+    id: text(255),
+    type: text(255),
+    data: z.object({ object: z.looseObject({}) }).loose(),
+  })
+  .loose()
+  .meta({ id: "StripeEvent" });
+
 /** Deposits are 0.01 to 1e9 dollars (decision 25). */
 export const Deposit = z.object({
   userId: UserId,
@@ -126,8 +137,8 @@ export const recordOperations = {
     method: "POST",
     path: "/payments/stripe/:tenantId",
     auth: "signature",
-    summary: "A Stripe event.",
-    input: z.object({ tenantId: z.string() }),
+    summary: "A Stripe event: payments, refunds and disputes.",
+    input: StripeEvent,
     output: Received,
   }),
 };

@@ -1,5 +1,6 @@
 import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
+import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import {
   type ApiKey,
   CAPITAL,
@@ -55,6 +56,8 @@ export interface CloseMarket {
 export interface UpdatePolicy {
   type: "updatePolicy";
   patch: PolicyPatch;
+  /** Only if the tenant row is one of these versions: what the caller has seen. */
+  ifVersion?: readonly number[] | undefined;
 }
 
 export interface RecordKyc {
@@ -105,6 +108,7 @@ export type Command =
   | UpdatePolicy
   | RecordKyc
   | RecordDeposit
+  | RecordPayment
   | RecordReconciliation
   | ApplyConfig;
 
@@ -115,9 +119,11 @@ export interface Results extends TraderResults {
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
   closeMarket: { recorded: boolean };
-  updatePolicy: { policy: Policy; updatedAt: number };
+  updatePolicy: { policy: Policy; updatedAt: number; version: number };
   recordKyc: undefined;
   recordDeposit: undefined;
+  /** Whom the payment belongs to; not the caller's owner: nothing was done, ask again with this one. */
+  recordPayment: { ownerId: string | undefined };
   recordReconciliation: { checkedAt: number };
   applyConfig: { changed: boolean };
 }
@@ -187,6 +193,8 @@ export function needsOf(command: Command): Need[] {
         account(walletOf(command.traderId)),
         account(externalOf(command.provider)),
       ];
+    case "recordPayment":
+      return needsOfPayment(command);
     case "recordReconciliation":
       return [];
     case "applyConfig":
@@ -194,7 +202,10 @@ export function needsOf(command: Command): Need[] {
   }
 }
 
-/** A settlement reads every holder from the database, so it must not share a batch with trades that are not there yet. */
+/**
+ * A settlement reads every holder from the database, so it must not share a batch with trades that are not there yet. A
+ * version moves once per batch, so two policy updates in one would both pass the same precondition.
+ */
 export function needsOwnBatch(command: Command): boolean {
-  return command.type === "settleMarket";
+  return command.type === "settleMarket" || command.type === "updatePolicy";
 }

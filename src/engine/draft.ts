@@ -2,7 +2,7 @@ import type { Json } from "../domain/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market.ts";
-import type { Account, Table, Tables } from "./rows.ts";
+import { type Account, mayBeNegative, type Table, type Tables } from "./rows.ts";
 
 /** What a command sees: rows by table and key, the committed ones or those of the commands before it. */
 export interface Reader {
@@ -68,13 +68,13 @@ export class Draft implements Reader {
 
   /**
    * Moves money between two accounts.
-   * @throws Fault with `shortfall` when the debited account, unless external, does not hold the amount.
+   * @throws Fault with `shortfall` when the debited account, unless it may be negative, does not hold the amount.
    */
   transfer(debit: string, credit: string, amountMicro: bigint, shortfall: () => Fault = insufficientFunds): void {
     invariant(amountMicro >= 0n && debit !== credit, "a transfer moves a positive amount between two accounts");
     if (amountMicro === 0n) return;
     const from = this.account(debit);
-    if (from.balanceMicro < amountMicro && !debit.startsWith("external:")) throw shortfall();
+    if (from.balanceMicro < amountMicro && !mayBeNegative(debit)) throw shortfall();
     const to = this.account(credit);
     this.put("account", debit, { ...from, balanceMicro: from.balanceMicro - amountMicro });
     this.put("account", credit, { ...to, balanceMicro: to.balanceMicro + amountMicro });

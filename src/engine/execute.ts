@@ -3,6 +3,7 @@ import type { Command, Results } from "./commands.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
+import { recordPayment } from "./payments.ts";
 import { applyConfig, recordReconciliation, updatePolicy } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
@@ -55,6 +56,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return recordKyc(draft, command, now);
     case "recordDeposit":
       return recordDeposit(draft, command, now);
+    case "recordPayment":
+      return recordPayment(draft, command, now);
     case "recordReconciliation":
       return recordReconciliation(draft, command, now);
     case "applyConfig":

@@ -97,6 +97,26 @@ export interface Receipt {
   userId: string;
 }
 
+/** Everything that is known of one payment of a provider, so that refunds and disputes take back what was credited. */
+export interface Payment extends Versioned {
+  provider: string;
+  reference: string;
+  /** Empty until an event names somebody; then for ever. */
+  userId: string;
+  creditedMicro: bigint;
+  /** What the provider says that it received; null while it has not said. */
+  receivedMicro: bigint | null;
+  /** Refunds counted by their own ids. */
+  refundsMicro: bigint;
+  /** The running total of refunds that the provider stated last. */
+  refundTotalMicro: bigint;
+  /** Of the refunds, those that failed: the provider kept the money. */
+  refundsFailedMicro: bigint;
+  disputedMicro: bigint;
+  disputesWonMicro: bigint;
+  takenBackMicro: bigint;
+}
+
 /** The first result of a request with an `Idempotency-Key` (decision 4). */
 export interface StoredAnswer {
   caller: string;
@@ -144,6 +164,7 @@ export interface Tables {
   keyring: readonly ApiKey[];
   apiKey: ApiKey;
   receipt: Receipt;
+  payment: Payment;
   storedAnswer: StoredAnswer;
   withdrawal: Withdrawal;
   assessment: Assessment;
@@ -161,6 +182,10 @@ export const walletOf = (traderId: string) => `wallet:${traderId}`;
 export const pendingOf = (traderId: string) => `pending:${traderId}`;
 export const escrowOf = (marketId: string) => `escrow:${marketId}`;
 export const externalOf = (provider: string) => `external:${provider}`;
+/** What a user owes, below zero: a refund took money that the wallet no longer held. */
+export const receivableOf = (traderId: string) => `receivable:${traderId}`;
+/** Accounts where money comes from, or is owed to. All others hold what they hold. */
+export const mayBeNegative = (account: string) => /^(external|receivable):/.test(account);
 export const positionKey = (marketId: string, side: Side) => `${side}:${marketId}`;
 export const receiptKey = (provider: string, reference: string) => `${provider}\n${reference}`;
 export const answerKey = (caller: string, key: string) => `${caller}\n${key}`;

@@ -15,16 +15,19 @@ import { requireTenant } from "./markets.ts";
 import { type ApiKey, CAPITAL, SINGLE, type Tenant, TREASURY } from "./rows.ts";
 
 /** Changes the given fields; a patch that changes nothing leaves no trace. */
-export function updatePolicy(draft: Draft, { patch }: UpdatePolicy, now: number): Results["updatePolicy"] {
+export function updatePolicy(draft: Draft, { patch, ifVersion }: UpdatePolicy, now: number): Results["updatePolicy"] {
   const tenant = requireTenant(draft);
+  const { version } = tenant;
+  if (ifVersion && !ifVersion.includes(version))
+    throw new Fault("PRECONDITION_FAILED", "The policy was changed since it was read");
   const policy = mergePolicy(tenant.policy, patch);
   const [problem] = thresholdProblems(policy.suitabilityThresholds);
   if (problem) throw new Fault("BAD_REQUEST", `suitabilityThresholds.${problem.path.join(".")}: ${problem.message}`);
   const changes = policyChanges(tenant.policy, policy);
-  if (Object.keys(changes).length === 0) return { policy, updatedAt: tenant.policyUpdatedAt };
+  if (Object.keys(changes).length === 0) return { policy, updatedAt: tenant.policyUpdatedAt, version };
   draft.put("tenant", SINGLE, { ...tenant, policy, policyUpdatedAt: now });
   draft.record("policy.updated", { changes });
-  return { policy, updatedAt: now };
+  return { policy, updatedAt: now, version: version + 1 };
 }
 
 /** Changed fields as `{field: {from, to}}`, for the audit entry. */

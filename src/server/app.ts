@@ -1,5 +1,5 @@
 import { H3 } from "h3";
-import { operationIds } from "../contract/operations.ts";
+import { type OperationId, operationIds, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Cors } from "./cors.ts";
 import { nextRequestId } from "./exchange.ts";
@@ -19,7 +19,10 @@ export interface AppOptions {
 export function createApp({ door, cors, services, documents }: AppOptions): H3 {
   // Path segments are decoded, and refused, where they are read; h3 would refuse before the request is counted.
   const app = new H3({ silent: true, allowMalformedURL: true, onError: (error) => answerOutsideRoutes(error.cause) });
-  const served = operationIds.filter((id) => services.handlers[id] !== undefined);
+  // What the server answers by itself goes first.
+  const isHere = (id: OperationId) =>
+    documents.some(({ method, path }) => method === operations[id].method && path === operations[id].path);
+  const served = operationIds.filter((id) => services.handlers[id] !== undefined && !isHere(id));
   const routes = [...served.flatMap((id) => operationRoute(id, services) ?? []), ...documents];
   for (const route of [...routes, ...preflightRoutes(routes, cors), unknownRoute()])
     app.on(route.method, route.path, door.handler(route));

@@ -6,11 +6,14 @@ import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
 import type { Exchange } from "./exchange.ts";
 import type { KeyRing } from "./key-ring.ts";
+import type { Origins } from "./origins.ts";
+import { tokenFromCookies } from "./session-cookie.ts";
 import type { User, UserTokens } from "./user-tokens.ts";
 
 export interface Identities {
   keys: KeyRing;
   tokens: UserTokens;
+  origins: Origins;
 }
 
 /** Whom the credentials of a request name. */
@@ -25,12 +28,13 @@ const MAX_REASON = 500;
 
 /**
  * Checks the credentials that an operation needs, in the order of decision 1: key, user, role.
- * @throws Fault KEY_INVALID, USER_REQUIRED or FORBIDDEN
+ * @throws Fault KEY_INVALID, USER_REQUIRED, FORBIDDEN or ORIGIN_FORBIDDEN
  */
 export async function authenticate(
   exchange: Exchange,
-  { auth, optionalUser }: Pick<Operation, "auth" | "optionalUser">,
+  { auth, method, optionalUser }: Pick<Operation, "auth" | "method" | "optionalUser">,
   identities: Identities,
+  { cookies = true } = {},
 ): Promise<Identity> {
   if (auth === "none") return {};
   const refreshing = identities.keys.ready();
@@ -40,9 +44,14 @@ export async function authenticate(
   if (!key) throw new Fault("KEY_INVALID", "A valid x-api-key is required");
   // An admin key reaches everything, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
-  const named = optionalUser === true && exchange.header("authorization") !== undefined;
+  const authorization = exchange.header("authorization");
+  const cookie = cookies && authorization === undefined ? tokenFromCookies(exchange.header("cookie")) : undefined;
+  const named = optionalUser === true && (authorization !== undefined || cookie !== undefined);
   if (auth !== "user" && !named) return { key };
-  return { key, user: await identities.tokens.verify(exchange.header("authorization")) };
+  const user = await identities.tokens.verify(cookie === undefined ? authorization : `Bearer ${cookie}`);
+  // A browser sends the cookie along whichever page asks; a token in a header was put there by a page that knows it.
+  if (cookie !== undefined && method !== "GET") identities.origins.require(exchange);
+  return { key, user };
 }
 
 /**
@@ -56,6 +65,7 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   const caller: Caller = { actor };
   if (user) caller.user = user;
   if (isOperator) caller.reason = readReason(exchange.header("audit-reason"));
+  if (operation.tagged && operation.method !== "GET") caller.ifMatch = readTags(exchange.header("if-match"));
   const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
   if (idempotencyKey !== undefined) {
     if (!PRINTABLE_KEY.test(idempotencyKey))
@@ -70,6 +80,13 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
     };
   }
   return caller;
+}
+
+/** The strong tags of `If-Match` (RFC 9110, 13.1.1). Undefined when there is no condition: none sent, or `*`. */
+function readTags(header: string | undefined): string[] | undefined {
+  if (header === undefined || header.trim() === "*") return undefined;
+  // A weak tag (W/"…") never matches here, so it is left out; an empty list matches nothing.
+  return header.split(",").flatMap((tag) => /^\s*"([\x21\x23-\x7e]*)"\s*$/.exec(tag)?.[1] ?? []);
 }
 
 /** Node reads headers as Latin-1; words in other scripts arrive as the bytes of their UTF-8. */

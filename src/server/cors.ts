@@ -12,7 +12,7 @@ const EXPOSED = [
   "RateLimit-Reset",
   "Idempotent-Replayed",
 ].join(", ");
-const ALLOWED = "x-api-key, authorization, content-type, idempotency-key";
+const ALLOWED = "x-api-key, authorization, content-type, idempotency-key, last-event-id";
 const PREFLIGHT_SECONDS = 7200;
 
 /** Pages may call what traders use. Admin keys must never be in a page, and webhooks come from servers. */

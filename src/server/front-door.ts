@@ -13,7 +13,7 @@ import {
   type Header,
   rateLimitHeaders,
   refusal,
-  SECURITY_HEADERS,
+  securityHeaders,
   toFault,
   toResponse,
 } from "./responses.ts";
@@ -88,8 +88,7 @@ export class FrontDoor {
   }
 
   #headers(exchange: Exchange, route: Route, answer: Answer): Header[] {
-    const headers: Header[] = [...SECURITY_HEADERS, ["request-id", exchange.requestId]];
-    if (answer.contentType) headers[0] = ["content-type", answer.contentType];
+    const headers: Header[] = [...securityHeaders(answer), ["request-id", exchange.requestId]];
     if (exchange.standing) headers.push(...rateLimitHeaders(exchange.standing));
     if (answer.headers) headers.push(...answer.headers);
     if (route.forBrowsers) headers.push(...this.#options.cors.headers(exchange.header("origin")));

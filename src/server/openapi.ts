@@ -1,9 +1,28 @@
 import { z } from "zod";
-import type { Auth, Operation } from "../contract/operation.ts";
+import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../contract/operations.ts";
+import { streamOperation } from "../contract/stream.ts";
 import { FAULT_CODES, Fault, type FaultCode } from "../domain/fault.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { planInput } from "./input.ts";
+import { exampleOf } from "./openapi-examples.ts";
+import {
+  AUDIT_REASON,
+  DESCRIPTION,
+  ERROR_SCHEMA,
+  HEADERS,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
+  RATE_LIMIT_HEADERS,
+  REFUSALS,
+  SECURITY,
+  SECURITY_SCHEMES,
+  SIGNED_AT,
+  TAG_BY_SEGMENT,
+  TAGS,
+} from "./openapi-parts.ts";
+import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
+import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
 
 type Json = Record<string, unknown>;
 
@@ -11,6 +30,8 @@ export interface OpenApiOptions {
   /** Only operations with a handler are described; all of them unless given. */
   handlers?: Handlers | undefined;
   baseUrl?: string | undefined;
+  /** Whether the stream of events is served. */
+  stream?: boolean;
 }
 
 /** Codes that only the command line uses. */
@@ -23,70 +44,11 @@ const NOT_OVER_HTTP: readonly FaultCode[] = [
   "INTEGRITY",
 ];
 
-const TAGS = {
-  markets: "Markets and their prices.",
-  trading: "Trades, positions and suitability of one user.",
-  money: "Wallets, withdrawals and incoming payments.",
-  identity: "Identity verification.",
-  operations: "Reports, policy, audit and the oracle.",
-};
-type Tag = keyof typeof TAGS;
-
-/** By the first segment of the path after the version; the rest is `operations`. */
-const TAG_BY_SEGMENT: Record<string, Tag> = {
-  markets: "markets",
-  settle: "markets",
-  trade: "trading",
-  orders: "trading",
-  positions: "trading",
-  suitability: "trading",
-  wallet: "money",
-  withdrawals: "money",
-  statement: "money",
-  users: "money",
-  quote: "trading",
-  payments: "money",
-  kyc: "identity",
-};
-
-const SECURITY: Record<Auth, Json[]> = {
-  none: [],
-  public: [{ apiKey: [] }],
-  user: [{ apiKey: [], userToken: [] }],
-  admin: [{ apiKey: [] }],
-  signature: [{ signature: [] }],
-};
-
-const SECURITY_SCHEMES = {
-  apiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "A public or an admin key of the tenant." },
-  userToken: {
-    type: "http",
-    scheme: "bearer",
-    bearerFormat: "JWT",
-    description: "The trader: `sub`, `iat` and `exp`.",
-  },
-  signature: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Signature",
-    description: "HMAC-SHA256 of the raw body under the webhook secret, in hex.",
-  },
-};
-
-const REFUSALS: Record<number, { name: string; description: string }> = {
-  400: { name: "BadRequest", description: "The request, or the moment, does not allow it." },
-  401: { name: "Unauthorized", description: "Missing or invalid credentials." },
-  403: { name: "Forbidden", description: "The caller may not do this." },
-  404: { name: "NotFound", description: "No such resource." },
-  429: { name: "TooManyRequests", description: "The client's window is used up." },
-  500: { name: "ServerError", description: "Unexpected failure." },
-};
-
 /**
  * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
  * id are shared components.
  */
-export function openApiDocument({ handlers, baseUrl }: OpenApiOptions = {}): Json {
+export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOptions = {}): Json {
   const served = operationIds.filter((id) => !handlers || handlers[id]);
   const { properties, components } = wireSchemas(served);
   const paths: Record<string, Json> = {};
@@ -95,12 +57,16 @@ export function openApiDocument({ handlers, baseUrl }: OpenApiOptions = {}): Jso
     const path = operation.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(id, operation, properties, components) };
   }
+  if (stream) {
+    Object.assign(components, streamComponents());
+    paths[streamOperation.path] = { get: describeStream() };
+  }
   return {
     openapi: "3.1.0",
     info: {
       title: "Prediction markets",
       version: "1",
-      description: "Markets, trades and operations of one tenant. Amounts are US dollars, timestamps ISO 8601 in UTC.",
+      description: DESCRIPTION,
     },
     servers: [{ url: baseUrl ?? "/" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
@@ -118,28 +84,6 @@ export function openApiDocument({ handlers, baseUrl }: OpenApiOptions = {}): Jso
     },
   };
 }
-
-const ERROR_SCHEMA = {
-  type: "object",
-  properties: { error: { type: "string", description: "What was refused, in words." } },
-  required: ["error"],
-  additionalProperties: false,
-};
-
-const HEADERS = {
-  "Request-Id": { description: "Names this request in the logs.", schema: { type: "string" } },
-  "Retry-After": { description: "Whole seconds to wait.", schema: { type: "integer", minimum: 1 } },
-  "Next-Cursor": { description: "The cursor of the next page; absent on the last.", schema: { type: "string" } },
-  Link: { description: 'The next page, `rel="next"`.', schema: { type: "string" } },
-  "Idempotent-Replayed": {
-    description: "`true` when this is the stored first answer.",
-    schema: { type: "string", const: "true" },
-  },
-  "RateLimit-Limit": { description: "Requests per minute.", schema: { type: "integer" } },
-  "RateLimit-Remaining": { description: "Requests left in the window.", schema: { type: "integer" } },
-  "RateLimit-Reset": { description: "Seconds until the window ends.", schema: { type: "integer" } },
-};
-const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
 function headers(...names: (keyof typeof HEADERS)[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -172,8 +116,18 @@ function wireSchemas(ids: readonly OperationId[]): WireSchemas {
   const text = JSON.stringify(all)
     .replaceAll("#/$defs/", "#/components/schemas/")
     .replace(/__schema\d+/g, "AnyJson");
-  const { properties, $defs } = JSON.parse(text) as { properties: Record<string, Json>; $defs: Record<string, Json> };
+  const { properties, $defs } = JSON.parse(text, markExtension) as {
+    properties: Record<string, Json>;
+    $defs: Record<string, Json>;
+  };
   return { properties, components: $defs };
+}
+
+/** A field whose description says that it is an extension is marked for programs too. */
+function markExtension(_key: string, value: unknown): unknown {
+  const isExtension = typeof value === "object" && value !== null && "description" in value;
+  const says = isExtension && typeof value.description === "string" && value.description.startsWith("Extension:");
+  return says ? { ...value, "x-extension": true } : value;
 }
 
 function describe(
@@ -188,46 +142,36 @@ function describe(
   const inPath = plan.path.map((name) => parameter(name, "path", fields, true));
   const inQuery =
     plan.rest === "query" ? Object.keys(fields.properties).filter((name) => !plan.path.includes(name)) : [];
+  const isTagged = operation.tagged === true && operation.method !== "GET";
   const required = (name: string) => fields.required.includes(name);
   const parameters = [
     ...inPath,
     ...inQuery.map((name) => parameter(name, "query", fields, required(name))),
     ...(operation.writes ? [IDEMPOTENCY_KEY] : []),
+    ...(isTagged ? [IF_MATCH] : []),
     ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),
-    ...(operation.auth === "signature" ? [SIGNED_AT] : []),
+    ...(operation.auth === "signature" && id !== "receiveStripe" ? [SIGNED_AT] : []),
   ];
   return {
     operationId: id,
     summary: operation.summary.trim(),
-    tags: [TAG_BY_SEGMENT[operation.path.replace(/^\/v1/, "").split("/")[1] ?? ""] ?? "operations"],
-    security: [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
+    description: orderOfRefusals(id, operation),
     ...(operation.extension ? { "x-extension": true } : {}),
+    tags: [TAG_BY_SEGMENT[operation.path.replace(/^\/v1/, "").split("/")[1] ?? ""] ?? "operations"],
+    security:
+      id === "receiveStripe"
+        ? [{ stripeSignature: [] }]
+        : [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(plan.rest === "body"
-      ? { requestBody: { required: true, content: json(bodySchema(input, fields, plan.path)) } }
+      ? { requestBody: { required: true, content: json(bodySchema(input, fields, plan.path), components) } }
       : {}),
-    responses: responsesOf(id, operation, properties[`${id}.output`] ?? {}),
+    responses: responsesOf(id, operation, {
+      ...json(properties[`${id}.output`] ?? {}, components),
+      ...(operation.csv ? { "text/csv": { schema: { type: "string" } } } : {}),
+    }),
   };
 }
-
-const IDEMPOTENCY_KEY = {
-  name: "Idempotency-Key",
-  in: "header",
-  description: "Repeats of the request within 24 hours get its first answer.",
-  schema: { type: "string", minLength: 1, maxLength: 255 },
-};
-const AUDIT_REASON = {
-  name: "Audit-Reason",
-  in: "header",
-  description: "The operator's words for the audit entry.",
-  schema: { type: "string", maxLength: 500 },
-};
-const SIGNED_AT = {
-  name: "X-Timestamp",
-  in: "header",
-  description: "When it was signed: seconds or ISO 8601, within five minutes.",
-  schema: { type: "string" },
-};
 
 interface Fields {
   properties: Record<string, Json>;
@@ -256,29 +200,51 @@ function bodySchema(input: Json, fields: Fields, inPath: readonly string[]): Jso
   };
 }
 
-function json(schema: Json): Json {
-  return { "application/json": { schema } };
+function json(schema: Json, components: Record<string, Json>): Json {
+  return { "application/json": { schema, example: exampleOf(schema, components) } };
 }
 
-function responsesOf(id: OperationId, operation: Operation, output: Json): Json {
-  const { auth, paged, writes, csv, optionalUser } = operation;
-  const content = csv ? { ...json(output), "text/csv": { schema: { type: "string" } } } : json(output);
+function describeStream(): Json {
+  const { markets } = wireFields(streamOperation);
+  const { description, ...schema } = markets ?? {};
+  return {
+    operationId: "streamEvents",
+    summary: streamOperation.summary,
+    description: `${STREAM_DESCRIPTION}\n\n${orderOfRefusals("streamEvents", streamOperation)}`,
+    "x-extension": true,
+    tags: ["markets"],
+    security: [...SECURITY.public, ...SECURITY.user],
+    parameters: [{ name: "markets", in: "query", required: false, description, schema }, LAST_EVENT_ID],
+    responses: {
+      200: {
+        description: "The stream.",
+        headers: headers("Request-Id", ...RATE_LIMIT_HEADERS),
+        content: streamContent(),
+      },
+      ...refusalResponses("streamEvents", streamOperation, refusalHeaders),
+    },
+  };
+}
+
+function wireFields({ input }: Operation): Record<string, Json> {
+  return z.toJSONSchema(input, { target: "draft-2020-12", io: "input" }).properties as Record<string, Json>;
+}
+
+const refusalHeaders = (status: number): Json =>
+  headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 ? (["Retry-After"] as const) : []));
+
+function responsesOf(id: OperationId, operation: Operation, content: Json): Json {
+  const { paged, writes, tagged } = operation;
   const answered = headers(
     "Request-Id",
     ...RATE_LIMIT_HEADERS,
     ...(paged ? (["Next-Cursor", "Link"] as const) : []),
     ...(writes ? (["Idempotent-Replayed"] as const) : []),
+    ...(tagged ? (["ETag"] as const) : []),
   );
-  const refused = [400, 429, 500];
-  if (auth !== "none") refused.push(401, 404);
-  if (auth === "user" || auth === "admin" || optionalUser) refused.push(403);
   return {
     200: { description: "Done.", headers: answered, content },
-    ...(id === "getHealth"
-      ? { 503: { description: "The database is away.", headers: answered, content: json(output) } }
-      : {}),
-    ...Object.fromEntries(
-      refused.map((status) => [status, { $ref: `#/components/responses/${REFUSALS[status]?.name}` }]),
-    ),
+    ...(id === "getHealth" ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
+    ...refusalResponses(id, operation, refusalHeaders),
   };
 }

@@ -8,11 +8,13 @@ export type Header = readonly [name: string, value: string];
 /** What a route answers; the front door adds the headers that every response carries. */
 export interface Answer {
   status: number;
-  /** JSON text unless `contentType` says otherwise; empty for a preflight only. */
-  body: string;
-  headers?: readonly Header[];
-  /** Of a body that is not JSON. */
+  /** JSON text; empty for a preflight only; a stream for what does not answer once. */
+  body: string | ReadableStream<Uint8Array>;
+  /** When it is not JSON. */
   contentType?: string;
+  /** When it is a page that may show more than nothing. */
+  contentSecurityPolicy?: string;
+  headers?: readonly Header[];
 }
 
 /** Nothing here is a page: no response may be cached, sniffed, framed, or run anything. */
@@ -23,6 +25,16 @@ export const SECURITY_HEADERS: readonly Header[] = [
   ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
   ["referrer-policy", "no-referrer"],
 ];
+
+/** The headers of every response, with what a page or a stream states differently. */
+export function securityHeaders({ contentType, contentSecurityPolicy }: Answer): readonly Header[] {
+  if (contentType === undefined && contentSecurityPolicy === undefined) return SECURITY_HEADERS;
+  const instead: Record<string, string | undefined> = {
+    "content-type": contentType,
+    "content-security-policy": contentSecurityPolicy,
+  };
+  return SECURITY_HEADERS.map(([name, value]) => [name, instead[name] ?? value]);
+}
 
 export function ok(value: unknown, headers?: readonly Header[]): Answer {
   return headers ? { status: 200, body: JSON.stringify(value), headers } : { status: 200, body: JSON.stringify(value) };

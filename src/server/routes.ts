@@ -5,6 +5,7 @@ import { type OperationId, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Handlers, type Invocation, invoke } from "../services/invoke.ts";
 import { isTimely, verifySignature } from "../webhooks/signature.ts";
+import { verifyStripeSignature } from "../webhooks/stripe.ts";
 import { authenticate, callerOf, type Identities } from "./authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
 import { wallClockMs } from "./clock.ts";
@@ -33,6 +34,7 @@ export interface RouteServices {
   handlers: Handlers;
   identities: Identities;
   webhookSecrets: readonly string[];
+  stripeSecrets: readonly string[];
   /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
   countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void>) | null;
 }
@@ -40,18 +42,29 @@ export interface RouteServices {
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
 const TRADES: readonly OperationId[] = ["placeTrade", "placeOrder"];
 
-/** Webhooks under the generic signature scheme, and whom their audit entries name until the handler knows better. */
-const SIGNED: Partial<Record<OperationId, string>> = {
-  receiveKyc: "provider:kyc",
-  receivePayment: "provider:payments",
+/** Whether a webhook comes from whom it says, over the bytes that arrived. */
+type Verify = (exchange: Exchange, body: Buffer, services: RouteServices) => boolean | Promise<boolean>;
+
+const verifyGeneric: Verify = (exchange, body, { webhookSecrets }) => {
+  const authentic = verifySignature(body, exchange.header("x-signature"), webhookSecrets);
+  return isTimely(exchange.header("x-timestamp"), wallClockMs()) && authentic;
+};
+const verifyStripe: Verify = (exchange, body, { stripeSecrets }) =>
+  verifyStripeSignature(body, exchange.header("stripe-signature"), stripeSecrets, wallClockMs());
+
+/** Webhooks by their signature scheme, and whom their audit entries name until the handler knows better. */
+const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify }>> = {
+  receiveKyc: { actor: "provider:kyc", verify: verifyGeneric },
+  receivePayment: { actor: "provider:payments", verify: verifyGeneric },
+  receiveStripe: { actor: "provider:stripe", verify: verifyStripe },
 };
 
 /** The route of an operation. Deny by default: a row whose signature scheme is not known gets none. */
 export function operationRoute(id: OperationId, services: RouteServices): Route | undefined {
   const operation: Operation = operations[id];
   if (operation.auth === "signature") {
-    const actor = SIGNED[id];
-    return actor === undefined ? undefined : webhookRoute(id, operation, actor, services);
+    const scheme = SIGNED[id];
+    return scheme && webhookRoute(id, operation, scheme, services);
   }
   const { handlers, identities } = services;
   const plan = planInput(operation);
@@ -72,11 +85,16 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   };
 }
 
-function wireAnswer(exchange: Exchange, operation: Operation, { value, replayed }: Invocation<OperationId>): Answer {
+function wireAnswer(
+  exchange: Exchange,
+  operation: Operation,
+  { value, replayed, tag }: Invocation<OperationId>,
+): Answer {
   if (operation.paged) {
     const page = value as unknown as { items: unknown; nextCursor: string | null };
     return ok(page.items, page.nextCursor === null ? undefined : nextPage(exchange, page.nextCursor));
   }
+  if (tag !== undefined) return ok(value, [["etag", `"${tag}"`]]);
   if (replayed) return ok(value, [["idempotent-replayed", "true"]]);
   const answer = ok(value);
   // Health alone answers with its usual body when it is bad (decision 6).
@@ -109,14 +127,13 @@ function nextPage(exchange: Exchange, cursor: string): Header[] {
   ];
 }
 
-function webhookRoute(id: OperationId, operation: Operation, actor: string, services: RouteServices): Route {
-  const { tenantId, handlers, webhookSecrets, countWebhook } = services;
-  /** Verified over the bytes that arrived and before anything reads them; another tenant's name is one more bad signature. */
-  const isSigned = (exchange: Exchange, body: Buffer): boolean => {
-    const authentic = verifySignature(body, exchange.header("x-signature"), webhookSecrets);
-    const timely = isTimely(exchange.header("x-timestamp"), wallClockMs());
-    return authentic && timely && exchange.params.tenantId === tenantId;
-  };
+function webhookRoute(
+  id: OperationId,
+  operation: Operation,
+  { actor, verify }: { actor: string; verify: Verify },
+  services: RouteServices,
+): Route {
+  const { tenantId, handlers, countWebhook } = services;
   return {
     method: operation.method,
     path: operation.path,
@@ -127,7 +144,8 @@ function webhookRoute(id: OperationId, operation: Operation, actor: string, serv
       let signed = false;
       try {
         body = await readBody(exchange.req, WEBHOOK_LIMIT_BYTES);
-        signed = isSigned(exchange, body);
+        // Before anything reads the body; another tenant's name is one more bad signature.
+        signed = (await verify(exchange, body, services)) && exchange.params.tenantId === tenantId;
       } finally {
         await countWebhook?.(exchange, signed);
       }

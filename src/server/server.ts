@@ -4,6 +4,8 @@ import { Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { Logger } from "pino";
+import type { AuditTail } from "../services/audit-tail.ts";
+import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import type { Sql } from "../store/connect.ts";
 import { countRequests, forgetOldCounts } from "../store/request-count.ts";
@@ -11,32 +13,45 @@ import { createApp } from "./app.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
 import { Cors } from "./cors.ts";
+import { docsRoute } from "./docs-page.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
+import { KeySet, keySetLoader } from "./key-set.ts";
 import { createListener, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { createOpsListener } from "./ops-listener.ts";
+import { Origins } from "./origins.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { documentRoute } from "./routes.ts";
+import { servedHere, sessionRoutes } from "./session.ts";
+import { StreamHub } from "./stream-hub.ts";
+import { streamRoute } from "./stream-route.ts";
 import { type JwtOptions, UserTokens } from "./user-tokens.ts";
 
 export interface ServerOptions {
   tenantId: string;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
-  services: { handlers: Handlers };
+  /** Without a tail there is no stream of events. */
+  services: { handlers: Handlers; tail?: AuditTail };
   /** For API keys and the shared request count. */
   read: Sql;
   jwt: JwtOptions;
+  /** Private networks (CIDR) that our own requests may reach. */
+  allowPrivate?: readonly string[] | undefined;
   /** Active secrets of inbound webhooks. */
   webhookSecrets: readonly string[];
+  /** Active signing secrets of the Stripe endpoint. */
+  stripeSecrets?: readonly string[] | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
   trustProxy: readonly string[];
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
   isDatabaseUp: () => Promise<boolean>;
+  /** How often streams show that they are alive, and check their credentials. */
+  streamHeartbeatMs?: number | undefined;
   /** Shared with whoever records more than requests. */
   metrics?: Metrics | undefined;
   log: Logger;
@@ -80,18 +95,29 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const addresses = new ClientAddresses(options.trustProxy);
   const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, log });
   const { handlers } = options.services;
+  const outgoing = new OutgoingHttp(options.allowPrivate);
+  const identities = {
+    keys: new KeyRing(read),
+    tokens: new UserTokens(options.jwt, keySetOf(options.jwt, outgoing, log)),
+    origins: new Origins(options.corsOrigins, options.baseUrl),
+  };
+  const hub = options.services.tail && new StreamHub(options.services.tail, read, options.streamHeartbeatMs);
+  const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
+  const served = servedHere(handlers, ownRoutes);
+  const document = openApiDocument({ handlers: served, baseUrl: options.baseUrl, stream: hub !== undefined });
   const app = createApp({
     door,
     cors,
     services: {
       tenantId,
       handlers,
-      identities: { keys: new KeyRing(read), tokens: new UserTokens(options.jwt) },
+      identities,
       webhookSecrets: options.webhookSecrets,
+      stripeSecrets: options.stripeSecrets ?? [],
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
-    documents: [documentRoute("/openapi.json", openApiDocument({ handlers, baseUrl: options.baseUrl }))],
+    documents: [...ownRoutes, documentRoute("/openapi.json", document), docsRoute(document)],
   });
   const server = createListener(toNodeHandler(app));
   const { isDatabaseUp } = options;
@@ -107,8 +133,10 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const forget = setInterval(() => forgetOldCounts(read).catch(() => {}), FORGET_INTERVAL_MS).unref();
   const shutDown = async (): Promise<void> => {
     clearInterval(forget);
+    hub?.close();
     await drain(server, door);
     limiter.stop();
+    await outgoing.close();
     ops.close();
     ops.closeAllConnections();
   };
@@ -123,6 +151,12 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       return closing;
     },
   };
+}
+
+function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet | undefined {
+  if (jwt.algorithm === "HS256") return undefined;
+  const onError = (error: unknown): void => log.warn({ err: error }, "The key set of user tokens cannot be read");
+  return new KeySet(keySetLoader(jwt.jwks, outgoing), { onError });
 }
 
 /**

@@ -3,12 +3,14 @@ import { Deposit } from "../contract/record.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ServiceContext } from "./context.ts";
 import { describeIssue, type Handlers } from "./invoke.ts";
+import { receiveStripe } from "./stripe.ts";
 
 /** Providers' webhooks. The door has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {
   return {
     receiveKyc: (event) => receiveKyc(context, event),
     receivePayment: (event) => receivePayment(context, event),
+    receiveStripe: (event) => receiveStripe(context, event),
   } satisfies Handlers;
 }
 

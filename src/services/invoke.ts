@@ -12,6 +12,8 @@ export interface Caller {
   user?: { id: string; jurisdiction?: string | undefined } | undefined;
   /** An operator's words for the audit entry. */
   reason?: string | undefined;
+  /** Entity tags, one of which must still name the version to be changed. */
+  ifMatch?: readonly string[] | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
   idempotency?: { caller: string; key: string; requestHash: string } | undefined;
 }
@@ -25,7 +27,22 @@ export class Replayed {
   }
 }
 
-export type Handler<Id extends OperationId> = (input: Input<Id>, caller: Caller) => Promise<Result<Id> | Replayed>;
+/** A result that names the version it shows, so that a later change can insist on it. */
+export class Tagged<Value> {
+  readonly value: Value;
+  /** An entity tag without its quotes. */
+  readonly tag: string;
+
+  constructor(value: Value, tag: string) {
+    this.value = value;
+    this.tag = tag;
+  }
+}
+
+export type Handler<Id extends OperationId> = (
+  input: Input<Id>,
+  caller: Caller,
+) => Promise<Result<Id> | Replayed | Tagged<Result<Id>>>;
 
 /** One handler per operation that is served; an operation without one answers 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
@@ -33,6 +50,8 @@ export type Handlers = { [Id in OperationId]?: Handler<Id> };
 export interface Invocation<Id extends OperationId> {
   value: WireResult<Id>;
   replayed: boolean;
+  /** The version of what was read or changed, where the operation is `tagged`. */
+  tag?: string;
 }
 
 /**
@@ -54,6 +73,7 @@ export async function invoke<Id extends OperationId>(
       : error;
   });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
+  if (result instanceof Tagged) return { value: encodeResult(id, result.value), replayed: false, tag: result.tag };
   return {
     value: operations[id].method === "GET" ? encodeOnce(id, result) : encodeResult(id, result),
     replayed: false,

@@ -5,6 +5,7 @@ import { type Connection, connect, type Sql } from "../store/connect.ts";
 import { answersWithin, isMissingDatabase } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
+import { AuditTail } from "./audit-tail.ts";
 import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
@@ -35,6 +36,8 @@ export interface TenantServices {
   read: Sql;
   checks: Sql;
   auditKey: AuditKey;
+  /** Follows what is committed, by whichever process. */
+  tail: AuditTail;
   /** Within two seconds, whatever state the database is in. */
   isDatabaseUp(): Promise<boolean>;
   close(): Promise<void>;
@@ -61,11 +64,15 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     restricted,
     analytical: true,
   });
+  const tail = new AuditTail(read, onError);
   const sequencer = new Sequencer({
     journal,
     auditKey: key,
     ...(onError ? { onError } : {}),
-    ...(onCommit ? { onCommit } : {}),
+    onCommit: (size) => {
+      tail.wake();
+      onCommit?.(size);
+    },
   });
   const startedAt = performance.now();
   const isDatabaseUp = () => answersWithin(read, HEALTH_TIMEOUT_MS);
@@ -99,8 +106,10 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditKey: key,
+    tail,
     isDatabaseUp,
     close: async () => {
+      tail.close();
       await sequencer.close();
       await Promise.all([journal.close(), read.end({ timeout: 5 }), checks.end({ timeout: 5 })]);
     },

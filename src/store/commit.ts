@@ -108,6 +108,11 @@ const TARGETS = {
     { key: ["id"] },
   ),
   receipt: target("receipt", "provider text, reference text, amount_micro bigint, user_id text"),
+  payment: target(
+    "payment",
+    "provider text, reference text, user_id text, credited_micro bigint, received_micro bigint, refunds_micro bigint, refund_total_micro bigint, refunds_failed_micro bigint, disputed_micro bigint, disputes_won_micro bigint, taken_back_micro bigint, version bigint",
+    { key: ["provider", "reference"] },
+  ),
   storedAnswer: target(
     "stored_answer",
     "caller text, key text, request_hash text, status smallint, body text, created_at bigint",
@@ -175,6 +180,20 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
   assessment: (a) => [a.id, a.traderId, a.answers, a.score, a.submittedAt],
   withdrawal: (w) => [w.id, w.traderId, w.amountMicro, w.status, w.createdAt, w.decidedAt, w.version + 1],
   receipt: (r) => [r.provider, r.reference, r.amountMicro, r.userId],
+  payment: (p) => [
+    p.provider,
+    p.reference,
+    p.userId,
+    p.creditedMicro,
+    p.receivedMicro,
+    p.refundsMicro,
+    p.refundTotalMicro,
+    p.refundsFailedMicro,
+    p.disputedMicro,
+    p.disputesWonMicro,
+    p.takenBackMicro,
+    p.version + 1,
+  ],
   storedAnswer: (a) => [a.caller, a.key, a.requestHash, a.status, a.body, a.createdAt],
 };
 

@@ -21,6 +21,7 @@ import {
 import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
 import { loadWithdrawals } from "./load-funding.ts";
+import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
@@ -63,6 +64,7 @@ const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
   portfolio: loadPortfolios,
   keyring: loadKeyring,
   receipt: loadReceipts,
+  payment: loadPayments,
   storedAnswer: loadStoredAnswers,
   withdrawal: loadWithdrawals,
   assessment: neverLoaded,
@@ -76,7 +78,7 @@ function neverLoaded(): never {
 }
 
 /** Text arrays travel as one parameter; the driver serialises string arrays itself. */
-function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row> {
+export function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row> {
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
@@ -245,7 +247,7 @@ async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, 
 }
 
 /** Two-part keys ("a\nb") as two array literals. The first part never holds a newline. */
-function columns(keys: string[]): [string, string] {
+export function columns(keys: string[]): [string, string] {
   const parts = keys.map((key) => [key.slice(0, key.indexOf("\n")), key.slice(key.indexOf("\n") + 1)] as const);
   return [textArray(parts.map(([first]) => first)), textArray(parts.map(([, second]) => second))];
 }

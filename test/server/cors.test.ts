@@ -72,7 +72,7 @@ describe.each(rows.filter(([, operation]) => isForBrowsers(operation)))("%s", (_
       allowed.map(([, { method }]) => method).join(", "),
     );
     expect(response.headers.get("access-control-allow-headers")).toBe(
-      "x-api-key, authorization, content-type, idempotency-key",
+      "x-api-key, authorization, content-type, idempotency-key, last-event-id",
     );
     expect(response.headers.get("access-control-max-age")).toBe("7200");
     expect(response.headers.get("vary")).toBe("Origin");

@@ -114,8 +114,8 @@ describe("is 401 Invalid signature, and nothing happens:", () => {
   });
 });
 
-test("an operation whose signature scheme the server does not know is not served", async () => {
-  await expectRefusal(await send("/payments/stripe/acme", "{}"), 404, "NOT_FOUND");
+test("the generic signature is none of Stripe's", async () => {
+  await expectRefusal(await send("/payments/stripe/acme", "{}"), 401, "SIGNATURE_INVALID", "Invalid signature");
 });
 
 test("a webhook path takes nothing but POST", async () => {

@@ -1,0 +1,46 @@
+import type { FaultCode } from "../domain/fault.ts";
+import type { Operation } from "./operation.ts";
+
+/** The market's state goes before the user's, and that before limits and funds (decision 1). */
+const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;
+const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"] as const;
+const LIMITS = ["MAX_TRADE_EXCEEDED", "EXPOSURE_EXCEEDED"] as const;
+const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND"] as const;
+const TRADE: readonly FaultCode[] = [...MARKET_STATE, ...STANDING, ...LIMITS, ...FUNDS];
+
+/** What only some operations refuse, in the order in which they look. */
+const OWN: Record<string, readonly FaultCode[]> = {
+  getMarket: ["MARKET_NOT_FOUND"],
+  getMarketHistory: ["MARKET_NOT_FOUND"],
+  getMarketDepth: ["MARKET_NOT_FOUND"],
+  createMarket: ["TREASURY_INSUFFICIENT"],
+  suspendMarket: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
+  resumeMarket: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
+  settleMarket: ["MARKET_NOT_FOUND", "MARKET_SETTLED"],
+  placeTrade: TRADE,
+  placeOrder: TRADE,
+  updatePolicy: ["PRECONDITION_FAILED"],
+};
+
+/** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */
+export function refusalsOf(id: string, operation: Operation): FaultCode[] {
+  const { auth, method, writes } = operation;
+  const isChange = method !== "GET" || auth === "signature";
+  const codes: (FaultCode | false)[] = [
+    "RATE_LIMITED",
+    auth === "signature" && "SIGNATURE_INVALID",
+    auth !== "none" && auth !== "signature" && "KEY_INVALID",
+    auth === "admin" && "FORBIDDEN",
+    auth === "user" && "USER_REQUIRED",
+    auth === "user" && isChange && "ORIGIN_FORBIDDEN",
+    "BAD_REQUEST",
+    auth !== "none" && "NOT_FOUND",
+    writes === true && "IDEMPOTENCY_MISMATCH",
+    ...(OWN[id] ?? []),
+    isChange && "OVERLOADED",
+    "DATABASE_UNAVAILABLE",
+    isChange && "OUTCOME_UNKNOWN",
+    "INTERNAL",
+  ];
+  return codes.filter((code) => code !== false);
+}

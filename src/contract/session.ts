@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { NoInput, operation } from "./operation.ts";
+import { Timestamp, UserId } from "./scalars.ts";
+
+export const Session = z
+  .object({
+    userId: UserId,
+    expiresAt: Timestamp.meta({ description: "When the token behind the cookie expires, and the cookie with it." }),
+  })
+  .meta({ id: "Session" });
+
+export const SessionEnded = z.object({ ended: z.literal(true) }).meta({ id: "SessionEnded" });
+
+/** Served by the HTTP server alone: a cookie has no meaning elsewhere. */
+export const sessionOperations = {
+  createSession: operation({
+    method: "POST",
+    path: "/v1/session",
+    auth: "user",
+    summary: "Keep the bearer token in a cookie that scripts cannot read.",
+    input: NoInput,
+    output: Session,
+    extension: true,
+  }),
+  deleteSession: operation({
+    method: "DELETE",
+    path: "/v1/session",
+    auth: "public",
+    summary: "Take the session cookie away.",
+    input: NoInput,
+    output: SessionEnded,
+    extension: true,
+  }),
+};

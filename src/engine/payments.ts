@@ -1,0 +1,249 @@
+import { decimalFromMicro } from "../domain/money.ts";
+import type { Results } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { externalOf, type Need, type Payment, receiptKey, receivableOf, walletOf } from "./rows.ts";
+import { newTrader } from "./traders.ts";
+
+/** What one event of a payment provider says. Amounts are micro-dollars. */
+export type PaymentFact =
+  | {
+      kind: "paid";
+      traderId: string | undefined;
+      amountMicro: bigint;
+      /** Whether the amount is what was received, and not what was asked for. */
+      received: boolean;
+    }
+  | { kind: "refund"; refunds: RefundItem[] /** All refunds so far, when the event says. */; totalMicro?: bigint }
+  | { kind: "dispute"; id: string; amountMicro: bigint; won: boolean }
+  /** Signed by the provider, but not to be acted upon. */
+  | { kind: "unusable"; problem: string; traderId: string | undefined };
+
+export interface RefundItem {
+  id: string;
+  amountMicro: bigint;
+  failed: boolean;
+}
+
+/** An event about a payment of a provider that also refunds and disputes (decision 26). */
+export interface RecordPayment {
+  type: "recordPayment";
+  provider: string;
+  /** The payment's own name (a payment intent), the same in all events about it. */
+  reference: string;
+  /** Whom the payment belonged to when the caller looked: the rows of this user are loaded. */
+  ownerId: string | undefined;
+  fact: PaymentFact;
+}
+
+const failedRefund = (id: string) => `${id} failed`;
+const wonDispute = (id: string) => `${id} won`;
+
+export function needsOfPayment({ provider, reference, ownerId, fact }: RecordPayment): Need[] {
+  const ids =
+    fact.kind === "refund"
+      ? fact.refunds.flatMap(({ id }) => [id, failedRefund(id)])
+      : fact.kind === "dispute"
+        ? [fact.id, wonDispute(fact.id)]
+        : [];
+  const named = fact.kind === "paid" ? fact.traderId : undefined;
+  const users = [ownerId, named].filter((user) => user !== undefined);
+  return [
+    { table: "payment", key: receiptKey(provider, reference) },
+    { table: "account", key: externalOf(provider) },
+    ...ids.map((id): Need => ({ table: "receipt", key: receiptKey(provider, id) })),
+    ...users.flatMap((user): Need[] => [
+      { table: "trader", key: user },
+      { table: "account", key: walletOf(user) },
+      { table: "account", key: receivableOf(user) },
+    ]),
+  ];
+}
+
+/**
+ * Takes an event into account, whatever events came before it. Each adds its fact to what is known of the payment, and
+ * the difference between what that comes to and what was done so far is moved: so no order of arrival matters.
+ */
+export function recordPayment(draft: Draft, command: RecordPayment, now: number): Results["recordPayment"] {
+  const { provider, reference, ownerId, fact } = command;
+  const payment = draft.get("payment", receiptKey(provider, reference)) ?? newPayment(provider, reference);
+  const owner = payment.userId === "" ? undefined : payment.userId;
+  // Rows of an owner that the caller did not know of are not loaded: absent here would mean empty.
+  if (owner !== ownerId) return { ownerId: owner };
+  switch (fact.kind) {
+    case "paid":
+      recordPaid(draft, payment, fact, now);
+      break;
+    case "refund":
+      recordRefunds(draft, payment, fact);
+      break;
+    case "dispute":
+      recordDispute(draft, payment, fact);
+      break;
+    case "unusable":
+      recordConflict(draft, payment, fact.problem, { userId: fact.traderId });
+  }
+  return { ownerId };
+}
+
+function newPayment(provider: string, reference: string): Payment {
+  return {
+    provider,
+    reference,
+    userId: "",
+    creditedMicro: 0n,
+    receivedMicro: null,
+    refundsMicro: 0n,
+    refundTotalMicro: 0n,
+    refundsFailedMicro: 0n,
+    disputedMicro: 0n,
+    disputesWonMicro: 0n,
+    takenBackMicro: 0n,
+    version: 0,
+  };
+}
+
+function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }, now: number): void {
+  const { traderId, amountMicro, received } = fact;
+  const receivedMicro = received ? amountMicro : payment.receivedMicro;
+  const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
+  if (payment.userId !== "") recordPaidAgain(draft, payment, fact);
+  else if (traderId === undefined) {
+    // Not used up: another event about the same payment may name the user, and gets at most what was received.
+    if (received) put(draft, { ...payment, receivedMicro });
+    recordConflict(draft, payment, "names no user", asked);
+  } else {
+    const creditedMicro = receivedMicro === null ? amountMicro : smaller(amountMicro, receivedMicro);
+    if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
+    draft.transfer(externalOf(payment.provider), walletOf(traderId), creditedMicro);
+    draft.record("wallet.credited", {
+      userId: traderId,
+      amount: decimalFromMicro(creditedMicro),
+      txRef: payment.reference,
+      provider: payment.provider,
+    });
+    // Refunds and disputes that were faster than the payment take their part at once.
+    takeBackRest(draft, { ...payment, userId: traderId, creditedMicro, receivedMicro }, "refund");
+  }
+}
+
+/** A further event about a payment that was credited: it can only correct the amount downwards. */
+function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }): void {
+  const { traderId, amountMicro, received } = fact;
+  const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
+  const knownMicro = payment.receivedMicro ?? payment.creditedMicro;
+  if (traderId !== undefined && traderId !== payment.userId)
+    recordConflict(draft, payment, "credited to another user", asked);
+  else if (received && amountMicro < knownMicro)
+    takeBackRest(draft, { ...payment, receivedMicro: amountMicro }, "received less");
+  else if (received ? amountMicro > knownMicro : amountMicro < knownMicro)
+    recordConflict(draft, payment, "credited with another amount", asked);
+}
+
+/** By id, and by the running total: whichever of the two events comes first, the money is taken back once. */
+function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): void {
+  const { provider } = payment;
+  const isNew = (id: string) => !draft.get("receipt", receiptKey(provider, id));
+  const counted = fact.refunds.filter(({ id }) => isNew(id));
+  const failed = fact.refunds.filter((refund) => refund.failed && isNew(failedRefund(refund.id)));
+  const next: Payment = {
+    ...payment,
+    refundsMicro: payment.refundsMicro + sum(counted),
+    refundTotalMicro: larger(payment.refundTotalMicro, fact.totalMicro ?? 0n),
+    refundsFailedMicro: payment.refundsFailedMicro + sum(failed),
+  };
+  // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to.
+  if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) return;
+  for (const { id, amountMicro } of counted) keepReceipt(draft, payment, id, amountMicro);
+  for (const { id, amountMicro } of failed) keepReceipt(draft, payment, failedRefund(id), amountMicro);
+  takeBackRest(draft, next, "refund");
+}
+
+function recordDispute(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "dispute" }): void {
+  const { id, amountMicro, won } = fact;
+  const opened = keepReceipt(draft, payment, id, amountMicro);
+  const ended = won && keepReceipt(draft, payment, wonDispute(id), amountMicro);
+  if (!opened && !ended) return;
+  const disputedMicro = payment.disputedMicro + (opened ? amountMicro : 0n);
+  const disputesWonMicro = payment.disputesWonMicro + (ended ? amountMicro : 0n);
+  takeBackRest(draft, { ...payment, disputedMicro, disputesWonMicro }, ended ? "dispute won" : "dispute");
+}
+
+function refundedMicro({ refundsMicro, refundTotalMicro, refundsFailedMicro }: Payment): bigint {
+  return larger(0n, larger(refundsMicro, refundTotalMicro) - refundsFailedMicro);
+}
+
+const sum = (refunds: RefundItem[]): bigint => refunds.reduce((total, { amountMicro }) => total + amountMicro, 0n);
+
+/** @returns whether this is the first time */
+function keepReceipt(draft: Draft, { provider, userId }: Payment, reference: string, amountMicro: bigint): boolean {
+  const key = receiptKey(provider, reference);
+  if (draft.get("receipt", key)) return false;
+  draft.put("receipt", key, { provider, reference, amountMicro, userId });
+  return true;
+}
+
+/** Moves the difference between what is to be taken back in all and what was so far. Never more than was credited. */
+function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
+  const { userId, creditedMicro, receivedMicro, takenBackMicro } = payment;
+  const keptMicro = receivedMicro === null ? creditedMicro : smaller(creditedMicro, receivedMicro);
+  const lostMicro = refundedMicro(payment) + payment.disputedMicro - payment.disputesWonMicro;
+  const dueMicro = creditedMicro - keptMicro + smaller(keptMicro, lostMicro);
+  put(draft, { ...payment, takenBackMicro: dueMicro });
+  if (dueMicro > takenBackMicro) debit(draft, payment, dueMicro - takenBackMicro, reason);
+  else if (dueMicro < takenBackMicro) giveBack(draft, payment, takenBackMicro - dueMicro, reason);
+  else if (draft.audit.length === 0)
+    recordConflict(draft, payment, userId === "" ? `${reason} before the payment` : `${reason} counted before`, {});
+}
+
+/** The wallet gives what it holds; the rest is what the user owes. */
+function debit(draft: Draft, { provider, reference, userId }: Payment, amountMicro: bigint, reason: string): void {
+  const fromWalletMicro = smaller(amountMicro, draft.account(walletOf(userId)).balanceMicro);
+  draft.transfer(walletOf(userId), externalOf(provider), fromWalletMicro);
+  draft.transfer(receivableOf(userId), externalOf(provider), amountMicro - fromWalletMicro);
+  draft.record("wallet.debited", {
+    userId,
+    amount: decimalFromMicro(amountMicro),
+    receivable: decimalFromMicro(amountMicro - fromWalletMicro),
+    txRef: reference,
+    provider,
+    cause: reason,
+  });
+}
+
+/** What the user owes is paid first. */
+function giveBack(draft: Draft, { provider, reference, userId }: Payment, amountMicro: bigint, reason: string): void {
+  const owedMicro = larger(0n, -draft.account(receivableOf(userId)).balanceMicro);
+  const settledMicro = smaller(amountMicro, owedMicro);
+  draft.transfer(externalOf(provider), receivableOf(userId), settledMicro);
+  draft.transfer(externalOf(provider), walletOf(userId), amountMicro - settledMicro);
+  draft.record("wallet.credited", {
+    userId,
+    amount: decimalFromMicro(amountMicro),
+    receivable: decimalFromMicro(settledMicro),
+    txRef: reference,
+    provider,
+    cause: reason,
+  });
+}
+
+function recordConflict(
+  draft: Draft,
+  { provider, reference, userId, creditedMicro }: Payment,
+  problem: string,
+  asked: { userId?: string | undefined; amount?: string },
+): void {
+  draft.record("payment.conflict", {
+    provider,
+    txRef: reference,
+    problem,
+    ...asked,
+    ...(userId === "" ? {} : { creditedUserId: userId, creditedAmount: decimalFromMicro(creditedMicro) }),
+  });
+}
+
+function put(draft: Draft, payment: Payment): void {
+  draft.put("payment", receiptKey(payment.provider, payment.reference), payment);
+}
+
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);

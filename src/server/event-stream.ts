@@ -1,0 +1,66 @@
+import type { Socket } from "node:net";
+
+/** A client that has not read this much is dropped: it would be served from our memory. */
+const MAX_BUFFERED_BYTES = 256 * 1024;
+/** How long a dropped client has to read its last event. */
+const LINGER_MS = 5_000;
+
+/** One event in the format of server-sent events. The id stands on the last event of an entry, so no half is skipped. */
+export function formatEvent(name: string, data: unknown, id?: bigint): string {
+  return `event: ${name}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** The answer to one client: text that is sent as fast as it reads, within bounds. */
+export class EventStream {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #socket: Socket;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #onEnd: () => void = () => {};
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+      this.#controller = controller;
+    };
+    const strategy = { highWaterMark: MAX_BUFFERED_BYTES, size: (chunk: Uint8Array) => chunk.byteLength };
+    this.body = new ReadableStream({ start, cancel: () => this.#finish() }, strategy);
+    socket.once("close", this.#onClose);
+  }
+
+  readonly #onClose = (): void => {
+    this.#finish();
+  };
+
+  /** Called once, however the stream ends. */
+  set onEnd(listener: () => void) {
+    this.#onEnd = listener;
+  }
+
+  get ended(): boolean {
+    return this.#controller === undefined;
+  }
+
+  send(text: string): void {
+    const bytes = Buffer.from(text);
+    if ((this.#controller?.desiredSize ?? 0) < bytes.length) this.end("slow");
+    else this.#controller?.enqueue(bytes);
+  }
+
+  /** Says why, and when to come back: not all at once after a restart. */
+  end(reason: "slow" | "credentials" | "shutdown"): void {
+    const controller = this.#controller;
+    if (!controller) return;
+    const retryMs = 1000 + Math.floor(Math.random() * 2000);
+    controller.enqueue(Buffer.from(`retry: ${retryMs}\n${formatEvent("resync", { reason })}`));
+    controller.close();
+    this.#finish();
+    if (reason === "slow") setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
+  }
+
+  #finish(): void {
+    if (!this.#controller) return;
+    this.#controller = undefined;
+    this.#socket.off("close", this.#onClose);
+    this.#onEnd();
+  }
+}

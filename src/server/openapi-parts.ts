@@ -1,0 +1,132 @@
+import type { Auth } from "../contract/operation.ts";
+
+type Json = Record<string, unknown>;
+
+/** The parts of the document that no schema gives. */
+export const TAGS = {
+  markets: "Markets and their prices.",
+  trading: "Trades, positions and suitability of one user.",
+  money: "Wallets, withdrawals and incoming payments.",
+  identity: "Identity verification.",
+  operations: "Reports, policy, audit and the oracle.",
+};
+export type Tag = keyof typeof TAGS;
+
+/** By the first segment of the path after the version; the rest is `operations`. */
+export const TAG_BY_SEGMENT: Record<string, Tag> = {
+  markets: "markets",
+  settle: "markets",
+  trade: "trading",
+  orders: "trading",
+  positions: "trading",
+  suitability: "trading",
+  session: "identity",
+  stream: "markets",
+  wallet: "money",
+  withdrawals: "money",
+  statement: "money",
+  users: "money",
+  quote: "trading",
+  payments: "money",
+  kyc: "identity",
+};
+
+export const SECURITY: Record<Auth, Json[]> = {
+  none: [],
+  public: [{ apiKey: [] }],
+  user: [
+    { apiKey: [], userToken: [] },
+    { apiKey: [], sessionCookie: [] },
+  ],
+  admin: [{ apiKey: [] }],
+  signature: [{ signature: [] }],
+};
+
+export const SECURITY_SCHEMES = {
+  apiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "A public or an admin key of the tenant." },
+  userToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "The trader: `sub`, `iat` and `exp`.",
+  },
+  sessionCookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: "__Host-pm_session",
+    description: "Extension: the same token in the cookie of `POST /v1/session`. Changes need an allowed `Origin`.",
+  },
+  stripeSignature: {
+    type: "apiKey",
+    in: "header",
+    name: "Stripe-Signature",
+    description: "Stripe's own scheme, at most five minutes old.",
+  },
+  signature: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Signature",
+    description: "HMAC-SHA256 of the raw body under the webhook secret, in hex.",
+  },
+};
+
+export const REFUSALS: Record<number, { name: string; description: string }> = {
+  400: { name: "BadRequest", description: "The request, or the moment, does not allow it." },
+  401: { name: "Unauthorized", description: "Missing or invalid credentials." },
+  403: { name: "Forbidden", description: "The caller may not do this." },
+  404: { name: "NotFound", description: "No such resource." },
+  429: { name: "TooManyRequests", description: "The client's window is used up." },
+  500: { name: "ServerError", description: "Unexpected failure." },
+};
+
+export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
+ISO 8601 in UTC. A refusal is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`. What is marked
+\`x-extension\` goes beyond the interface specification.`;
+
+export const ERROR_SCHEMA = {
+  type: "object",
+  properties: { error: { type: "string", description: "What was refused, in words." } },
+  required: ["error"],
+  additionalProperties: false,
+};
+
+export const HEADERS = {
+  "Request-Id": { description: "Names this request in the logs.", schema: { type: "string" } },
+  "Retry-After": { description: "Whole seconds to wait.", schema: { type: "integer", minimum: 1 } },
+  "Next-Cursor": { description: "The cursor of the next page; absent on the last.", schema: { type: "string" } },
+  ETag: { description: "The version, for `If-Match`.", schema: { type: "string" } },
+  Link: { description: 'The next page, `rel="next"`.', schema: { type: "string" } },
+  "Idempotent-Replayed": {
+    description: "`true` when this is the stored first answer.",
+    schema: { type: "string", const: "true" },
+  },
+  "RateLimit-Limit": { description: "Requests per minute.", schema: { type: "integer" } },
+  "RateLimit-Remaining": { description: "Requests left in the window.", schema: { type: "integer" } },
+  "RateLimit-Reset": { description: "Seconds until the window ends.", schema: { type: "integer" } },
+};
+export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
+
+export const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  description: "Repeats of the request within 24 hours get its first answer.",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+export const IF_MATCH = {
+  name: "If-Match",
+  in: "header",
+  description: "Change only the version that this `ETag` names.",
+  schema: { type: "string" },
+};
+export const AUDIT_REASON = {
+  name: "Audit-Reason",
+  in: "header",
+  description: "The operator's words for the audit entry.",
+  schema: { type: "string", maxLength: 500 },
+};
+export const SIGNED_AT = {
+  name: "X-Timestamp",
+  in: "header",
+  description: "When it was signed: seconds or ISO 8601, within five minutes.",
+  schema: { type: "string" },
+};

@@ -1,0 +1,70 @@
+import type { Operation } from "../contract/operation.ts";
+import { refusalsOf } from "../contract/refusals.ts";
+import { Fault, type FaultCode } from "../domain/fault.ts";
+
+type Json = Record<string, unknown>;
+
+/** What each code means, for people. */
+const MEANING: Partial<Record<FaultCode, string>> = {
+  RATE_LIMITED: "the client's window is used up",
+  SIGNATURE_INVALID: "the signature, its time or the tenant is not right",
+  KEY_INVALID: "the key is missing, unknown or expired",
+  FORBIDDEN: "this needs an admin key",
+  USER_REQUIRED: "no valid user token",
+  ORIGIN_FORBIDDEN: "the page may not act with the session cookie",
+  BAD_REQUEST: "something in the request is not valid; the text names it",
+  NOT_FOUND: "there is nothing under this path or identifier",
+  IDEMPOTENCY_MISMATCH: "the key was used with another request",
+  PRECONDITION_FAILED: "it was changed since it was read",
+  MARKET_NOT_FOUND: "no such market",
+  MARKET_SETTLED: "the market is settled",
+  MARKET_CLOSED: "the market's closing time has passed",
+  MARKET_SUSPENDED: "the market is suspended",
+  KYC_REQUIRED: "identity verification has not been passed",
+  ACCOUNT_RESTRICTED: "the account is restricted",
+  JURISDICTION_BLOCKED: "not allowed from this jurisdiction",
+  SUITABILITY_REQUIRED: "the assessment is missing or was not passed",
+  MAX_TRADE_EXCEEDED: "over the limit per trade",
+  EXPOSURE_EXCEEDED: "over the exposure cap",
+  INSUFFICIENT_FUNDS: "the wallet does not hold the amount",
+  TREASURY_INSUFFICIENT: "the treasury cannot fund it",
+  AMOUNT_TOO_SMALL: "the amount buys nothing",
+  PRICE_BOUND: "the price would leave 0.001 to 0.999",
+  OVERLOADED: "too much at once; nothing was done",
+  DATABASE_UNAVAILABLE: "the database is away; nothing was done",
+  OUTCOME_UNKNOWN: "it may or may not be done: repeat with the same Idempotency-Key",
+  INTERNAL: "our failure",
+};
+
+const statusOf = (code: FaultCode): number => new Fault(code, "").status;
+const sentenceOf = (code: FaultCode): string => `\`${code}\`${MEANING[code] ? ` (${MEANING[code]})` : ""}`;
+
+/** "Refused, in this order: …", for the description of an operation. */
+export function orderOfRefusals(id: string, operation: Operation): string {
+  const codes = refusalsOf(id, operation).map((code) => `\`${code}\` ${statusOf(code)}`);
+  return `Of several reasons to refuse the first is told: ${codes.join(", ")}.`;
+}
+
+/** The refusals of one operation by status, each with the codes that it can carry. */
+export function refusalResponses(id: string, operation: Operation, headers: (status: number) => Json): Json {
+  const byStatus = new Map<number, FaultCode[]>();
+  for (const code of refusalsOf(id, operation))
+    byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
+  const entries = [...byStatus].map(([status, codes]): [number, Json] => {
+    const schema = { type: "string", enum: codes };
+    return [
+      status,
+      {
+        description: `${codes.map(sentenceOf).join("; ")}.`,
+        headers: { "Error-Code": { description: "For programs.", schema }, ...headers(status) },
+        content: {
+          "application/json": {
+            schema: { $ref: "#/components/schemas/Error" },
+            example: { error: MEANING[codes[0] as FaultCode] ?? "Refused" },
+          },
+        },
+      },
+    ];
+  });
+  return Object.fromEntries(entries.sort(([a], [b]) => a - b));
+}

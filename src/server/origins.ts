@@ -1,0 +1,31 @@
+import { Fault } from "../domain/fault.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** From which pages a request may act with a cookie: a browser adds the cookie whichever page asks. */
+export class Origins {
+  readonly #allowed: ReadonlySet<string>;
+
+  /** @param baseUrl the tenant's own address, where it is known */
+  constructor(listed: readonly string[], baseUrl: string | undefined) {
+    this.#allowed = new Set([...listed, ...(baseUrl === undefined ? [] : [new URL(baseUrl).origin])]);
+  }
+
+  /**
+   * Browsers send `Origin` with everything but simple reads, or at least `Sec-Fetch-Site`, and no page can forge either.
+   * Whoever sends neither is no browser, and has no cookie of its own accord.
+   * @throws Fault ORIGIN_FORBIDDEN
+   */
+  require(exchange: Exchange): void {
+    const origin = exchange.header("origin");
+    const allowed =
+      origin === undefined
+        ? exchange.header("sec-fetch-site") === "same-origin"
+        : this.#allowed.has(origin) || isOwn(origin, exchange.header("host"));
+    if (!allowed) throw new Fault("ORIGIN_FORBIDDEN", "This page may not act with the session cookie");
+  }
+}
+
+/** By host: behind a proxy that ends TLS the scheme seen here is not the browser's. */
+function isOwn(origin: string, host: string | undefined): boolean {
+  return host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
+}

@@ -1,0 +1,27 @@
+const NAME = "__Host-pm_session";
+/** `Partitioned` keeps the sessions of two pages that embed the same tenant apart; the prefix binds the cookie to this host. */
+const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=None; Partitioned";
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** Browsers keep 4096 bytes of name, value and attributes. */
+export const MAX_COOKIE_TOKEN = 3800;
+
+export function sessionCookie(token: string, maxAgeSec: number): string {
+  return `${NAME}=${token}; Max-Age=${maxAgeSec}; ${ATTRIBUTES}`;
+}
+
+export function clearedCookie(): string {
+  return `${NAME}=; Max-Age=0; ${ATTRIBUTES}`;
+}
+
+/** The token in a `Cookie` header. Undefined when there is none, or when two would have to be told apart. */
+export function tokenFromCookies(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const values = header
+    .split(";")
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${NAME}=`))
+    .map((pair) => pair.slice(NAME.length + 1));
+  const [token] = values;
+  return values.length === 1 && token !== undefined && TOKEN.test(token) ? token : undefined;
+}

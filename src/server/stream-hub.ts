@@ -1,0 +1,154 @@
+import type { Result } from "../contract/operations.ts";
+import { STREAM_MARKETS, type StreamEvents } from "../contract/stream.ts";
+import { Fault } from "../domain/fault.ts";
+import { pricesOf, statusAt } from "../domain/market.ts";
+import type { AuditTail } from "../services/audit-tail.ts";
+import { eventsOf, type LiveEvent } from "../services/stream-events.ts";
+import type { Sql } from "../store/connect.ts";
+import { type FollowedEntry, listLiveMarkets, readEntriesAfter } from "../store/queries/stream.ts";
+import { type EventStream, formatEvent } from "./event-stream.ts";
+
+const HEARTBEAT_MS = 15_000;
+const MAX_CLIENTS = 5_000;
+/** Entries that a client may have missed; past it a snapshot costs less. */
+const MAX_REPLAY = 1_000;
+
+export interface StreamClient {
+  stream: EventStream;
+  userId: string | undefined;
+  markets: ReadonlySet<string> | undefined;
+  /** Whether the credentials that opened the stream still hold. */
+  isStillValid: () => Promise<boolean>;
+}
+
+/** An entry's events as text, made once for all clients. */
+interface Rendered {
+  seq: bigint;
+  events: (LiveEvent & { text: string })[];
+}
+
+/** Everybody who watches, and one follower of the log for all of them. */
+export class StreamHub {
+  readonly #tail: AuditTail;
+  readonly #sql: Sql;
+  readonly #heartbeatMs: number;
+  readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
+  #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
+  /** The last entry that clients have seen. */
+  #position = 0n;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(tail: AuditTail, sql: Sql, heartbeatMs = HEARTBEAT_MS) {
+    this.#tail = tail;
+    this.#sql = sql;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  get size(): number {
+    return this.#clients.size;
+  }
+
+  /** @throws Fault OVERLOADED */
+  requireRoom(): void {
+    if (this.#clients.size >= MAX_CLIENTS)
+      throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: 10 });
+  }
+
+  /** Starts to send: first a snapshot, or what came after `lastId`, then whatever happens. */
+  async add(client: StreamClient, lastId: bigint | undefined): Promise<void> {
+    const { stream } = client;
+    // What happens while the beginning is being read waits its turn.
+    const waiting: Rendered[] = [];
+    this.#clients.set(client, (entry) => waiting.push(entry));
+    stream.onEnd = () => this.#remove(client);
+    stream.send(": connected\n\n");
+    if (this.#closed) return stream.end("shutdown");
+    try {
+      this.#stop ??= this.#tail.follow((entries) => this.#publish(entries));
+      const { position } = await this.#stop;
+      if (this.#position < position) this.#position = position;
+      const from = this.#position;
+      const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
+      if (missed) for (const entry of missed) deliver(client, entry);
+      else stream.send(formatEvent("snapshot", await this.#snapshot(client.markets), from));
+      for (const entry of waiting) if (entry.seq > from) deliver(client, entry);
+    } catch (error) {
+      this.#remove(client);
+      stream.end("shutdown");
+      throw error;
+    }
+    if (stream.ended) return;
+    this.#clients.set(client, (entry) => deliver(client, entry));
+    this.#heartbeat ??= setInterval(() => this.#beat(), this.#heartbeatMs).unref();
+  }
+
+  /** Ends all streams; those that come later end at once. */
+  close(): void {
+    this.#closed = true;
+    for (const { stream } of [...this.#clients.keys()]) stream.end("shutdown");
+  }
+
+  #publish(entries: readonly FollowedEntry[]): void {
+    for (const entry of entries) {
+      this.#position = entry.seq;
+      const rendered = render(entry);
+      if (rendered.events.length > 0) for (const take of [...this.#clients.values()]) take(rendered);
+    }
+  }
+
+  /** Undefined when the client has to start afresh: from the future, or too far behind. */
+  async #missed(lastId: bigint, until: bigint): Promise<Rendered[] | undefined> {
+    if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
+    const entries = await readEntriesAfter(this.#sql, lastId, Number(until - lastId));
+    return entries.filter(({ seq }) => seq <= until).map(render);
+  }
+
+  async #snapshot(ids: ReadonlySet<string> | undefined): Promise<StreamEvents["snapshot"]> {
+    const rows = await listLiveMarkets(this.#sql, { ids: ids && [...ids], limit: STREAM_MARKETS });
+    const markets = rows.map((row) => {
+      const { yes, no } = pricesOf(row, row);
+      const status: Result<"getMarket">["status"] = statusAt(row, row.now);
+      const closeAt = new Date(row.closeAt).toISOString();
+      return { marketId: row.id, yesPrice: yes, noPrice: no, status, closeAt };
+    });
+    return { markets };
+  }
+
+  #beat(): void {
+    for (const client of [...this.#clients.keys()]) {
+      client.stream.send(": still here\n\n");
+      client.isStillValid().then(
+        (valid) => {
+          if (!valid) client.stream.end("credentials");
+        },
+        // Whether they hold cannot be told at the moment; the next beat asks again.
+        () => {},
+      );
+    }
+  }
+
+  #remove(client: StreamClient): void {
+    this.#clients.delete(client);
+    if (this.#clients.size > 0) return;
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
+    this.#stop?.then(({ stop }) => stop()).catch(() => {});
+    this.#stop = undefined;
+  }
+}
+
+function render(entry: FollowedEntry): Rendered {
+  const events = eventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, event.data) }));
+  return { seq: entry.seq, events };
+}
+
+function deliver({ stream, userId, markets }: StreamClient, { seq, events }: Rendered): void {
+  const mine = events.filter((event) => event.userId === undefined || event.userId === userId);
+  const wanted = markets ? mine.filter(({ marketId }) => markets.has(marketId)) : mine;
+  if (wanted.length === 0) return;
+  const last = wanted.length - 1;
+  stream.send(
+    wanted.map(({ name, data, text }, index) => (index === last ? formatEvent(name, data, seq) : text)).join(""),
+  );
+}

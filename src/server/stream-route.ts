@@ -1,0 +1,61 @@
+import { parseMarketFilter, streamOperation } from "../contract/stream.ts";
+import { Fault } from "../domain/fault.ts";
+import { authenticate, type Identities } from "./authenticate.ts";
+import { EventStream } from "./event-stream.ts";
+import type { Exchange } from "./exchange.ts";
+import { assembleInput, planInput } from "./input.ts";
+import type { Route } from "./routes.ts";
+import { tokenFromCookies } from "./session-cookie.ts";
+import type { StreamClient, StreamHub } from "./stream-hub.ts";
+
+const EVENT_ID = /^\d{1,18}$/;
+
+/** `GET /v1/stream`. The key travels in a header, so pages read it with `fetch`: an EventSource cannot send one. */
+export function streamRoute(hub: StreamHub, identities: Identities): Route {
+  const plan = planInput(streamOperation);
+  return {
+    method: streamOperation.method,
+    path: streamOperation.path,
+    forBrowsers: true,
+    async answer(exchange) {
+      const isUser =
+        exchange.header("authorization") !== undefined || tokenFromCookies(exchange.header("cookie")) !== undefined;
+      const { method } = streamOperation;
+      const check = () => authenticate(exchange, { method, auth: isUser ? "user" : "public" }, identities);
+      const { user } = await check();
+      const { input } = await assembleInput(exchange, plan);
+      hub.requireRoom();
+      const client: StreamClient = {
+        stream: new EventStream(exchange.req.socket),
+        userId: user?.id,
+        markets: marketsOf(input.markets),
+        isStillValid: () =>
+          check().then(
+            () => true,
+            (error: unknown) => !(error instanceof Fault && error.status === 401),
+          ),
+      };
+      // Nobody waits: the first bytes go out before the snapshot is read.
+      hub.add(client, lastIdOf(exchange)).catch(() => client.stream.end("shutdown"));
+      return {
+        status: 200,
+        body: client.stream.body,
+        headers: [["x-accel-buffering", "no"]],
+        contentType: "text/event-stream",
+      };
+    },
+  };
+}
+
+function marketsOf(list: unknown): ReadonlySet<string> | undefined {
+  if (list === undefined) return undefined;
+  const ids = typeof list === "string" ? parseMarketFilter(list) : undefined;
+  if (!ids) throw new Fault("BAD_REQUEST", "markets: must be market ids separated by commas");
+  return new Set(ids);
+}
+
+/** An id that is none of ours is like none: the stream then begins with a snapshot. */
+function lastIdOf(exchange: Exchange): bigint | undefined {
+  const text = exchange.header("last-event-id") ?? "";
+  return EVENT_ID.test(text) ? BigInt(text) : undefined;
+}

@@ -1,0 +1,137 @@
+import { lookup as resolve } from "node:dns";
+import type { LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+import { Agent, buildConnector, request } from "undici";
+
+/** Why a request of ours got no answer. The message may go to logs, and never to callers: it would map our network. */
+export class OutgoingFailure extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "OutgoingFailure";
+  }
+}
+
+export interface OutgoingRequest {
+  method?: "GET" | "POST";
+  headers?: Record<string, string>;
+  body?: string;
+  timeoutMs: number;
+  /** A longer answer is a failure. */
+  limitBytes: number;
+}
+
+export interface OutgoingAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
+}
+
+/**
+ * Requests to addresses that tenants and operators name: key sets, oracles, webhooks. They reach the public internet, and
+ * of private networks only what the tenant file allows. An address is checked as it is written, as it resolves and as it
+ * is connected to, so neither a redirect (never followed), nor a name that resolves anew, nor an odd notation leads inside.
+ */
+export class OutgoingHttp {
+  readonly #allowed: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
+  readonly #agent: Agent;
+
+  /** @param allowPrivate networks in CIDR notation that may be reached although they are private, also by http */
+  constructor(allowPrivate: readonly string[] = []) {
+    this.#allowed = allowPrivate.map((range) => ipaddr.parseCIDR(range));
+    const connect = buildConnector({ lookup: this.#lookup });
+    this.#agent = new Agent({
+      pipelining: 1,
+      maxHeaderSize: 16 * 1024,
+      connect: (options, callback) => {
+        // Node calls `lookup` for names only.
+        const refusal = this.#refusalOfLiteral(options.hostname, options.protocol);
+        if (refusal) return callback(refusal, null);
+        connect(options, (error, socket) => {
+          if (error) return callback(error, null);
+          if (socket && this.#mayReach(socket.remoteAddress ?? "", options.protocol)) return callback(null, socket);
+          socket?.destroy();
+          callback(new OutgoingFailure("The connection led to an address that is not allowed"), null);
+        });
+      },
+    });
+  }
+
+  /** @throws OutgoingFailure when there is no complete answer; a status is the caller's to judge. */
+  async request(url: string, options: OutgoingRequest): Promise<OutgoingAnswer> {
+    const { method = "GET", headers = {}, body, timeoutMs, limitBytes } = options;
+    const target = URL.canParse(url) ? new URL(url) : undefined;
+    if (!target || !/^https?:$/.test(target.protocol) || target.username !== "" || target.password !== "")
+      throw new OutgoingFailure("The address is not an https URL without credentials");
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      const answer = await request(target, {
+        method,
+        headers,
+        signal,
+        dispatcher: this.#agent,
+        ...(body === undefined ? {} : { body }),
+      });
+      const chunks: Buffer[] = [];
+      let size = 0;
+      for await (const chunk of answer.body) {
+        size += (chunk as Buffer).length;
+        if (size > limitBytes) throw new OutgoingFailure(`The answer is longer than ${limitBytes} bytes`);
+        chunks.push(chunk as Buffer);
+      }
+      return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) };
+    } catch (error) {
+      if (error instanceof OutgoingFailure) throw error;
+      const reason = signal.aborted ? `no answer within ${timeoutMs} ms` : codeOf(error);
+      throw new OutgoingFailure(`The request failed: ${reason}`, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  readonly #lookup: LookupFunction = (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      // One private address among public ones is how a name is made to lead inside now and then.
+      const refused = addresses?.some(({ address }) => !this.#mayReach(address, "https:") && !this.#isAllowed(address));
+      const [first] = addresses ?? [];
+      if (error || !first) callback(error ?? new OutgoingFailure("The name has no address"), "", 0);
+      else if (refused) callback(new OutgoingFailure("The name leads to an address that is not allowed"), "", 0);
+      else if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
+
+  #refusalOfLiteral(hostname: string, protocol: string): OutgoingFailure | undefined {
+    const address = hostname.replace(/^\[|\]$/g, "");
+    if (!ipaddr.isValid(address)) return undefined;
+    return this.#mayReach(address, protocol) ? undefined : new OutgoingFailure("The address is not allowed");
+  }
+
+  /** Plain http goes to allowed private networks only: everywhere else somebody could read and change it. */
+  #mayReach(address: string, protocol: string): boolean {
+    return this.#isAllowed(address) || (protocol === "https:" && isPublic(address));
+  }
+
+  #isAllowed(address: string): boolean {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return this.#allowed.some(
+      ([network, bits]) => network.kind() === parsed.kind() && parsed.match([network, bits] as never),
+    );
+  }
+}
+
+/** Whether an address belongs to the public internet. */
+export function isPublic(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  if (address.range() !== "unicast") return false;
+  // ipaddr.js calls ::7f00:1 (an IPv4 address in disguise) unicast too; the internet is 2000::/3.
+  return address.kind() === "ipv4" || ((address as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  return "code" in error && typeof error.code === "string" ? error.code : error.message;
+}

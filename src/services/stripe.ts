@@ -1,0 +1,40 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { receiptKey } from "../engine/rows.ts";
+import type { Sql } from "../store/connect.ts";
+import { loadPayments } from "../store/load-payments.ts";
+import type { ServiceContext } from "./context.ts";
+import { readStripeEvent } from "./stripe-events.ts";
+
+const PROVIDER = "stripe";
+/** Only a first credit names an owner, and an owner never changes: the second look is right. */
+const MAX_LOOKS = 3;
+
+/**
+ * A Stripe event, verified by the door. Answered after the commit, and with 200 also where nothing moves: Stripe would
+ * only repeat what cannot be used.
+ */
+export async function receiveStripe(
+  { sequencer, read }: ServiceContext,
+  { type, data }: Input<"receiveStripe">,
+): Promise<Result<"receiveStripe">> {
+  const said = readStripeEvent(type, data.object);
+  if (!said) return { received: true };
+  const { reference, fact } = said;
+  let ownerId = await readOwner(read, reference);
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const { result } = await sequencer.submit({
+      command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact },
+      actor: `provider:${PROVIDER}`,
+    });
+    if (!result || result.ownerId === ownerId) return { received: true };
+    ownerId = result.ownerId;
+  }
+  throw new Fault("OVERLOADED", "Too many events about one payment at once: try again", { retryAfterSec: 1 });
+}
+
+/** Whose wallet a refund is about: the command has to name the rows that it reads. */
+async function readOwner(sql: Sql, reference: string): Promise<string | undefined> {
+  const key = receiptKey(PROVIDER, reference);
+  return (await loadPayments(sql, [key])).get(key)?.userId || undefined;
+}

@@ -1,0 +1,46 @@
+import { isUtf8 } from "node:buffer";
+import { invariant } from "../domain/fault.ts";
+
+const TOLERANCE_SEC = 5 * 60;
+const TIMESTAMP = /(?:^|,)t=(\d{1,12})(?=,|$)/g;
+
+type Verifier = (payload: string, header: string, secret: string, toleranceSec: number, nowMs: number) => boolean;
+
+let loading: Promise<Verifier> | undefined;
+
+/** On the first event: the library is large, and most processes never see one. */
+function loadVerifier(): Promise<Verifier> {
+  loading ??= import("stripe").then(({ default: Stripe }) => {
+    const { signature } = Stripe.webhooks;
+    invariant(signature, "the library verifies signatures");
+    return (payload, header, secret, toleranceSec, nowMs) =>
+      signature.verifyHeader(payload, header, secret, toleranceSec, undefined, nowMs);
+  });
+  return loading;
+}
+
+/**
+ * Whether `Stripe-Signature` is Stripe's for the bytes that arrived under one of the active secrets, at most five minutes
+ * old, and not from the future either, which the library would accept.
+ */
+export async function verifyStripeSignature(
+  rawBody: Uint8Array,
+  header: string | undefined,
+  secrets: readonly string[],
+  nowMs: number,
+): Promise<boolean> {
+  // The library decodes the body and signs the text: bytes that are no UTF-8 would be verified as others.
+  if (header === undefined || rawBody.length === 0 || secrets.length === 0 || !isUtf8(rawBody)) return false;
+  const [timestamp, ...others] = [...header.matchAll(TIMESTAMP)];
+  // The library takes the last of several times.
+  if (!timestamp || others.length > 0 || Number(timestamp[1]) - nowMs / 1000 > TOLERANCE_SEC) return false;
+  const verify = await loadVerifier();
+  const payload = Buffer.from(rawBody).toString();
+  return secrets.some((secret) => {
+    try {
+      return verify(payload, header, secret, TOLERANCE_SEC, nowMs);
+    } catch {
+      return false;
+    }
+  });
+}

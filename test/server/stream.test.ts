@@ -1,0 +1,211 @@
+import { Socket } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { streamEvents } from "../../src/contract/stream.ts";
+import { EventStream, formatEvent } from "../../src/server/event-stream.ts";
+import { tradeOf, usd } from "../engine/world.ts";
+import { EXPIRED_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
+import { exchangeRaw, expectRefusal } from "./support/requests.ts";
+import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+
+interface Received {
+  event: string;
+  id: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: an event is read by path here
+  data: any;
+}
+
+let tenant: ServedTenant;
+const open: { stop: () => Promise<void> }[] = [];
+beforeAll(async () => {
+  tenant = await serveTenant({ streamHeartbeatMs: 200 });
+  await tenant.deposit("ann", 1000);
+  await tenant.deposit("bob", 1000);
+  await tenant.openMarket("m1");
+  await tenant.openMarket("m2", { p0Ppm: 200_000 });
+});
+afterEach(async () => {
+  for (const stream of open.splice(0)) await stream.stop();
+});
+afterAll(() => tenant.close());
+
+/** Reads a stream as a page does, with `fetch`. */
+async function watch(query = "", headers: Record<string, string> = {}) {
+  const abort = new AbortController();
+  const response = await fetch(`${tenant.url}/v1/stream${query}`, {
+    headers: { "x-api-key": PUBLIC_KEY, ...headers },
+    signal: abort.signal,
+  });
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  const events: Received[] = [];
+  const comments: string[] = [];
+  let text = "";
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+        const fields = new Map(
+          text
+            .slice(0, end)
+            .split("\n")
+            .map((line) => line.split(/: (.*)/, 2) as [string, string]),
+        );
+        text = text.slice(end + 2);
+        const event = fields.get("event");
+        if (event) events.push({ event, id: fields.get("id"), data: JSON.parse(fields.get("data") ?? "null") });
+        else comments.push([...fields.values()].join());
+      }
+    }
+  })().catch(() => {});
+  const stop = async () => {
+    abort.abort();
+    await reading;
+  };
+  open.push({ stop });
+  const until = async (count: number) =>
+    expect.poll(() => events.length, { timeout: 5000 }).toBeGreaterThanOrEqual(count);
+  await until(1);
+  return { events, comments, until, stop, ended: reading, response };
+}
+
+const trade = (traderId: string, marketId = "m1") =>
+  tenant.services.sequencer.submit({
+    command: tradeOf({ id: `${traderId} ${marketId} ${Math.random()}`, marketId, traderId, amountMicro: usd(5) }),
+    actor: `user:${traderId}`,
+  });
+const names = (events: Received[]) => events.map(({ event }) => event);
+
+describe("a stream", () => {
+  test("begins with the open markets, and then tells what happens, to each its own", async () => {
+    const stream = await watch("", { authorization: `Bearer ${await userToken({ sub: "ann" })}` });
+    const other = await watch();
+    expect(stream.events[0]).toMatchObject({ event: "snapshot", id: expect.stringMatching(/^\d+$/) });
+    expect(stream.events[0]?.data.markets).toContainEqual({
+      marketId: "m2",
+      yesPrice: 0.2,
+      noPrice: 0.8,
+      status: "open",
+      closeAt: expect.stringMatching(/Z$/),
+    });
+    await trade("ann");
+    await stream.until(4);
+    await other.until(3);
+    expect(names(stream.events)).toEqual(["snapshot", "price", "trade", "fill"]);
+    expect(names(other.events)).toEqual(["snapshot", "price", "trade"]);
+    expect(JSON.stringify(other.events)).not.toContain("ann");
+    expect(stream.events[3]?.data).toMatchObject({ marketId: "m1", side: "yes", amount: 5 });
+    // Only the last event of an entry carries its id, so that a resume never skips half of it.
+    expect(stream.events.map(({ id }) => id !== undefined)).toEqual([true, false, false, true]);
+    for (const { event, data } of [...stream.events, ...other.events])
+      expect(z.safeParse(streamEvents[event as keyof typeof streamEvents], data).error).toBeUndefined();
+  });
+
+  test("tells the states of markets", async () => {
+    await tenant.openMarket("m3");
+    const stream = await watch("?markets=m3");
+    for (const type of ["suspendMarket", "resumeMarket"] as const)
+      await tenant.services.sequencer.submit({ command: { type, marketId: "m3" }, actor: "admin:ops" });
+    const command = { type: "settleMarket", marketId: "m3", outcome: "no" } as const;
+    await tenant.services.sequencer.submit({ command, actor: "admin:ops" });
+    await stream.until(4);
+    expect(stream.events.slice(1).map(({ event, data }) => [event, data.status, data.outcome])).toEqual([
+      ["market", "suspended", undefined],
+      ["market", "open", undefined],
+      ["market", "settled", "no"],
+    ]);
+  });
+
+  test("may be of some markets only", async () => {
+    const stream = await watch("?markets=m2,unknown");
+    expect(stream.events[0]?.data.markets.map(({ marketId }: { marketId: string }) => marketId)).toEqual(["m2"]);
+    await trade("bob", "m1");
+    await trade("bob", "m2");
+    await stream.until(3);
+    expect(stream.events.slice(1).map(({ data }) => data.marketId)).toEqual(["m2", "m2"]);
+  });
+
+  test("goes on where it broke off, without a gap and without a repeat", async () => {
+    const first = await watch();
+    await trade("bob");
+    await first.until(3);
+    const lastId = first.events.at(-1)?.id ?? "";
+    await first.stop();
+    await trade("bob");
+    await trade("ann", "m2");
+    const second = await watch("", { "last-event-id": lastId });
+    await trade("bob");
+    await second.until(6);
+    expect(names(second.events)).toEqual(["price", "trade", "price", "trade", "price", "trade"]);
+    const seen = second.events.filter(({ id }) => id).map(({ id }) => Number(id));
+    expect(seen).toEqual([1, 2, 3].map((n) => Number(lastId) + n));
+  });
+
+  test.each(["999999999", "-1", "abc", ""])("after the id %j begins afresh", async (lastId) => {
+    expect((await watch("", { "last-event-id": lastId })).events[0]?.event).toBe("snapshot");
+  });
+
+  test("many trades arrive on many streams, each once and in order", async () => {
+    const streams = await Promise.all(Array.from({ length: 10 }, () => watch()));
+    const trades = 60;
+    await Promise.all(Array.from({ length: trades }, (_, n) => trade(n % 2 ? "ann" : "bob")));
+    for (const stream of streams) {
+      await stream.until(1 + 2 * trades);
+      const ids = stream.events.filter(({ event }) => event === "trade").map(({ id }) => Number(id));
+      expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+      expect(new Set(ids).size).toBe(trades);
+    }
+  });
+
+  test("shows that it is alive", async () => {
+    const stream = await watch();
+    await expect.poll(() => stream.comments).toContain("still here");
+    expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
+  });
+
+  test("ends when its credentials do", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { sub: "ann", iat: now - 100, exp: now - 28 };
+    const stream = await watch("", { authorization: `Bearer ${await userToken(claims)}` });
+    await stream.ended;
+    expect(stream.events.at(-1)).toMatchObject({ event: "resync", data: { reason: "credentials" } });
+  });
+
+  test("is refused like any other request", async () => {
+    const get = (query: string, headers: Record<string, string>) =>
+      fetch(`${tenant.url}/v1/stream${query}`, { headers });
+    await expectRefusal(await get("", {}), 401, "KEY_INVALID");
+    await expectRefusal(await get("", { "x-api-key": EXPIRED_KEY }), 401, "KEY_INVALID");
+    const headers = { "x-api-key": PUBLIC_KEY };
+    await expectRefusal(await get("", { ...headers, authorization: "Bearer x" }), 401, "USER_REQUIRED");
+    await expectRefusal(await get("?markets=", headers), 400, "BAD_REQUEST");
+    await expectRefusal(await get(`?markets=${"x".repeat(70)}`, headers), 400, "BAD_REQUEST");
+  });
+});
+
+test("whoever does not read is dropped within bounds, and told to come back", async () => {
+  const stream = new EventStream(new Socket());
+  let ends = 0;
+  stream.onEnd = () => {
+    ends += 1;
+  };
+  const chunk = formatEvent("price", { filler: "x".repeat(1000) });
+  let sent = 0;
+  for (; !stream.ended && sent < 1000; sent++) stream.send(chunk);
+  expect([ends, stream.ended]).toEqual([1, true]);
+  expect(sent * chunk.length).toBeLessThan(300 * 1024);
+  const text = await new Response(stream.body).text();
+  expect(text).toMatch(/retry: \d+\nevent: resync\ndata: {"reason":"slow"}\n\n$/);
+});
+
+test("streams end with the server, with a time to come back", async () => {
+  const other = await serveTenant();
+  const request = `GET /v1/stream HTTP/1.1\r\nhost: x\r\nx-api-key: ${PUBLIC_KEY}\r\n\r\n`;
+  const received = exchangeRaw(other.server.port, request);
+  await expect.poll(async () => (await fetch(`${other.url}/openapi.json`)).status).toBe(200);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const startedAt = performance.now();
+  await other.close();
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(await received).toMatch(/event: snapshot[\s\S]*retry: \d+\nevent: resync\ndata: {"reason":"shutdown"}/);
+});

@@ -1,0 +1,75 @@
+import type { RunningServer, ServerOptions } from "../../../src/server/server.ts";
+import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
+import { configOf, marketOf, usd } from "../../engine/world.ts";
+import { type Backend, openBackend, serve, TENANT } from "./harness.ts";
+
+/** A whole tenant behind a real socket: services, sequencer and database. */
+export interface ServedTenant {
+  backend: Backend;
+  services: TenantServices;
+  server: RunningServer;
+  url: string;
+  balance(account: string): Promise<bigint>;
+  /** Audit entries of these types, oldest first. */
+  audit(...types: string[]): Promise<{ type: string; actor: string; payload: Record<string, unknown> }[]>;
+  deposit(userId: string, dollars: number): Promise<void>;
+  openMarket(id: string, change?: Partial<Parameters<typeof marketOf>[0]>): Promise<void>;
+  /** The ledger agrees with itself, and the chain verifies. */
+  isSound(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export async function serveTenant(options: Partial<ServerOptions> = {}): Promise<ServedTenant> {
+  const backend = await openBackend();
+  const services = await openTenant({
+    tenantId: TENANT,
+    connection: backend.database.connection,
+    auditSecret: "an audit key of the tests",
+  });
+  const { sequencer, handlers } = services;
+  // The keys that the harness inserted are named again, or the apply would revoke them.
+  const stored = await backend.sql`select hash, name, type, expires_at from api_key where expires_at is null`;
+  const keys = stored.map(({ hash, name, type }) => ({ hash, name, type, expiresAt: null }));
+  await sequencer.submit({ command: configOf({ keys }), actor: "cli:test" });
+  const server = await serve(backend, handlers, {
+    services: services,
+    isDatabaseUp: services.isDatabaseUp,
+    ...options,
+  });
+  return {
+    backend,
+    services,
+    server,
+    url: server.url,
+    async balance(account) {
+      const [row] = await backend.sql`select balance_micro from account where id = ${account}`;
+      return BigInt(row?.balance_micro ?? 0);
+    },
+    async audit(...types) {
+      const rows = await backend.sql`select type, actor, payload from audit order by seq`;
+      return rows
+        .map(({ type, actor, payload }) => ({ type, actor, payload: JSON.parse(payload) }))
+        .filter(({ type }) => types.includes(type));
+    },
+    async deposit(userId, dollars) {
+      const command = { type: "recordDeposit", provider: "payments", traderId: userId } as const;
+      const reference = `test ${userId} ${dollars}`;
+      await sequencer.submit({ command: { ...command, amountMicro: usd(dollars), reference }, actor: "provider:test" });
+    },
+    async openMarket(id, change = {}) {
+      const closeAt = Date.now() + 3_600_000;
+      await sequencer.submit({ command: marketOf({ id, closeAt, ...change }), actor: "admin:ops" });
+    },
+    async isSound() {
+      const caller = { actor: "cli:test" };
+      const checked = (await handlers.reconcile?.({}, caller)) as { ok: boolean } | undefined;
+      const status = (await handlers.getAuditStatus?.({}, caller)) as { verified: boolean } | undefined;
+      return checked?.ok === true && status?.verified === true;
+    },
+    async close() {
+      await server.close();
+      await services.close();
+      await backend.close();
+    },
+  };
+}
