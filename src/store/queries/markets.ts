@@ -1,6 +1,6 @@
 import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
+import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
-import { textArray } from "../load.ts";
 import { HOUR_MS } from "../rollups.ts";
 import { nowMs } from "./now.ts";
 
