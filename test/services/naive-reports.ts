@@ -31,6 +31,7 @@ export class NaiveReports {
   readonly markets: Market[] = [];
   readonly trades: Trade[] = [];
   readonly deposits: { provider: string; amountMicro: bigint; ts: number }[] = [];
+  readonly withdrawals: { amountMicro: bigint; ts: number; approved: boolean }[] = [];
   readonly #from: number;
 
   constructor(now: number, periodDays: number, happened?: NaiveReports) {
@@ -39,6 +40,7 @@ export class NaiveReports {
       this.markets = happened.markets;
       this.trades = happened.trades;
       this.deposits = happened.deposits;
+      this.withdrawals = happened.withdrawals;
     }
   }
 
@@ -107,19 +109,23 @@ export class NaiveReports {
   }
 
   funding(): Omit<WireResult<"getFundingReport">, "periodDays"> {
-    const within = this.deposits.filter(({ ts }) => ts >= this.#from);
-    const inflows = usd(total(within.map(({ amountMicro }) => amountMicro)));
-    const providers = [...new Set(within.map(({ provider }) => provider))].toSorted();
-    return {
-      inflows,
+    const flow = (moves: { amountMicro: bigint; ts: number }[]) =>
+      total(moves.filter(({ ts }) => ts >= this.#from).map(({ amountMicro }) => amountMicro));
+    const providers = [...new Set(this.deposits.map(({ provider }) => provider))].map((name) => ({
+      provider: name,
+      inflows: usd(flow(this.deposits.filter(({ provider }) => provider === name))),
       outflows: 0,
-      pendingWithdrawals: 0,
-      netMovement: inflows,
-      byProvider: providers.map((name) => ({
-        provider: name,
-        inflows: usd(total(within.filter(({ provider }) => provider === name).map(({ amountMicro }) => amountMicro))),
-        outflows: 0,
-      })),
+    }));
+    const [inMicro, outMicro] = [flow(this.deposits), flow(this.withdrawals.filter(({ approved }) => approved))];
+    const byProvider = [...providers, { provider: "withdrawals", inflows: 0, outflows: usd(outMicro) }];
+    return {
+      inflows: usd(inMicro),
+      outflows: usd(outMicro),
+      pendingWithdrawals: usd(total(this.withdrawals.map((each) => (each.approved ? 0n : each.amountMicro)))),
+      netMovement: usd(inMicro - outMicro),
+      byProvider: byProvider
+        .filter(({ inflows, outflows }) => inflows > 0 || outflows > 0)
+        .toSorted((a, b) => (a.provider < b.provider ? -1 : 1)),
     };
   }
 

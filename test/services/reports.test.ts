@@ -39,6 +39,14 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     });
     happened.deposits.push({ provider, amountMicro, ts });
   };
+  const withdraw = async (traderId: string, ts: number, approve: boolean) => {
+    const amountMicro = BigInt(random.int(1, 9_999));
+    const id = `wdr_${happened.withdrawals.length}`;
+    const actor = "admin:ops";
+    await sequencer.submit({ command: { type: "requestWithdrawal", id, traderId, amountMicro }, actor });
+    if (approve) await sequencer.submit({ command: { type: "decideWithdrawal", id, traderId, approve }, actor });
+    happened.withdrawals.push({ amountMicro, ts, approved: approve });
+  };
   const open = async () => {
     const index = happened.markets.length;
     const market = {
@@ -97,7 +105,11 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
   for (let count = 0; count < 4; count++) await open();
   for (const [index, moment] of moments.entries()) {
     at(moment);
-    if (index % 9 === 0) await deposit(random.pick(TRADERS), moment);
+    if (index % 9 === 0) {
+      const trader = random.pick(TRADERS);
+      await deposit(trader, moment);
+      if (index % 36 === 0) await withdraw(trader, moment, random.chance(0.7));
+    }
     if (index % 45 === 44) await settle();
     if (index % 50 === 49 && happened.markets.length < MARKETS) await open();
     await trade(index);
