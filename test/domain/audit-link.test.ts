@@ -30,7 +30,7 @@ describe("canonicalJson", () => {
         expect(canonicalJson(JSON.parse(text))).toBe(text);
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
-      runs(500),
+      runs(150),
     );
   });
 });

@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
-import type { Command, CreateMarket, PlaceTrade } from "../../src/engine/commands.ts";
+import type { Command, CreateMarket, PlaceTrade, SellShares } from "../../src/engine/commands.ts";
 import { auditKey } from "../../src/engine/seal.ts";
 import { Sequencer } from "../../src/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
@@ -102,11 +102,26 @@ export function trade(marketId: string, traderId: string, change: Partial<PlaceT
   };
 }
 
+export function sale(marketId: string, traderId: string, change: Partial<SellShares> = {}): SellShares {
+  trades += 1;
+  return {
+    type: "sellShares",
+    id: `trd_${trades}`,
+    marketId,
+    traderId,
+    side: "yes",
+    sharesMicro: DOLLAR,
+    claimedJurisdiction: undefined,
+    ...change,
+  };
+}
+
 /** Every row of every table that a commit writes: equal dumps mean that nothing was written. */
 export async function dump(sql: Sql): Promise<string> {
   const tables = [
     ...["head", "tenant", "account", "transfer", "market", "book", "trader", "position"],
-    ...["trade", "market_hour", "audit", "api_key", "receipt", "stored_answer"],
+    ...["trade", "market_hour", "audit", "api_key", "receipt", "stored_answer", "withdrawal", "assessment"],
+    ...["hedge", "trader_day", "funding_day"],
   ];
   const parts = await Promise.all(
     tables.map(async (table) => {

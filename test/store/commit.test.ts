@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GENESIS_HASH } from "../../src/domain/audit-link.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import { prepareBatch, type Submission } from "../../src/sequencer/batch.ts";
@@ -15,13 +15,12 @@ const LATER = NOW + 1_000_000_000_000;
 let live: Live;
 let journal: Journal;
 
-beforeEach(async () => {
+async function open(): Promise<void> {
   live = await openLive();
   const [only] = live.journals;
   if (!only) throw new Error("There is no journal");
   journal = only;
-  return () => live.close();
-});
+}
 
 function batchOf(commands: (Command | Submission)[], head = START, state = new World()): Batch {
   const submissions = commands.map((each) => ("command" in each ? each : { command: each, actor: "test" }));
@@ -46,6 +45,9 @@ const opening = () =>
   ]);
 
 describe("a batch", () => {
+  beforeEach(open);
+  afterEach(() => live.close());
+
   test("is written whole by one statement: journals, rows, answers and the head", async () => {
     const batch = opening();
     expect(await journal.commit(batch)).toMatchObject({ swapped: true });
@@ -118,10 +120,13 @@ describe("a batch", () => {
 describe("a batch that does not fit the database fails as a whole", () => {
   let head: Head;
 
-  beforeEach(async () => {
+  // One database for all of them: that each leaves it as it was is what they are about.
+  beforeAll(async () => {
+    await open();
     await journal.commit(opening());
     ({ head } = await journal.readHead());
   });
+  afterAll(() => live.close());
 
   async function refusedWith(batch: Batch, sqlState: string): Promise<void> {
     const before = await dump(live.owner);
@@ -152,6 +157,7 @@ describe("a batch that does not fit the database fails as a whole", () => {
       state.put("account", id, { id, balanceMicro: BigInt(row?.balance_micro), version: 1 });
     }
     await refusedWith(batchOf([deposit("bob", DOLLAR, "tx_2")], head, state), "22012");
+    await live.owner`delete from account where id = 'wallet:bob'`;
   });
 
   test("a payment that was credited before", async () => {
@@ -177,6 +183,9 @@ describe("a batch that does not fit the database fails as a whole", () => {
 });
 
 describe("what is written is what was meant", () => {
+  beforeEach(open);
+  afterEach(() => live.close());
+
   test("whatever the text: quotes, array syntax, NULL, nothing, line breaks, other scripts, placeholders", async () => {
     const texts = [
       `"a" 'b' \\ \\" \\\\`,

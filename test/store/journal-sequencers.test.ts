@@ -3,7 +3,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import { verifyChain } from "../../src/services/audit-verifier.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
-import { config, DOLLAR, deposit, KEY, type Live, market, openLive, trade } from "../sequencer/live.ts";
+import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade } from "../sequencer/live.ts";
 import { Random } from "../sequencer/random.ts";
 
 const TRADERS = Array.from({ length: 12 }, (_, index) => `u${index}`);
@@ -34,10 +34,11 @@ async function open(): Promise<Live> {
 function anyCommand(random: Random, index: number): Command {
   const traderId = random.pick(TRADERS);
   const dice = random.next();
-  if (dice < 0.75) {
-    const amountMicro = BigInt(random.int(1, 6_000_000));
-    return trade(random.pick(MARKETS), traderId, { side: random.pick(["yes", "no"]), amountMicro });
-  }
+  const side = random.pick(["yes", "no"] as const);
+  if (dice < 0.6) return trade(random.pick(MARKETS), traderId, { side, amountMicro: BigInt(random.int(1, 6_000_000)) });
+  if (dice < 0.75) return sale(random.pick(MARKETS), traderId, { side, sharesMicro: BigInt(random.int(1, 3_000_000)) });
+  if (dice < 0.78)
+    return { type: "requestWithdrawal", id: `wd-${index}-${random.next()}`, traderId, amountMicro: DOLLAR };
   if (dice < 0.95) return deposit(traderId, BigInt(random.int(1, 3)) * DOLLAR, `tx-${random.int(0, 40)}`);
   if (dice < 0.97) return { type: "suspendMarket", marketId: random.pick(MARKETS) };
   if (dice < 0.99) return { type: "resumeMarket", marketId: random.pick(MARKETS) };
@@ -46,17 +47,15 @@ function anyCommand(random: Random, index: number): Command {
 
 /** What must hold of the database, whatever was sent: and all of what was heard is true. */
 async function expectTruth(live: Live, heard: Heard[]): Promise<void> {
-  expect(await reconcileLedger(live.owner)).toEqual(
-    ["accounts", "escrow", "head", "positions", "trades", "volume"].map((name) =>
-      expect.objectContaining({ name, differenceMicro: 0n, rows: 0 }),
-    ),
-  );
+  const checks = await reconcileLedger(live.owner);
+  expect(checks.length).toBeGreaterThanOrEqual(6);
+  expect(checks.filter(({ rows }) => rows > 0)).toEqual([]);
   expect(await verifyChain(live.owner, [KEY])).toMatchObject({ verified: true });
   const rows = await live.owner`select id from trade`;
   const inJournal = new Set(rows.map(({ id }) => id));
   expect(inJournal.size).toBe(rows.length);
   for (const { command, code } of heard) {
-    if (command.type !== "placeTrade" || code === "OUTCOME_UNKNOWN") continue;
+    if ((command.type !== "placeTrade" && command.type !== "sellShares") || code === "OUTCOME_UNKNOWN") continue;
     expect(`${command.id} ${inJournal.has(command.id)}`, code).toBe(`${command.id} ${code === "done"}`);
   }
   const receipts = await live.owner`select reference, amount_micro from receipt`;
@@ -78,10 +77,10 @@ describe("two processes on one database", () => {
       Array.from({ length: 600 }, (_, index) => send(live, anyCommand(random, index), index % 2)),
     );
     await expectTruth(live, heard);
-    const codes = new Set(heard.map(({ code }) => code));
-    expect([...codes].filter((code) => !["done", "INSUFFICIENT_FUNDS", "MARKET_SUSPENDED"].includes(code))).toEqual([]);
+    const theirs = ["done", "INSUFFICIENT_FUNDS", "INSUFFICIENT_SHARES", "MARKET_SUSPENDED", "AMOUNT_TOO_SMALL"];
+    expect(heard.map(({ code }) => code).filter((code) => !theirs.includes(code))).toEqual([]);
     for (const process of [0, 1])
-      expect(heard.filter(({ code }, index) => code === "done" && index % 2 === process).length).toBeGreaterThan(100);
+      expect(heard.filter(({ code }, index) => code === "done" && index % 2 === process).length).toBeGreaterThan(50);
     expect(live.errors).toEqual([]);
   });
 
@@ -128,8 +127,9 @@ describe("connections that are torn down under load", () => {
         for (let index = 0; !calm; index++) heard.push(await send(live, anyCommand(random, index), process));
       };
       const clients = Array.from({ length: 24 }, (_, index) => client(index % 2));
-      for (let killed = 0; killed < 40; killed++) {
-        // Now this way's writers, now the loaders, now all: at whatever moment their statements happen to be.
+      const done = () => heard.filter(({ code }) => code === "done").length;
+      for (let kills = 0; kills < 40 || done() < 100; kills++) {
+        // Now the writers, now the loaders, now all of them: wherever their statements happen to be.
         const like = random.pick(["pmctl writer", "pmctl writer", "pmctl loader", "pmctl %er"]);
         await live.owner`
           select pg_terminate_backend(pid) from pg_stat_activity
@@ -140,10 +140,7 @@ describe("connections that are torn down under load", () => {
       calm = true;
       await Promise.all(clients);
       await expectTruth(live, heard);
-      const codes = new Map<string, number>();
-      for (const { code } of heard) codes.set(code, (codes.get(code) ?? 0) + 1);
-      expect(codes.get("done") ?? 0).toBeGreaterThan(100);
-      expect([...codes.keys()]).not.toContain("INTERNAL");
+      expect(heard.filter(({ code }) => code === "INTERNAL")).toEqual([]);
       for (const process of [0, 1])
         expect((await send(live, deposit("u0", DOLLAR, `after-${process}`), process)).code).toBe("done");
     } finally {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { APP_ROLE, connect, type Sql } from "../../src/store/connect.ts";
 import {
   type Migration,
@@ -13,14 +13,15 @@ import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 let database: TestDatabase;
 let sql: Sql;
 
-beforeEach(async () => {
+async function open(): Promise<void> {
   database = await createTestDatabase();
   sql = connect(database.connection, { name: "test", max: 1 });
-  return async () => {
-    await sql.end({ timeout: 5 });
-    await database.drop();
-  };
-});
+}
+
+async function close(): Promise<void> {
+  await sql.end({ timeout: 5 });
+  await database.drop();
+}
 
 /** The test databases come migrated; this one begins at nothing. */
 async function empty(): Promise<void> {
@@ -35,6 +36,9 @@ function migration(version: number, text: string): Migration {
 }
 
 describe("migrate", () => {
+  beforeEach(open);
+  afterEach(close);
+
   test("brings an empty database to the version of this binary, and the second time finds nothing to do", async () => {
     await empty();
     const known = await readMigrations();
@@ -103,13 +107,19 @@ describe("the role of the running server", () => {
   const JOURNALS = ["audit", "transfer", "trade"];
   let server: Sql;
 
-  beforeEach(async () => {
+  // One database for all of them: what is refused leaves it as it was.
+  beforeAll(async () => {
+    await open();
     await sql`insert into audit (seq, type, actor, payload, ts, key_id, hash) values (1, 't', 'a', '{}', 'ts', 'k', 'h')`;
     await sql`insert into transfer (seq, leg, debit, credit, amount_micro) values (1, 0, 'a', 'b', 1)`;
-    await sql`insert into trade (seq, id, market_id, trader_id, side, amount_micro, fee_micro, shares_micro, yes_price_ppm, ts)
-              values (1, 'trd', 'm', 'u', 'yes', 2, 1, 1, 500000, 1)`;
+    await sql`
+      insert into trade (seq, id, market_id, trader_id, side, amount_micro, fee_micro, shares_micro, yes_price_ppm, ts)
+      values (1, 'trd', 'm', 'u', 'yes', 2, 1, 1, 500000, 1)`;
     server = connect(database.connection, { name: "server", max: 1, restricted: true });
-    return () => server.end({ timeout: 5 });
+  });
+  afterAll(async () => {
+    await server.end({ timeout: 5 });
+    await close();
   });
 
   test("is there after a migration, and is what a restricted connection has", async () => {

@@ -1,20 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../../src/store/connect.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
-import { config, DOLLAR, deposit, type Live, market, openLive, trade } from "../sequencer/live.ts";
+import { config, DOLLAR, deposit, type Live, market, openLive, sale, trade } from "../sequencer/live.ts";
 
 let live: Live;
+
+const HEDGE = { symbol: "BTC", direction: "long", notional: 500, externalRef: "x-1" } as const;
+const CHECKS = ["accounts", "escrow", "head", "hedges", "positions", "trades", "volume", "withdrawals"];
 
 beforeAll(async () => {
   live = await openLive();
   await live.run(config());
   for (const id of ["m1", "m2", "old"]) await live.run(market(id, { kind: id === "m2" ? "lmsr" : "cpmm" }));
   for (const traderId of ["ann", "bob"]) await live.run(deposit(traderId, 100n * DOLLAR, `tx-${traderId}`));
+  await live.run({ ...trade("m2", "ann", { id: "hedged", amountMicro: 2n * DOLLAR }), hedgeRef: HEDGE });
   for (const marketId of ["m1", "m2", "old"]) {
     await live.run(trade(marketId, "ann", { id: `${marketId}-ann`, side: "yes", amountMicro: 7n * DOLLAR }));
     await live.run(trade(marketId, "bob", { id: `${marketId}-bob`, side: "no", amountMicro: 5n * DOLLAR }));
   }
+  await live.run(sale("m1", "ann", { id: "m1-sale", side: "yes", sharesMicro: 2n * DOLLAR }));
   await live.run({ type: "settleMarket", marketId: "old", outcome: "yes" });
+  for (const id of ["w1", "w2"])
+    await live.run({ type: "requestWithdrawal", id, traderId: "bob", amountMicro: 10n * DOLLAR });
+  await live.run({ type: "decideWithdrawal", id: "w2", traderId: "bob", approve: true });
 });
 afterAll(() => live.close());
 
@@ -40,14 +48,8 @@ async function number(query: (sql: Sql) => PromiseLike<readonly { n?: unknown }[
   return BigInt(String(row?.n));
 }
 
-test("an untouched ledger has six checks, all of them zero", async () => {
-  expect(await reconcileLedger(live.owner)).toEqual(
-    ["accounts", "escrow", "head", "positions", "trades", "volume"].map((name) => ({
-      name,
-      differenceMicro: 0n,
-      rows: 0,
-    })),
-  );
+test("an untouched ledger has eight checks, all of them zero", async () => {
+  expect(await reconcileLedger(live.owner)).toEqual(CHECKS.map((name) => ({ name, differenceMicro: 0n, rows: 0 })));
 });
 
 describe("what somebody changes in the database is found by name and to the micro-dollar", () => {
@@ -176,20 +178,55 @@ describe("what somebody changes in the database is found by name and to the micr
     expect(await found(hour)).toEqual({ volume: 3n });
   });
 
+  test("a sale's shares, and the cost that it released", async () => {
+    expect(await found((sql) => sql`update trade set shares_micro = shares_micro - 1 where id = 'm1-sale'`)).toEqual({
+      positions: 1n,
+      trades: 1n,
+      escrow: 1n,
+    });
+    expect(
+      await found((sql) => sql`update trade set released_micro = released_micro + 1 where id = 'm1-sale'`),
+    ).toEqual({
+      positions: 1n,
+      trades: 1n,
+    });
+  });
+
+  test("a hedge tag that is another, or gone", async () => {
+    expect(await found((sql) => sql`update hedge set notional_minor = 501`)).toEqual({ hedges: DOLLAR });
+    expect(await found((sql) => sql`update hedge set direction = 'short'`)).toEqual({ hedges: DOLLAR });
+    expect((await found((sql) => sql`delete from hedge`)).trades).toBeGreaterThan(0n);
+  });
+
+  test("a withdrawal's amount, or its decision, against what is held for it", async () => {
+    expect(await found((sql) => sql`update withdrawal set amount_micro = amount_micro + 5 where id = 'w1'`)).toEqual({
+      withdrawals: 5n,
+    });
+    const reopen = (sql: Sql) => sql`update withdrawal set status = 'pending', decided_at = null where id = 'w2'`;
+    expect(await found(reopen)).toEqual({ withdrawals: 10n * DOLLAR });
+  });
+
+  /** The last trade's entry and everything after it: the settlement, the withdrawals. */
+  const lastTrade = async () => {
+    const [last] = await live.owner`
+      select t.seq, t.amount_micro, (select max(seq) from audit) - t.seq + 1 as entries
+        from trade t order by t.seq desc limit 1`;
+    return { seq: last?.seq, amountMicro: BigInt(last?.amount_micro), entries: BigInt(last?.entries) };
+  };
+
   test("the audit's tail cut off: the head row remembers how long it was", async () => {
-    const [last] = await live.owner`select max(seq) as seq from audit where type = 'trade.executed'`;
-    const cut = await number((sql) => sql`select max(seq) - ${last?.seq} + 1 as n from audit`);
-    const differences = await found((sql) => sql`delete from audit where seq >= ${last?.seq}`);
-    expect(differences).toEqual({ head: cut * DOLLAR, trades: 5n * DOLLAR });
+    const { seq, amountMicro, entries } = await lastTrade();
+    const differences = await found((sql) => sql`delete from audit where seq >= ${seq}`);
+    expect(differences).toEqual({ head: entries * DOLLAR, trades: amountMicro });
   });
 
   test("the head row set back with it: the trade is still without its entry", async () => {
-    const [last] = await live.owner`select max(seq) as seq from audit where type = 'trade.executed'`;
+    const { seq, amountMicro } = await lastTrade();
     const tamper = async (sql: Sql) => {
-      await sql`delete from audit where seq >= ${last?.seq}`;
+      await sql`delete from audit where seq >= ${seq}`;
       await sql`update head set seq = (select max(seq) from audit)`;
     };
-    expect(await found(tamper)).toEqual({ trades: 5n * DOLLAR });
+    expect(await found(tamper)).toEqual({ trades: amountMicro });
   });
 
   test("an amount in an audit entry", async () => {
