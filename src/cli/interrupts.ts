@@ -8,7 +8,7 @@ export class Interrupts {
   readonly #controller = new AbortController();
   #taken = false;
 
-  /** From now on the first SIGINT or SIGTERM aborts this signal; the next one ends the process. */
+  /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
     this.#taken = true;
     return this.#controller.signal;
@@ -19,9 +19,12 @@ export class Interrupts {
     process.on("SIGINT", () => {
       if (!this.#abort()) process.exit(EXIT.interrupted);
     });
+    // Without a command that cares, these end as they would have without us: 128 and the signal's number.
     process.on("SIGTERM", () => {
-      // Without a command that cares, this ends as it would have without us: 128 + 15.
       if (!this.#abort()) process.exit(143);
+    });
+    process.on("SIGHUP", () => {
+      if (!this.#abort()) process.exit(129);
     });
   }
 

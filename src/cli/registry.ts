@@ -36,6 +36,8 @@ export const NOUNS: readonly Noun[] = [
     load: () => import("./commands/suitability.ts"),
   },
   { name: "funding", summary: "withdrawals, and credits by hand", load: () => import("./commands/funding.ts") },
+  { name: "report", summary: "volume, revenue, traders and funding", load: () => import("./commands/report.ts") },
+  { name: "risk", summary: "what each open market may cost", load: () => import("./commands/risk.ts") },
   { name: "audit", summary: "the audit log and its verification", load: () => import("./commands/audit.ts") },
   { name: "reconcile", summary: "check the whole ledger", load: () => import("./commands/reconcile.ts") },
   { name: "db", summary: "the embedded database", load: () => import("./commands/db.ts") },

@@ -91,9 +91,7 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
     import("../client/local-api.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
-  const services = await openTenant({ tenantId: id, connection, auditSecret, readers: 2 }).catch((error: unknown) => {
-    throw isMissingDatabase(error) ? new Fault("REFUSED", `${id} has no database yet: run pmctl apply ${id}`) : error;
-  });
+  const services = await openTenant({ tenantId: id, connection, auditSecret, readers: 2 });
   const actor = operatorActor();
   return {
     tenant,
@@ -133,10 +131,4 @@ function operatorName(): string {
   } catch {
     return `uid-${process.getuid?.() ?? "unknown"}`;
   }
-}
-
-/** PostgreSQL's code for a database that does not exist. */
-function isMissingDatabase(error: unknown): boolean {
-  const cause = error instanceof Fault ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause && cause.code === "3D000";
 }

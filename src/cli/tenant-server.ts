@@ -4,6 +4,7 @@ import type { TenantConfig } from "../config/tenant-file.ts";
 import { Fault } from "../domain/fault.ts";
 import { Metrics } from "../server/metrics.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
+import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
 import type { TenantDatabase } from "./database.ts";
@@ -50,6 +51,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const { url, opsUrl } = server;
   await writeRunFile(directory, config.tenant, { pid: process.pid, url, opsUrl });
   const stopWatching = watchCluster(database.cluster, services, log);
+  const closing = startClosingSweeper(services, (error) =>
+    log.error({ err: error }, "Closed markets cannot be recorded"),
+  );
   return {
     url,
     opsUrl,
@@ -58,6 +62,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       stopWatching();
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
+      await closing.stop();
       await services.close();
     },
   };

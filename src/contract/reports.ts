@@ -9,7 +9,7 @@ export const ReportPeriod = z.object({
     .min(1)
     .max(3650)
     .default(30)
-    .meta({ description: "Trailing days.", examples: [30] }),
+    .meta({ description: "How many UTC days, the current one included.", examples: [30] }),
 });
 const periodDays = z.number().int();
 const count = z.number().int().min(0);
@@ -149,7 +149,7 @@ export const reportOperations = {
     method: "GET",
     path: "/v1/risk",
     auth: "admin",
-    summary: "Liability of every open ",
+    summary: "Liability of every open market.",
     input: NoInput,
     output: z.array(RiskItem),
   }),

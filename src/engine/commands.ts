@@ -46,6 +46,12 @@ export interface SettleMarket {
   outcome: Side;
 }
 
+/** Puts on record, once, that the closing time has passed. */
+export interface CloseMarket {
+  type: "closeMarket";
+  marketId: string;
+}
+
 export interface UpdatePolicy {
   type: "updatePolicy";
   patch: PolicyPatch;
@@ -94,6 +100,7 @@ export type Command =
   | SuspendMarket
   | ResumeMarket
   | SettleMarket
+  | CloseMarket
   | TraderCommand
   | UpdatePolicy
   | RecordKyc
@@ -107,6 +114,7 @@ export interface Results extends TraderResults {
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
+  closeMarket: { recorded: boolean };
   updatePolicy: { policy: Policy; updatedAt: number };
   recordKyc: undefined;
   recordDeposit: undefined;
@@ -128,6 +136,7 @@ export function needsOf(command: Command): Need[] {
       return [tenant, account(TREASURY)];
     case "suspendMarket":
     case "resumeMarket":
+    case "closeMarket":
       return market(command.marketId);
     case "settleMarket": {
       const holders: Need = { table: "holders", key: command.marketId };

@@ -1,3 +1,4 @@
+import { closeMarket } from "./closing.ts";
 import type { Command, Results } from "./commands.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
@@ -46,6 +47,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return resumeMarket(draft, command, now);
     case "settleMarket":
       return settleMarket(draft, command, now);
+    case "closeMarket":
+      return closeMarket(draft, command, now);
     case "updatePolicy":
       return updatePolicy(draft, command, now);
     case "recordKyc":

@@ -51,6 +51,8 @@ export interface Book extends Versioned, Pool {
   volumeMicro: bigint;
   outcome: Side | null;
   settledAt: number | null;
+  /** Whether the audit log says that the market closed. */
+  closingRecorded: boolean;
 }
 
 export interface Trader extends Versioned, TraderStanding {

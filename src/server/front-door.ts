@@ -5,6 +5,7 @@ import type { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
 import type { Cors } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
+import { requestLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import {
@@ -33,6 +34,7 @@ export interface FrontDoorOptions {
  */
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
+  readonly #requestLog: Logger;
   /** Requests whose answer is not there yet. */
   inFlight = 0;
   /** Set while the server shuts down: each answer then ends its connection. */
@@ -40,6 +42,7 @@ export class FrontDoor {
 
   constructor(options: FrontDoorOptions) {
     this.#options = options;
+    this.#requestLog = requestLogger(options.log);
   }
 
   /** The h3 handler of a route. It never throws, so h3's own error bodies are never seen. */
@@ -95,7 +98,7 @@ export class FrontDoor {
   }
 
   #log(exchange: Exchange, route: Route, fault: Fault): void {
-    this.#options.log.error(
+    this.#requestLog.error(
       {
         requestId: exchange.requestId,
         code: fault.code,

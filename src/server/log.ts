@@ -1,15 +1,17 @@
-import { type DestinationStream, type Logger, pino } from "pino";
+import type { Logger } from "pino";
 
 /** Headers that hold secrets. They are logged only beside a failure, and never their values. */
-const SECRET_HEADERS = ["authorization", "x-api-key", "cookie", "x-signature", "stripe-signature"];
+const SECRET_HEADERS = [
+  "authorization",
+  "proxy-authorization",
+  "x-api-key",
+  "cookie",
+  "x-signature",
+  "stripe-signature",
+];
 
-/** Logs JSON lines to stderr: stdout is for data. */
-export function createLogger(level: string, destination: DestinationStream = stderr()): Logger {
+/** A logger for lines about requests. It redacts by itself, so that no logger given to the server can forget to. */
+export function requestLogger(log: Logger): Logger {
   const paths = SECRET_HEADERS.map((name) => `headers["${name}"]`);
-  return pino({ level, redact: { paths, censor: "[redacted]" } }, destination);
-}
-
-/** Written at once: the line before a crash is the one that matters, and there is none for an ordinary request. */
-function stderr(): DestinationStream {
-  return pino.destination({ dest: 2, sync: true });
+  return log.child({}, { redact: { paths, censor: "[redacted]" } });
 }

@@ -2,17 +2,19 @@ import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, connect, type Sql } from "../store/connect.ts";
-import { answersWithin } from "../store/database.ts";
+import { answersWithin, isMissingDatabase } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
+import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
 import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
+import { reportHandlers } from "./reports.ts";
 import { tradingHandlers } from "./trading.ts";
 import { userHandlers } from "./users.ts";
 import { walletHandlers } from "./wallets.ts";
@@ -48,7 +50,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, auditSecret, readers = 8, onError, onCommit } = options;
-  const restricted = await checkDatabase(connection);
+  const restricted = await checkDatabase(tenantId, connection);
   const key = auditKey(auditSecret);
   const journal = openJournal(connection, { restricted });
   const read = connect(connection, { name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS, restricted });
@@ -79,6 +81,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     tenantId,
     handlers: {
       ...marketHandlers(context),
+      ...marketViewHandlers(context),
       ...tradingHandlers(context),
       ...orderHandlers(context),
       ...walletHandlers(context),
@@ -86,6 +89,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),
+      ...reportHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
@@ -109,13 +113,15 @@ function wallClock(): number {
 }
 
 /** Refuses a schema of another version, and tells whether the restricted role may be taken. */
-async function checkDatabase(connection: Connection): Promise<boolean> {
+async function checkDatabase(tenantId: string, connection: Connection): Promise<boolean> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requireCurrentSchema(sql);
     return await serverRoleAvailable(sql);
   } catch (error) {
     if (error instanceof Fault) throw error;
+    if (isMissingDatabase(error))
+      throw new Fault("REFUSED", `${tenantId} has no database yet: run pmctl apply ${tenantId}`, { cause: error });
     throw new Fault("DATABASE_UNAVAILABLE", `The database of the tenant cannot be used: ${(error as Error).message}`, {
       cause: error,
     });

@@ -15,11 +15,16 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
   try {
     await sql`select 1`;
   } catch (error) {
-    if (!(error instanceof postgres.PostgresError) || error.code !== MISSING_DATABASE) throw unreachable(error);
+    if (!isMissingDatabase(error)) throw unreachable(error);
     await createDatabase(connection, sql.options.database);
   } finally {
     await sql.end({ timeout: 5 });
   }
+}
+
+/** Whether the server answered that it has no such database. */
+export function isMissingDatabase(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === MISSING_DATABASE;
 }
 
 async function createDatabase(connection: Connection, name: string): Promise<void> {

@@ -8,9 +8,6 @@ import {
   type KeyType,
   type Market,
   type Need,
-  type Portfolio,
-  type Position,
-  positionKey,
   type Receipt,
   receiptKey,
   SINGLE,
@@ -21,8 +18,10 @@ import {
   type Trader,
   walletOf,
 } from "../engine/rows.ts";
+import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
 import { loadWithdrawals } from "./load-funding.ts";
+import { loadPortfolios, loadPositions } from "./load-positions.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -138,7 +137,7 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
 
 async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
   const rows = await sql`
-    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, version
+    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded, version
       from book
      where market_id = any(${textArray(ids)}::text[])`;
   return byKey(
@@ -150,6 +149,7 @@ async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
       volumeMicro: BigInt(row.volume_micro),
       outcome: row.outcome as Side | null,
       settledAt: row.settled_at === null ? null : Number(row.settled_at),
+      closingRecorded: row.closing_recorded as boolean,
       version: Number(row.version),
     })),
     ({ marketId }) => marketId,
@@ -177,52 +177,9 @@ async function loadTraders(sql: Sql, ids: string[]): Promise<Map<string, Trader>
   );
 }
 
-interface PositionRow {
-  trader_id: string;
-  market_id: string;
-  side: Side;
-  shares_micro: string;
-  cost_micro: string;
-  version: string;
-}
-
-const toPosition = (row: PositionRow): Position => ({
-  traderId: row.trader_id,
-  marketId: row.market_id,
-  side: row.side,
-  sharesMicro: BigInt(row.shares_micro),
-  costMicro: BigInt(row.cost_micro),
-  version: Number(row.version),
-});
-
-/** Every trader asked for gets a portfolio, an empty one if it holds nothing. */
-async function loadPortfolios(sql: Sql, traderIds: string[]): Promise<Map<string, Portfolio>> {
-  const rows = await sql<PositionRow[]>`
-    select p.trader_id, p.market_id, p.side, p.shares_micro, p.cost_micro, p.version
-      from position p
-      join book b on b.market_id = p.market_id
-     where p.trader_id = any(${textArray(traderIds)}::text[])
-       and b.status <> 'settled'`;
-  const portfolios = new Map<string, { positions: Map<string, Position>; exposureMicro: bigint }>(
-    traderIds.map((id) => [id, { positions: new Map(), exposureMicro: 0n }]),
-  );
-  for (const position of rows.map(toPosition)) {
-    const portfolio = portfolios.get(position.traderId);
-    if (!portfolio) continue;
-    portfolio.positions.set(positionKey(position.marketId, position.side), position);
-    portfolio.exposureMicro += position.costMicro;
-  }
-  return portfolios;
-}
-
 /** The positions of a market and the wallets of their holders, which a settlement pays. */
 async function loadHolders(sql: Sql, marketIds: string[]): Promise<Loaded[]> {
-  const rows = await sql<PositionRow[]>`
-    select trader_id, market_id, side, shares_micro, cost_micro, version
-      from position
-     where market_id = any(${textArray(marketIds)}::text[])
-     order by trader_id, side`;
-  const positions = rows.map(toPosition);
+  const positions = await loadPositions(sql, marketIds);
   const wallets = [...new Set(positions.map(({ traderId }) => walletOf(traderId)))];
   const accounts = await loadAccounts(sql, wallets);
   return [
@@ -291,9 +248,4 @@ async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, 
 function columns(keys: string[]): [string, string] {
   const parts = keys.map((key) => [key.slice(0, key.indexOf("\n")), key.slice(key.indexOf("\n") + 1)] as const);
   return [textArray(parts.map(([first]) => first)), textArray(parts.map(([, second]) => second))];
-}
-
-/** A text[] literal: with `fetch_types` off the driver does not know array types. */
-export function textArray(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }

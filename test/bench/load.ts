@@ -61,7 +61,7 @@ function open(port: number): Promise<Socket> {
 
 /** Sends a request and resolves to the status of its answer, whose end `Content-Length` tells. */
 function exchanger(socket: Socket): (request: Buffer) => Promise<number> {
-  let pending = Buffer.alloc(0);
+  let pending: Buffer = Buffer.alloc(0);
   let waiting: { resolve: (status: number) => void; reject: (error: Error) => void } | undefined;
   socket.on("data", (chunk: Buffer) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);

@@ -15,7 +15,7 @@ import { httpTrades, marketReads } from "./server-load.ts";
 
 const seconds = Number(process.argv[2] ?? 8);
 
-const directory = await mkdtemp("/tmp/pmctl-bench-");
+const directory = await mkdtemp("/tmp/pmctl-speed-");
 // Open to others, because root's server runs as somebody else and would otherwise keep its files in /var/lib.
 await chmod(directory, 0o755);
 const cluster = embeddedCluster(directory);

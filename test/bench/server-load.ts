@@ -1,8 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { H3, toNodeHandler } from "h3";
 import { SignJWT } from "jose";
 import type { Connection } from "../../src/store/connect.ts";
 import { type LoadResult, request, runLoad } from "./load.ts";
@@ -29,7 +26,7 @@ export async function httpTrades(connection: Connection, markets: string[], seco
     ),
   );
   const next = (client: number, turn: number) => requests[client]?.[turn % 20] as Buffer;
-  return withServer(connection, async (port) => {
+  return withServer("./server.ts", [JSON.stringify(connection)], async (port) => {
     await runLoad(port, { clients: 64, seconds: 2, next });
     let best = 0;
     for (const clients of CLIENTS) {
@@ -49,27 +46,24 @@ export async function marketReads(
 ): Promise<{ read: number; bare: number }> {
   const requests = markets.map((id) => request("GET", `/v1/markets/${id}`, { "x-api-key": PUBLIC_KEY }));
   const next = (client: number, turn: number) => requests[(client + turn) % requests.length] as Buffer;
-  const read = await withServer(connection, (port) => runLoad(port, { clients: 64, seconds, next }));
+  const load = (port: number) => runLoad(port, { clients: 64, seconds, next });
+  const read = await withServer("./server.ts", [JSON.stringify(connection)], load);
   report("market reads", read);
-
-  const app = new H3().get(
-    "/v1/markets/:id",
-    () => new Response('{"id":"x"}', { headers: { "content-type": "application/json" } }),
-  );
-  const bareServer = createServer(toNodeHandler(app)).listen(0, "127.0.0.1");
-  await once(bareServer, "listening");
-  const { port } = bareServer.address() as AddressInfo;
-  const bare = await runLoad(port, { clients: 64, seconds, next });
-  report("bare h3 reads (in the load's own process)", bare);
-  bareServer.close();
+  const bare = await withServer("./bare-server.ts", [], load);
+  report("bare h3 handler", bare);
   return { read: read.perSecond, bare: bare.perSecond };
 }
 
-async function withServer<T>(connection: Connection, work: (port: number) => Promise<T>): Promise<T> {
-  const child = fork(new URL("./server.ts", import.meta.url), [JSON.stringify(connection)]);
-  const { port } = await message<{ port: number }>(child);
+async function withServer<T>(program: string, args: string[], work: (port: number) => Promise<T>): Promise<T> {
+  const child = fork(new URL(program, import.meta.url), args, {
+    // As `pmctl serve` starts itself.
+    execArgv: ["--max-semi-space-size=8", "--heap-growing-percent=50"],
+  });
+  const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`The server ended with ${code}`)));
+  const { port } = await Promise.race([message<{ port: number }>(child), ended]);
   const result = await work(port);
   child.send("stop");
+  ended.catch(() => {});
   const { batches, rss } = await message<{ batches: [number, number][]; rss: number }>(child);
   if (batches.length > 0)
     console.log(`batches of up to n commands: ${batches.map(([n, c]) => `${n}: ${c}`).join(", ")}`);

@@ -38,7 +38,7 @@ const input = (question: string) =>
     liquidity: 500,
   });
 
-describe.each(doors)("commands through the %s door", (name, open) => {
+describe.each(doors)("commands through the %s door", (_name, open) => {
   let door: TestDoor;
   let api: Api;
   beforeAll(async () => {

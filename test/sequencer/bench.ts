@@ -46,9 +46,10 @@ export class Bench {
   }
 
   submit(command: Command, process: 0 | 1 = 0, idempotency?: Idempotency): Promise<Heard> {
-    return this.sequencers[process]
-      .submit({ command, actor: "test", idempotency })
-      .then((answer) => ({ answer }), (fault) => ({ code: fault.code ?? String(fault), fault }));
+    return this.sequencers[process].submit({ command, actor: "test", idempotency }).then(
+      (answer) => ({ answer }),
+      (fault) => ({ code: fault.code ?? String(fault), fault }),
+    );
   }
 
   /** Lets time pass until the promise is settled. */

@@ -1,4 +1,4 @@
-import type { NaiveLedger } from "./naive-ledger.ts";
+import type { NaiveBook, NaiveLedger } from "./naive-ledger.ts";
 import type { Attempt } from "./simulation.ts";
 
 /** An answer without an effect: it says how things stood, so there must have been a moment when they stood so. */
@@ -40,10 +40,17 @@ export function holds({ attempt, what }: Claim, ledger: NaiveLedger, keys: Keys)
     case "AMOUNT_TOO_SMALL":
       return amountMicro === 1n;
     case "PRICE_BOUND":
-      return amountMicro > 0n;
+      return book.kind !== "cpmm" || priceAfter(book, command.side, Number(amountMicro)) > 0.999 - 1e-6;
     default:
       return false;
   }
+}
+
+/** Of the side bought, when no fee is taken: with a fee it would be less. */
+function priceAfter({ yes, no }: NaiveBook, side: string, amount: number): number {
+  const [own, opposite] = (side === "yes" ? [yes, no] : [no, yes]).map(Number) as [number, number];
+  const oppositeAfter = opposite + amount;
+  return oppositeAfter / (oppositeAfter + (own * opposite) / oppositeAfter);
 }
 
 function nothingToDo({ command }: Attempt, ledger: NaiveLedger): boolean {

@@ -42,6 +42,7 @@ describe("two processes on one tenant", () => {
   });
 
   test("what the other process wrote is seen: no balance is spent twice", async () => {
+    await bench.run(bench.submit({ type: "updatePolicy", patch: { maxUserExposureUsd: 500 } }, 1));
     const balance = bench.balance("wallet:u0");
     const spend = [0, 1, 0, 1].map((process) => bench.submit(buy(100n * DOLLAR), process as 0 | 1));
     const heard = (await bench.run(Promise.all(spend))).map(code);
@@ -62,14 +63,17 @@ describe("two processes on one tenant", () => {
   test("a refusal that rests on what this process remembers is given only after the head was read", async () => {
     expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("answered");
     bench.journals[0].sent.clear();
-    expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("INSUFFICIENT_FUNDS");
+    expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("EXPOSURE_EXCEEDED");
     expect(sent(0)).toEqual({ readHead: 1 });
   });
 
-  test("and when the head has moved, the command is judged anew: money that arrived elsewhere counts", async () => {
-    await bench.run(bench.submit(buy(150n * DOLLAR)));
+  test("and when the head has moved, the command is judged anew: a cap that was raised elsewhere counts", async () => {
+    await bench.run(bench.submit(buy(200n * DOLLAR)));
+    expect(code(await bench.run(bench.submit(buy(30n * DOLLAR))))).toBe("answered");
+    expect(code(await bench.run(bench.submit(buy(30n * DOLLAR))))).toBe("EXPOSURE_EXCEEDED");
+    await bench.run(bench.submit({ type: "updatePolicy", patch: { maxUserExposureUsd: 500 } }, 1));
     await bench.run(bench.submit(depositOf("top up", 100n * DOLLAR), 1));
-    expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("answered");
+    expect(code(await bench.run(bench.submit(buy(30n * DOLLAR))))).toBe("answered");
   });
 
   test("a no-op is confirmed too: a market resumed elsewhere is suspended again", async () => {
@@ -83,7 +87,6 @@ describe("two processes on one tenant", () => {
 
   test("a refusal under a lock that was lost unnoticed is not given on rows of two different moments", async () => {
     const theirs = (command: Command) => bench.run(bench.submit(command, 1));
-    await theirs({ type: "updatePolicy", patch: { maxTradeUsd: 500 } });
     await theirs(depositOf("rich", 900n * DOLLAR));
     const [journal] = bench.journals;
     journal.onSend = (statement) => {
@@ -96,11 +99,11 @@ describe("two processes on one tenant", () => {
         // ... and between the tenant's row and the positions, the cap is raised and a trade made under it.
         journal.onQuery = undefined;
         await bench.scheduler.sleep(50);
-        await bench.submit({ type: "updatePolicy", patch: { maxUserExposureUsd: 1000 } }, 1);
-        await bench.submit(buy(500n * DOLLAR), 1);
+        await bench.submit({ type: "updatePolicy", patch: { maxUserExposureUsd: 500 } }, 1);
+        await bench.submit(buy(140n * DOLLAR), 1);
       };
     };
-    // 150 on top of nothing under the cap of 600, or on top of 500 under the cap of 1000: never too much.
+    // 150 on top of nothing under the cap of 230, or on top of 140 under the cap of 500: never too much.
     expect(code(await bench.run(bench.submit(buy(150n * DOLLAR))))).toBe("answered");
   });
 });

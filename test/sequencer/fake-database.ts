@@ -1,4 +1,4 @@
-import postgres from "postgres";
+import type postgres from "postgres";
 import { type AuditEntry, GENESIS_HASH } from "../../src/domain/audit-link.ts";
 import { type Position, positionKey, type Table, type Tables, walletOf } from "../../src/engine/rows.ts";
 import type { Batch, Head } from "../../src/store/commit.ts";
@@ -38,7 +38,8 @@ export class FakeDatabase {
   readonly trades: Batch["trades"] = [];
   /** The clock at the latest moment at which each entry could still have been refused. */
   readonly committedAt: number[] = [];
-  clockOffset = BEGINNING;
+  #offset = BEGINNING;
+  #highestOffset = BEGINNING;
   readonly #scheduler: Scheduler;
   #lockedBy: Session | null = null;
   readonly #waiting: { session: Session; run: () => void }[] = [];
@@ -48,7 +49,18 @@ export class FakeDatabase {
   }
 
   clock(): number {
-    return this.clockOffset + this.#scheduler.now;
+    return this.#offset + this.#scheduler.now;
+  }
+
+  /** The clock as it would stand had nobody ever set it back. */
+  latestClock(): number {
+    return this.#highestOffset + this.#scheduler.now;
+  }
+
+  /** Somebody sets the server's clock. */
+  stepClock(ms: number): void {
+    this.#offset += ms;
+    this.#highestOffset = Math.max(this.#highestOffset, this.#offset);
   }
 
   /** Runs a statement of the session once the head row is free for it, or at once when it does not want the lock. */

@@ -79,7 +79,10 @@ export class FakeJournal implements Journal {
 
   commit(batch: Batch): Promise<{ swapped: boolean; now: number }> {
     // What is sent is what the rows are now: the sequencer goes on to change its own objects.
-    const sent: Batch = { ...batch, writes: batch.writes.map((write) => ({ ...write, row: { ...write.row } }) as never) };
+    const sent: Batch = {
+      ...batch,
+      writes: batch.writes.map((write) => ({ ...write, row: { ...write.row } }) as never),
+    };
     return this.#send("commit", (session) => this.#database.commit(session, sent));
   }
 
@@ -234,7 +237,6 @@ export class FakeJournal implements Journal {
     const { random } = this.#scheduler;
     return random.chance(this.faults.slow) ? random.between(100, 3000) : random.between(0.05, 3);
   }
-
 
   /** The server notices after a while that nobody is there: until then the session keeps its lock. */
   #endLater(session: Session): void {

@@ -57,22 +57,25 @@ export class NaiveLedger {
       case "applyConfig": {
         const { feeBps, maxTradeUsd, maxUserExposureUsd } = command.policy;
         this.#limit(feeBps, maxTradeUsd, maxUserExposureUsd);
-        return this.#move("external:capital", "treasury", command.capitalMicro);
+        this.#move("external:capital", "treasury", command.capitalMicro);
+        break;
       }
       case "updatePolicy": {
         must(type === "policy.updated", `${command.type} became ${type}`);
-        return this.#limit(command.patch.feeBps, command.patch.maxTradeUsd, command.patch.maxUserExposureUsd);
+        this.#limit(command.patch.feeBps, command.patch.maxTradeUsd, command.patch.maxUserExposureUsd);
+        break;
       }
       case "recordKyc": {
         must((this.kyc.get(command.traderId)?.at ?? -1) < command.verifiedAt, "an older KYC event was applied");
         const state = command.status === "passed" ? "verified" : "rejected";
         this.kyc.set(command.traderId, { state, at: command.verifiedAt });
-        return;
+        break;
       }
       case "recordDeposit":
-        return this.#deposit(command, type);
+        this.#deposit(command, type);
+        break;
       case "recordReconciliation":
-        return;
+        break;
       case "createMarket": {
         must(!this.books.has(command.id), `market ${command.id} was created twice`);
         const fund = command.liquidityMicro ?? 0n;
@@ -82,16 +85,21 @@ export class NaiveLedger {
         const [yes, no] = [scarce(1_000_000n - p0, p0), scarce(p0, 1_000_000n - p0)];
         const { kind, closeAt } = command;
         this.books.set(command.id, { kind, yes, no, status: "open", volume: 0n, fund, closeAt });
-        return this.#move("treasury", `escrow:${command.id}`, fund);
+        this.#move("treasury", `escrow:${command.id}`, fund);
+        break;
       }
       case "suspendMarket":
-        return this.#turn(command.marketId, "open", "suspended", ts);
+        this.#turn(command.marketId, "open", "suspended", ts);
+        break;
       case "resumeMarket":
-        return this.#turn(command.marketId, "suspended", "open", ts);
+        this.#turn(command.marketId, "suspended", "open", ts);
+        break;
       case "settleMarket":
-        return this.#settle(command.marketId, command.outcome);
+        this.#settle(command.marketId, command.outcome);
+        break;
       case "placeTrade":
-        return this.#trade(command, payload, ts);
+        this.#trade(command, payload, ts);
+        break;
     }
   }
 
@@ -106,7 +114,8 @@ export class NaiveLedger {
     const receipt = this.receipts.get(reference);
     if (type === "payment.conflict") {
       const same = receipt?.amount === command.amountMicro && receipt.user === command.traderId;
-      return must(receipt !== undefined && !same, `${reference} does not conflict with anything`);
+      must(receipt !== undefined && !same, `${reference} does not conflict with anything`);
+      return;
     }
     must(receipt === undefined, `${reference} was credited twice`);
     this.receipts.set(reference, { amount: command.amountMicro, user: command.traderId });
@@ -142,10 +151,13 @@ export class NaiveLedger {
     must(micro(payload.fee) === fee, `a fee of ${payload.fee} where ${fee} was due`);
     const shares = micro(payload.shares);
     const [own, opposite] = side === "yes" ? [book.yes, book.no] : [book.no, book.yes];
-    const due = book.kind === "cpmm" ? own + net - divideUp(own * opposite, opposite + net) : logarithmic(book, side, net);
-    must(book.kind === "cpmm" ? shares === due : due - shares <= 2n && shares <= due, `${shares} shares, ${due} were due`);
-    [book.yes, book.no] =
-      side === "yes" ? [own + net - shares, opposite + net] : [opposite + net, own + net - shares];
+    const due =
+      book.kind === "cpmm" ? own + net - divideUp(own * opposite, opposite + net) : logarithmic(book, side, net);
+    must(
+      book.kind === "cpmm" ? shares === due : due - shares <= 2n && shares <= due,
+      `${shares} shares, ${due} were due`,
+    );
+    [book.yes, book.no] = side === "yes" ? [own + net - shares, opposite + net] : [opposite + net, own + net - shares];
     book.volume += amountMicro;
     const key = `${traderId} ${side} ${marketId}`;
     const held = this.positions.get(key) ?? { shares: 0n, cost: 0n };

@@ -30,11 +30,14 @@ describe("a commit whose answer is lost", () => {
     expect(bench.entries("trade.executed")).toBe(1);
   });
 
-  test.each(["fence", "contains"] as const)("is not executed again when the %s fails for reasons of its own", async (statement) => {
-    bench.journals[0].plan.push({ statement: "commit", fate: "answerLost" }, { statement, fate: "failed" });
-    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
-    expect(bench.entries("trade.executed")).toBe(1);
-  });
+  test.each(["fence", "contains"] as const)(
+    "is not executed again when the %s fails for reasons of its own",
+    async (statement) => {
+      bench.journals[0].plan.push({ statement: "commit", fate: "answerLost" }, { statement, fate: "failed" });
+      expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
+      expect(bench.entries("trade.executed")).toBe(1);
+    },
+  );
 
   test.each(["neverSent", "answerLost", "zombie", "failed"] as const)(
     "stays one trade when the fence is %s and the read after it fails too",

@@ -108,14 +108,14 @@ describe("the time gate", () => {
   test("the database's clock decides, not the process's: a fast process takes trades until the database says stop", async () => {
     await bench.run(millisecondsAway(50));
     expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("answered");
-    bench.database.clockOffset += 100;
+    bench.database.stepClock(100);
     expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("MARKET_CLOSED");
   });
 
   test("a clock that steps back does not open a market again, nor does time in the journal", async () => {
     await bench.run(millisecondsAway(-10));
     await bench.run(bench.submit(depositOf("after closing")));
-    bench.database.clockOffset -= 3_600_000;
+    bench.database.stepClock(-3_600_000);
     await bench.run(bench.submit(depositOf("an hour earlier")));
     expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("MARKET_CLOSED");
     const times = bench.database.audit.map(({ ts }) => ts);

@@ -24,7 +24,7 @@ export interface Attempt {
   /** The journal's length when it was sent and when the answer came. */
   sentSeq: number;
   answeredSeq: number;
-  /** The database's clock when the answer came. */
+  /** The database's clock when the answer came, had it never been set back. */
   answeredAt: number;
 }
 
@@ -33,6 +33,8 @@ export interface Run {
   database: FakeDatabase;
   tasks: Task[];
   attempts: Attempt[];
+  /** Nothing fails in this one. */
+  calm: boolean;
   /** Errors that the sequencers reported to their operators. */
   errors: unknown[];
   /** What did not end. */
@@ -118,7 +120,16 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
   const scheduler = new Scheduler(random);
   scheduler.notes = notes;
   const database = new FakeDatabase(scheduler);
-  const run: Run = { seed, database, tasks: [], attempts: [], errors: [], hanging: [], statistics: new Map() };
+  const run: Run = {
+    seed,
+    database,
+    tasks: [],
+    attempts: [],
+    calm: true,
+    errors: [],
+    hanging: [],
+    statistics: new Map(),
+  };
   const processes = ["A", "B"].map((name) => new Process(name, run, scheduler, NO_FAULTS));
   const at = (index: number) => processes[index] as Process;
 
@@ -129,9 +140,11 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     run.hanging.push(waiting);
     scheduler.note(() => `${process.journal.name} is asked for ${command.type} by ${task.actor}`);
     const outcome = await process.submit(task, command);
-    scheduler.note(() => `${process.journal.name} answers ${task.actor} ${outcome.kind} ${"code" in outcome ? outcome.code : ""}`);
+    scheduler.note(
+      () => `${process.journal.name} answers ${task.actor} ${outcome.kind} ${"code" in outcome ? outcome.code : ""}`,
+    );
     run.hanging.splice(run.hanging.indexOf(waiting), 1);
-    const answered = { answeredSeq: Number(database.head.seq), answeredAt: database.clock() };
+    const answered = { answeredSeq: Number(database.head.seq), answeredAt: database.latestClock() };
     run.attempts.push({ task, command, outcome, sentSeq, ...answered });
     count(run, outcome.kind === "fault" ? outcome.code : outcome.kind);
     return outcome;
@@ -170,22 +183,32 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     await scheduler.sleep(random.between(0, 1500));
     const index = random.int(0, 1);
     at(index).crash();
+    run.calm = false;
     count(run, "crashes");
     const { faults, name } = at(index).journal;
     scheduler.note(() => `${name} is killed`);
     processes[index] = new Process(`${name}'`, run, scheduler, faults);
   }
 
+  /** Somebody corrects the database server's clock, either way. */
+  async function clockSteps(): Promise<void> {
+    for (let step = random.int(0, 2); step > 0; step--) {
+      await scheduler.sleep(random.between(0, 800));
+      database.stepClock(random.between(-300, 300));
+    }
+  }
+
   async function scenario(): Promise<void> {
     let id = 0;
-    const opening = openingCommands(BEGINNING + Math.round(random.between(50, 3000)));
+    const opening = openingCommands(BEGINNING + Math.round(random.between(300, 3000)));
     for (const command of opening) await perform({ id, actor: `task:${id++}`, command: () => command, key: undefined });
     const faults = anyFaults(random);
+    run.calm = Object.values(faults).every((rate) => rate === 0 || Array.isArray(rate));
     for (const { journal } of processes) journal.faults = faults;
     const clients = Array.from({ length: random.int(2, 5) }, () =>
       Array.from({ length: random.int(2, 9) }, () => anyTask(id++, random)),
     );
-    await Promise.all([...clients.map(client), crashes()]);
+    await Promise.all([...clients.map(client), crashes(), clockSteps()]);
     for (const { journal } of processes) journal.faults = NO_FAULTS;
     for (const index of [0, 1]) await probe(index, id++);
   }
@@ -193,7 +216,12 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
   /** Whatever happened, a process serves again once the database does. */
   async function probe(index: number, id: number): Promise<void> {
     const deposit = { type: "recordDeposit", provider: "probe", traderId: "u0", amountMicro: 1n } as const;
-    const task: Task = { id, actor: `task:${id}`, command: () => ({ ...deposit, reference: String(id) }), key: undefined };
+    const task: Task = {
+      id,
+      actor: `task:${id}`,
+      command: () => ({ ...deposit, reference: String(id) }),
+      key: undefined,
+    };
     run.tasks.push(task);
     const outcome = await attempt(task, at(index));
     if (outcome.kind !== "done") run.hanging.push(`process ${index} answers ${JSON.stringify(outcome)} to a probe`);

@@ -21,7 +21,7 @@ const FAR = BEGINNING + 86_400_000;
 /** The tenant before the clients come: two markets that stay, one that closes on the way, money, and KYC for three. */
 export function openingCommands(closing: number): Command[] {
   const market = { type: "createMarket", category: "c", resolutionRef: "manual", meta: "{}" } as const;
-  const policy = { ...DEFAULT_POLICY, feeBps: 37, maxTradeUsd: 200, maxUserExposureUsd: 600 };
+  const policy = { ...DEFAULT_POLICY, feeBps: 37, maxTradeUsd: 200, maxUserExposureUsd: 230 };
   return [
     {
       type: "applyConfig",
@@ -36,10 +36,24 @@ export function openingCommands(closing: number): Command[] {
     },
     { ...market, id: "m0", question: "?", kind: "cpmm", p0Ppm: 300_000, closeAt: FAR, liquidityMicro: dollars(500) },
     { ...market, id: "m1", question: "?", kind: "lmsr", p0Ppm: 500_000, closeAt: FAR, liquidityMicro: dollars(300) },
-    { ...market, id: "m2", question: "?", kind: "cpmm", p0Ppm: 700_000, closeAt: closing, liquidityMicro: dollars(200) },
+    {
+      ...market,
+      id: "m2",
+      question: "?",
+      kind: "cpmm",
+      p0Ppm: 700_000,
+      closeAt: closing,
+      liquidityMicro: dollars(5),
+    },
     ...TRADERS.slice(0, 3).flatMap((traderId): Command[] => [
       { type: "recordKyc", traderId, status: "passed", provider: "p", verifiedAt: 1, jurisdiction: undefined },
-      { type: "recordDeposit", provider: "payments", traderId, amountMicro: dollars(250), reference: `open-${traderId}` },
+      {
+        type: "recordDeposit",
+        provider: "payments",
+        traderId,
+        amountMicro: dollars(250),
+        reference: `open-${traderId}`,
+      },
     ]),
   ];
 }

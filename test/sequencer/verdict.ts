@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { AuditEntry } from "../../src/domain/audit-link.ts";
-import type { TradeResult } from "../../src/engine/commands.ts";
+import type { Command, TradeResult } from "../../src/engine/commands.ts";
 import { type Claim, holds, type Keys } from "./claims.ts";
 import { Disagreement, NaiveLedger } from "./naive-ledger.ts";
-import { type Attempt, count, type Outcome, type Run, SECRET } from "./simulation.ts";
+import { type Attempt, type Outcome, type Run, SECRET } from "./simulation.ts";
 import { isPoison, type Task } from "./tasks.ts";
 
 function must(condition: boolean, what: string): void {
@@ -19,6 +19,7 @@ const REFUSED_BY_US = new Set(["OVERLOADED", "DATABASE_UNAVAILABLE", "INTERNAL"]
  */
 export function judge(run: Run): void {
   must(run.hanging.length === 0, `left hanging: ${run.hanging.join(", ")}`);
+  if (run.calm) for (const attempt of run.attempts) checkCalm(attempt);
   checkChain(run);
   const entries = entriesByTask(run);
   const ledger = checkJournal(run);
@@ -27,13 +28,22 @@ export function judge(run: Run): void {
   checkKeys(run, entries);
 }
 
+/** While nothing fails, two busy processes answer everything; only the poisoned command has nobody to thank. */
+function checkCalm({ command, outcome }: Attempt): void {
+  if (outcome.kind !== "fault") return;
+  const ours = REFUSED_BY_US.has(outcome.code) || outcome.code === "OUTCOME_UNKNOWN";
+  must(!ours || isPoison(command), `${command.type} got ${outcome.code} on a calm day`);
+}
+
 /** Gapless, linked, sealed, and never back in time; the head row is its end. */
 function checkChain({ database }: Run): void {
   let [previous, ts] = ["0".repeat(64), ""];
   database.audit.forEach((entry, index) => {
     must(entry.seq === BigInt(index + 1), `entry ${index + 1} has seq ${entry.seq}`);
     const lines = ["pmctl-audit-v1", previous, entry.keyId, entry.seq, entry.ts, entry.type, entry.actor];
-    const hash = createHmac("sha256", SECRET).update([...lines, entry.payloadText].join("\n")).digest("hex");
+    const hash = createHmac("sha256", SECRET)
+      .update([...lines, entry.payloadText].join("\n"))
+      .digest("hex");
     must(hash === entry.hash, `entry ${entry.seq} does not link to the one before it`);
     must(ts <= entry.ts, `entry ${entry.seq} is older than the one before it`);
     [previous, ts] = [entry.hash, entry.ts];
@@ -125,7 +135,9 @@ function checkRows({ database }: Run, ledger: NaiveLedger): void {
     must(actual === [book.yes, book.no, book.status, book.volume].join(" "), `book ${id} is ${actual}`);
   }
   must(database.all("book").length === ledger.books.size, "there are other books than the journal's");
-  const held = database.all("position").map((p) => `${p.traderId} ${p.side} ${p.marketId} ${p.sharesMicro} ${p.costMicro}`);
+  const held = database
+    .all("position")
+    .map((p) => `${p.traderId} ${p.side} ${p.marketId} ${p.sharesMicro} ${p.costMicro}`);
   const due = [...ledger.positions].map(([key, { shares, cost }]) => `${key} ${shares} ${cost}`);
   must(held.sort().join() === due.sort().join(), `positions are ${held.join()}, ${due.join()} expected`);
   for (const [trader, { state }] of ledger.kyc) must(database.row("trader", trader)?.kyc === state, `KYC of ${trader}`);
@@ -173,17 +185,25 @@ function checkKeys(run: Run, entries: Map<string, AuditEntry[]>): void {
     must(stored?.requestHash === task?.key?.requestHash, `the answer to ${key} is not stored with its effect`);
     for (const attempt of run.attempts.filter((each) => each.task === task)) {
       const { outcome } = attempt;
-      const answered = outcome.kind === "replayed" || (outcome.kind === "done" && effectOf(run, attempt));
+      // What changed nothing is not stored, so a copy that found nothing to do may have answered before the effect.
+      const answered = outcome.kind === "replayed" || (outcome.kind === "done" && alwaysChanges(attempt.command));
       if (answered) must(outcome.body === stored?.body, `${key} was answered ${outcome.body} and ${stored?.body}`);
     }
-    countLateEffects(run, task as Task, entries);
+    checkNoLateEffect(run, task as Task, entries);
   }
 }
 
-/** A refusal is the truth of its moment: an earlier attempt of unknown outcome may still take effect after it. */
-function countLateEffects(run: Run, task: Task, entries: Map<string, AuditEntry[]>): void {
+/** Commands that are refused rather than find nothing to do. */
+function alwaysChanges({ type }: Command): boolean {
+  return type === "placeTrade" || type === "settleMarket" || type === "createMarket";
+}
+
+/**
+ * After doubt, a refusal is the end of it. The same command on the same state is the same decision, so whoever refuses
+ * has seen another state, and then a statement of the earlier attempt that is still under way finds the head moved on.
+ */
+function checkNoLateEffect(run: Run, task: Task, entries: Map<string, AuditEntry[]>): void {
   const seq = Number(entries.get(task.actor)?.[0]?.seq ?? 0);
-  const attempts = run.attempts.filter((attempt) => attempt.task === task);
-  const last = attempts.at(-1) as Attempt;
-  if (denies(last.outcome) && last.answeredSeq < seq) count(run, "late effects");
+  const last = run.attempts.findLast((attempt) => attempt.task === task) as Attempt;
+  must(!(denies(last.outcome) && last.answeredSeq < seq), `${task.actor} took effect after its client was refused`);
 }

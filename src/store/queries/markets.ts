@@ -1,6 +1,8 @@
 import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
-import { HOUR_MS } from "../commit.ts";
+import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
+import { HOUR_MS } from "../rollups.ts";
+import { nowMs } from "./now.ts";
 
 /** A market with its book, as the views need it. `now` is the database's clock, which decides whether it is closed. */
 export interface MarketRow {
@@ -58,13 +60,18 @@ function toMarket(row: Record<string, any>): MarketRow {
   };
 }
 
-export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
-  const [row] = await sql`
+/** Markets by id; those that do not exist are not in the map. */
+export async function findMarkets(sql: Sql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
+  const rows = await sql`
     select ${columns(sql)}
       from market m
       join book b on b.market_id = m.id
-     where m.id = ${id}`;
-  return row && toMarket(row);
+     where m.id = any(${textArray(ids)}::text[])`;
+  return new Map(rows.map((row) => [row.id as string, toMarket(row)]));
+}
+
+export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
+  return (await findMarkets(sql, [id])).get(id);
 }
 
 export interface MarketQuery {
@@ -89,10 +96,10 @@ export async function listOpenMarkets(
         select sum(h.volume_micro) as volume_micro
           from market_hour h
          where h.market_id = m.id
-           and h.hour > ${sql.unsafe(NOW_MS)} - ${24 * HOUR_MS}
+           and h.hour > ${nowMs(sql)} - ${24 * HOUR_MS}::bigint
       ) v on true
      where b.status = 'open'
-       and m.close_at > ${sql.unsafe(NOW_MS)}
+       and m.close_at > ${nowMs(sql)}
        ${category ? sql`and m.category = ${category}` : sql``}
        ${kind ? sql`and m.kind = ${kind}` : sql``}
        ${

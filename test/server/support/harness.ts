@@ -25,8 +25,6 @@ export interface Backend {
 export async function openBackend(): Promise<Backend> {
   const database = await createTestDatabase();
   const sql = connect(database.connection, { name: "server test", max: 4 });
-  // Goes away when migration 0002 itself says `primary key (bucket)`.
-  await sql.unsafe("alter table request_count drop constraint request_count_pkey, add primary key (bucket)");
   for (const [key, name, type, expiresAt] of [
     [ADMIN_KEY, "ops", "admin", null],
     [PUBLIC_KEY, "web", "public", null],

@@ -1,0 +1,156 @@
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+
+/** Asks until the answer is as wanted, at most `tries` times 100 ms. */
+async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean, tries = 150): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await ask();
+    if (wanted(answer) || attempt === tries) return answer;
+    await delay(100);
+  }
+}
+
+describe("a tenant from an empty directory", () => {
+  let operator: Operator;
+  beforeAll(async () => {
+    operator = await newOperator();
+  });
+  afterAll(() => operator?.close());
+
+  test("init writes the files once, and a second init overwrites nothing", async () => {
+    const first = await operator.run("init", "acme", "-o", "json");
+    expect(first.exitCode, first.stderr).toBe(0);
+    expect(JSON.parse(first.stdout).created).toContain("tenants/acme/tenant.yaml");
+    expect((await stat(join(operator.directory, ".env"))).mode & 0o777).toBe(0o600);
+    const before = await readFile(join(operator.directory, ".env"), "utf8");
+    const second = await operator.run("init", "acme", "-o", "json");
+    expect(JSON.parse(second.stdout).created).toEqual([]);
+    expect(await readFile(join(operator.directory, ".env"), "utf8")).toBe(before);
+  });
+
+  test("validate needs no secrets; apply without one stops with 6 and names it, before any database exists", async () => {
+    const env = join(operator.directory, ".env");
+    const secrets = await readFile(env, "utf8");
+    await writeFile(env, secrets.replace(/^ACME_AUDIT_KEY=.*\n/m, ""));
+    expect((await operator.run("validate")).exitCode).toBe(0);
+    const applied = await operator.run("apply", "acme");
+    expect(applied).toMatchObject({ exitCode: 6, stdout: "" });
+    expect(applied.stderr).toContain("ACME_AUDIT_KEY");
+    await expect(stat(join(operator.directory, ".pmctl"))).rejects.toThrow();
+    await writeFile(env, secrets);
+  });
+
+  test("serve before apply is refused with what to do, and leaves nothing applied", async () => {
+    const served = await operator.run("serve", "acme", "--port", "0", "--ops-port", "0");
+    expect(served.exitCode).toBe(3);
+    expect(served.stderr).toContain("pmctl apply");
+  });
+
+  test("a mistake in the file stops every command with its line and column, and exit 6", async () => {
+    await operator.edit("acme", (text) => text.replace("maxTradeUsd: 500", "maxTradeUsdd: 500"));
+    const applied = await operator.run("apply", "acme");
+    expect(applied.exitCode).toBe(6);
+    expect(applied.stderr).toMatch(/tenants\/acme\/tenant\.yaml:\d+:\d+ .*maxTradeUsdd/);
+    expect(applied.stderr).toContain("did you mean");
+    await operator.edit("acme", (text) => text.replace("maxTradeUsdd", "maxTradeUsd"));
+  });
+
+  test("apply is one commit, recorded once, and a second one changes nothing", async () => {
+    const first = await operator.run("apply", "acme", "-o", "json", "--reason", "first");
+    expect(first.exitCode, first.stderr).toBe(0);
+    const second = await operator.run("apply", "acme", "-o", "json");
+    expect(JSON.parse(second.stdout)).toEqual([{ tenant: "acme", changed: false, migrations: [] }]);
+    const entries = await operator.run("audit", "list", "-o", "json");
+    const types = (JSON.parse(entries.stdout) as { entries: { type: string }[] }).entries.map(({ type }) => type);
+    expect(types).toEqual(["config.applied", "key.created", "key.created"]);
+  });
+
+  test("a limit tightened live survives an apply whose file did not change, and a changed file is applied", async () => {
+    expect((await operator.run("policy", "set", "maxTradeUsd=50", "--yes")).exitCode).toBe(0);
+    await operator.edit("acme", (text) => text.replace("maxUserExposureUsd: 10000", "maxUserExposureUsd: 9000"));
+    await operator.run("apply", "acme");
+    const shown = JSON.parse((await operator.run("policy", "show", "-o", "json")).stdout);
+    expect(shown).toMatchObject({ maxTradeUsd: 50, maxUserExposureUsd: 9000 });
+  });
+});
+
+describe("a running server and its embedded database", () => {
+  let operator: Operator;
+  let server: ServerProcess;
+  beforeAll(async () => {
+    operator = await newOperator();
+    await operator.run("init", "acme");
+    await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 10000 }\n`);
+    await operator.run("apply", "acme");
+    server = await operator.serve("acme");
+  });
+  afterAll(() => operator?.close());
+
+  const health = async () => {
+    const startedAt = performance.now();
+    const response = await fetch(`${server.url}/health`);
+    const body = (await response.json()) as { ok: boolean; db: boolean };
+    return { status: response.status, body, seconds: (performance.now() - startedAt) / 1000 };
+  };
+
+  test("a database stopped on purpose makes it unhealthy within 2 s; it is not started again, and comes back with it", async () => {
+    expect((await health()).status).toBe(200);
+    expect((await operator.run("db", "stop")).exitCode).toBe(0);
+    const away = await health();
+    expect(away).toMatchObject({ status: 503, body: { ok: false, db: false, service: "pmctl" } });
+    expect(away.seconds).toBeLessThan(2);
+    const secrets = await operator.secrets();
+    const refused = await fetch(`${server.url}/v1/markets`, {
+      headers: { "x-api-key": secrets.ACME_PUBLIC_KEY ?? "" },
+    });
+    expect(refused.status).toBe(500);
+    expect(Object.keys((await refused.json()) as object)).toEqual(["error"]);
+    expect((await fetch(`${server.opsUrl}/readyz`)).status).toBe(503);
+    expect((await fetch(`${server.opsUrl}/livez`)).status).toBe(200);
+    // Longer than the server's look at a crashed database.
+    await delay(2500);
+    expect(JSON.parse((await operator.run("db", "status", "-o", "json")).stdout)).toMatchObject({ running: false });
+    expect((await operator.run("db", "start")).exitCode).toBe(0);
+    expect(await eventually(health, ({ status }) => status === 200)).toMatchObject({ status: 200, body: { ok: true } });
+  });
+
+  test("a database that crashed is started again by the server itself", async () => {
+    const { dataDir } = JSON.parse((await operator.run("db", "status", "-o", "json")).stdout) as { dataDir: string };
+    const [pid] = (await readFile(join(dataDir, "postmaster.pid"), "utf8")).split("\n");
+    process.kill(Number(pid), "SIGKILL");
+    expect(await eventually(health, ({ status }) => status === 503, 50)).toMatchObject({ status: 503 });
+    expect(await eventually(health, ({ status }) => status === 200)).toMatchObject({ status: 200 });
+  });
+
+  test("SIGTERM ends it with 0, and its run file goes with it", async () => {
+    expect(await server.kill("SIGTERM")).toBe(0);
+    const listed = await operator.run("market", "list", "-o", "json");
+    expect(listed).toMatchObject({ exitCode: 0, stdout: "[]" });
+  });
+});
+
+describe("the demo", () => {
+  test("--once runs a market of each kind to the end, twice over in one directory, and leaves no database running", async () => {
+    const operator = await newOperator();
+    try {
+      for (let run = 1; run <= 2; run++) {
+        const { exitCode, stdout, stderr } = await operator.run("demo", "--once", "-o", "json");
+        expect(exitCode, stderr).toBe(0);
+        const summary = JSON.parse(stdout);
+        expect(summary).toMatchObject({
+          trades: 8,
+          reconciliation: { ok: true, discrepancy: 0 },
+          audit: { verified: true },
+        });
+        expect(summary.markets.map(({ kind }: { kind: string }) => kind)).toEqual(["cpmm", "lmsr"]);
+        expect(JSON.parse((await operator.run("db", "status", "-o", "json")).stdout)).toMatchObject({ running: false });
+      }
+    } finally {
+      await rm(join(operator.directory, "tenants"), { recursive: true, force: true });
+      await operator.close();
+    }
+  });
+});

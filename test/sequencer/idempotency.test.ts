@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Command, TradeResult } from "../../src/engine/commands.ts";
+import type { Idempotency } from "../../src/sequencer/batch.ts";
+import { Bench, buy, code, depositOf, type Heard } from "./bench.ts";
+
+let bench: Bench;
+
+beforeEach(async () => {
+  bench = await Bench.open();
+});
+
+const DOLLAR = 1_000_000n;
+
+function keyed(change: Partial<Idempotency> = {}): Idempotency {
+  const render = (result: unknown) => ({ status: 200, body: (result as TradeResult | undefined)?.tradeId ?? "none" });
+  return { caller: "u0", key: "k", requestHash: "h", render, ...change };
+}
+
+function body(heard: Heard): string {
+  if (!("answer" in heard)) return heard.code;
+  const { replayed, result } = heard.answer;
+  return replayed ? replayed.body : ((result as TradeResult).tradeId ?? "none");
+}
+
+describe("an Idempotency-Key", () => {
+  test("has one effect however often it is sent at once, to either process, and all get the first answer", async () => {
+    const copies = Array.from({ length: 20 }, (_, index) => bench.submit(buy(DOLLAR), (index % 2) as 0 | 1, keyed()));
+    const heard = await bench.run(Promise.all(copies));
+    expect(bench.entries("trade.executed")).toBe(1);
+    expect(new Set(heard.map(body)).size).toBe(1);
+    const first = heard.filter((each) => "answer" in each && each.answer.replayed === undefined);
+    expect(first).toHaveLength(1);
+  });
+
+  test("sent later is answered from the store, and the answer says so", async () => {
+    const first = await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
+    const again = await bench.run(bench.submit(buy(DOLLAR), 1, keyed()));
+    expect(again).toMatchObject({ answer: { replayed: { status: 200, body: body(first) } } });
+  });
+
+  test("with another request is refused, and the request is not executed", async () => {
+    await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
+    const other = await bench.run(bench.submit(depositOf("d"), 0, keyed({ requestHash: "other" })));
+    expect(code(other)).toBe("IDEMPOTENCY_MISMATCH");
+    expect(bench.database.row("receipt", "payments\nd")).toBeUndefined();
+  });
+
+  test("of another caller is another key", async () => {
+    await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
+    const other = await bench.run(bench.submit(buy(DOLLAR), 0, keyed({ caller: "u1", requestHash: "other" })));
+    expect(code(other)).toBe("answered");
+    expect(bench.entries("trade.executed")).toBe(2);
+  });
+
+  test("whose request was refused is judged anew: what was refused for its moment may pass later", async () => {
+    const suspend: Command = { type: "suspendMarket", marketId: "m0" };
+    await bench.run(bench.submit(suspend));
+    expect(code(await bench.run(bench.submit(buy(DOLLAR), 0, keyed())))).toBe("MARKET_SUSPENDED");
+    await bench.run(bench.submit({ type: "resumeMarket", marketId: "m0" }));
+    expect(code(await bench.run(bench.submit(buy(DOLLAR), 0, keyed())))).toBe("answered");
+    expect(bench.entries("trade.executed")).toBe(1);
+  });
+
+  test("is remembered for 24 hours, and after them a new request", async () => {
+    await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
+    bench.database.stepClock(24 * 3_600_000 - 60_000);
+    expect(await bench.run(bench.submit(buy(DOLLAR), 1, keyed()))).toHaveProperty("answer.replayed.body");
+    // The market m0 closes a day after the beginning; a deposit is a request like any other.
+    bench.database.stepClock(120_000);
+    expect(code(await bench.run(bench.submit(depositOf("d"), 1, keyed({ requestHash: "new" }))))).toBe("answered");
+    expect(bench.database.row("storedAnswer", "u0\nk")?.requestHash).toBe("new");
+  });
+
+  test("whose answer cannot be rendered takes no effect", async () => {
+    const render = () => {
+      throw new Error("the schema and the handler disagree");
+    };
+    expect(code(await bench.run(bench.submit(buy(DOLLAR), 0, keyed({ render }))))).toContain("disagree");
+    expect(bench.entries("trade.executed")).toBe(0);
+  });
+});
+
+describe("what a process remembers", () => {
+  const settle: Command = { type: "settleMarket", marketId: "m0", outcome: "yes" };
+
+  test("the holders of a market are read for each settlement: who bought after a refused one is paid too", async () => {
+    await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
+    const refused = await bench.run(bench.submit(settle, 0, keyed({ requestHash: "settle" })));
+    expect(code(refused)).toBe("IDEMPOTENCY_MISMATCH");
+    await bench.run(bench.submit(buy(DOLLAR, "m0", "u1")));
+    const paid = await bench.run(bench.submit(settle));
+    expect(paid).toMatchObject({ answer: { result: { payoutsProcessed: 2 } } });
+    expect(bench.balance("escrow:m0")).toBe(0n);
+  });
+
+  test("after a fence it goes on at the new epoch, on the fast path", async () => {
+    const [journal] = bench.journals;
+    journal.plan.push({ statement: "commit", fate: "answerLost" });
+    await bench.run(bench.submit(depositOf("a")));
+    journal.sent.clear();
+    await bench.run(bench.submit(depositOf("b")));
+    expect(Object.fromEntries(journal.sent)).toEqual({ load: 1, commit: 1 });
+  });
+
+  test("a settlement frees the exposure of those whose positions are in memory", async () => {
+    await bench.run(bench.submit(buy(200n * DOLLAR)));
+    expect(code(await bench.run(bench.submit(buy(40n * DOLLAR))))).toBe("EXPOSURE_EXCEEDED");
+    await bench.run(bench.submit(settle));
+    expect(code(await bench.run(bench.submit(buy(40n * DOLLAR, "m1"))))).toBe("answered");
+  });
+});

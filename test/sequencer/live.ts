@@ -1,0 +1,125 @@
+import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
+import type { Command, CreateMarket, PlaceTrade } from "../../src/engine/commands.ts";
+import { auditKey } from "../../src/engine/seal.ts";
+import { Sequencer } from "../../src/sequencer/sequencer.ts";
+import { connect, type Sql } from "../../src/store/connect.ts";
+import { type Journal, openJournal } from "../../src/store/journal.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+
+export const KEY = auditKey("live-secret");
+export const DOLLAR = 1_000_000n;
+
+/** Two days from now by this machine's clock, which is the database's in the tests. */
+const CLOSE_AT = Math.floor(performance.timeOrigin + performance.now()) + 2 * 86_400_000;
+
+/** Sequencers on a database of their own, as processes of one tenant, and an owner who sees and may do everything. */
+export interface Live {
+  database: TestDatabase;
+  owner: Sql;
+  journals: Journal[];
+  sequencers: Sequencer[];
+  errors: unknown[];
+  run: (command: Command, process?: number) => Promise<unknown>;
+  close: () => Promise<void>;
+}
+
+export async function openLive({ processes = 1 }: { processes?: number } = {}): Promise<Live> {
+  const database = await createTestDatabase();
+  const owner = connect(database.connection, { name: "owner", max: 3 });
+  const journals = Array.from({ length: processes }, () => openJournal(database.connection, { restricted: true }));
+  const errors: unknown[] = [];
+  const sequencers = journals.map(
+    (journal) => new Sequencer({ journal, auditKey: KEY, onError: (error) => errors.push(error) }),
+  );
+  const at = (process: number) => {
+    const sequencer = sequencers[process];
+    if (!sequencer) throw new Error(`There is no process ${process}`);
+    return sequencer;
+  };
+  return {
+    database,
+    owner,
+    journals,
+    sequencers,
+    errors,
+    run: (command, process = 0) => at(process).submit({ command, actor: "test" }),
+    close: async () => {
+      await Promise.all(sequencers.map((sequencer) => sequencer.close()));
+      await Promise.all([...journals.map((journal) => journal.close()), owner.end({ timeout: 5 })]);
+      await database.drop();
+    },
+  };
+}
+
+export function config(policy: Partial<Policy> = {}): Command {
+  const whole = { ...DEFAULT_POLICY, maxUserExposureUsd: 1e6, ...policy };
+  return {
+    type: "applyConfig",
+    policy: whole,
+    kycRequired: false,
+    liquidityMicro: 1000n * DOLLAR,
+    capitalMicro: 50_000n * DOLLAR,
+    keys: [{ hash: "a".repeat(64), name: "ops", type: "admin", expiresAt: null }],
+    document: JSON.stringify({ policy: whole }),
+    documentSha256: "0".repeat(64),
+    gitCommit: undefined,
+  };
+}
+
+export function market(id: string, change: Partial<CreateMarket> = {}): Command {
+  return {
+    type: "createMarket",
+    id,
+    question: `Will ${id} happen?`,
+    category: "test",
+    kind: "cpmm",
+    p0Ppm: 500_000,
+    closeAt: CLOSE_AT,
+    resolutionRef: "manual",
+    meta: "{}",
+    liquidityMicro: null,
+    ...change,
+  };
+}
+
+export function deposit(traderId: string, amountMicro: bigint, reference: string): Command {
+  return { type: "recordDeposit", provider: "payments", traderId, amountMicro, reference };
+}
+
+let trades = 0;
+
+export function trade(marketId: string, traderId: string, change: Partial<PlaceTrade> = {}): PlaceTrade {
+  trades += 1;
+  return {
+    type: "placeTrade",
+    id: `trd_${trades}`,
+    marketId,
+    traderId,
+    side: trades % 2 === 0 ? "yes" : "no",
+    amountMicro: DOLLAR,
+    claimedJurisdiction: undefined,
+    ...change,
+  };
+}
+
+/** Every row of every table that a commit writes: equal dumps mean that nothing was written. */
+export async function dump(sql: Sql): Promise<string> {
+  const tables = [
+    ...["head", "tenant", "account", "transfer", "market", "book", "trader", "position"],
+    ...["trade", "market_hour", "audit", "api_key", "receipt", "stored_answer"],
+  ];
+  const parts = await Promise.all(
+    tables.map(async (table) => {
+      const rows = await sql`select to_jsonb(t)::text as row from ${sql(table)} t order by 1`;
+      return [table, ...rows.map(({ row }) => row)].join("\n");
+    }),
+  );
+  return parts.join("\n");
+}
+
+/** Waits until the database says yes; asks again as fast as it answers. */
+export async function until(sql: Sql, question: (sql: Sql) => PromiseLike<readonly unknown[]>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while ((await question(sql)).length === 0)
+    if (performance.now() > deadline) throw new Error("It did not come to that within ten seconds");
+}

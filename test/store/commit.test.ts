@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { GENESIS_HASH } from "../../src/domain/audit-link.ts";
+import type { Command } from "../../src/engine/commands.ts";
+import { prepareBatch, type Submission } from "../../src/sequencer/batch.ts";
+import type { Batch, Head } from "../../src/store/commit.ts";
+import { StatementFailed } from "../../src/store/connect.ts";
+import type { Journal } from "../../src/store/journal.ts";
+import { World } from "../engine/world.ts";
+import { config, DOLLAR, deposit, dump, KEY, type Live, market, openLive, trade } from "../sequencer/live.ts";
+
+const START: Head = { seq: 0n, hash: GENESIS_HASH, epoch: 0n, ts: 0 };
+const NOW = 1_800_000_000_000;
+
+let live: Live;
+let journal: Journal;
+
+beforeEach(async () => {
+  live = await openLive();
+  const [only] = live.journals;
+  if (!only) throw new Error("There is no journal");
+  journal = only;
+  return () => live.close();
+});
+
+function batchOf(commands: (Command | Submission)[], head = START, state = new World()): Batch {
+  const submissions = commands.map((each) => ("command" in each ? each : { command: each, actor: "test" }));
+  const { batch, outcomes } = prepareBatch(state, submissions, { head, now: NOW, key: KEY });
+  const refused = outcomes.find(({ kind }) => kind === "refused");
+  if (!batch || refused) throw new Error(`Not a batch: ${JSON.stringify(refused)}`);
+  return batch;
+}
+
+const render = () => ({ status: 200, body: '{"first":true}' });
+const opening = () =>
+  batchOf([
+    config(),
+    market("m1", { closeAt: NOW + 1_000_000_000_000 }),
+    deposit("ann", 100n * DOLLAR, "tx_1"),
+    {
+      command: trade("m1", "ann", { id: "trd_a", side: "yes", amountMicro: 10n * DOLLAR }),
+      actor: "user:ann",
+      idempotency: { caller: "ann", key: "k1", requestHash: "h1", render },
+    },
+    trade("m1", "ann", { id: "trd_b", side: "no", amountMicro: 5n * DOLLAR }),
+  ]);
+
+describe("a batch", () => {
+  test("is written whole by one statement: journals, rows, answers and the head", async () => {
+    const batch = opening();
+    expect(await journal.commit(batch)).toMatchObject({ swapped: true });
+    const counts = await live.owner`
+      select (select count(*) from audit)::int as audit, (select count(*) from transfer)::int as transfer,
+             (select count(*) from trade)::int as trade, (select count(*) from market)::int as market,
+             (select count(*) from book)::int as book, (select count(*) from position)::int as position,
+             (select count(*) from trader)::int as trader, (select count(*) from receipt)::int as receipt,
+             (select count(*) from stored_answer)::int as answer, (select count(*) from api_key)::int as key,
+             (select count(*) from tenant)::int as tenant, (select count(*) from market_hour)::int as hour`;
+    expect(counts[0]).toEqual({
+      ...{ audit: 6, transfer: 7, trade: 2, market: 1, book: 1, position: 2 },
+      ...{ trader: 1, receipt: 1, answer: 1, key: 1, tenant: 1, hour: 1 },
+    });
+    expect((await journal.readHead()).head).toEqual({ ...batch.next, epoch: 0n });
+    expect(await live.owner`select amount_micro, seq from trade order by seq`).toEqual([
+      { amount_micro: "10000000", seq: "5" },
+      { amount_micro: "5000000", seq: "6" },
+    ]);
+  });
+
+  test("reads back as the rows that were written, each one version on", async () => {
+    const batch = opening();
+    await journal.commit(batch);
+    const needs = [
+      { table: "tenant", key: "" },
+      { table: "account", key: "wallet:ann" },
+      { table: "account", key: "escrow:m1" },
+      { table: "market", key: "m1" },
+      { table: "book", key: "m1" },
+      { table: "trader", key: "ann" },
+      { table: "receipt", key: "payments\ntx_1" },
+      { table: "storedAnswer", key: "ann\nk1" },
+    ] as const;
+    const loaded = await journal.load([...needs]);
+    for (const { table, key } of needs) {
+      const written = batch.writes.find((write) => write.table === table && write.key === key)?.row;
+      const row = loaded.find((each) => each.table === table && each.key === key)?.row;
+      expect(row, `${table} ${key}`).toEqual(written && "version" in written ? { ...written, version: 1 } : written);
+    }
+  });
+
+  test("sent twice takes effect once: the second swaps nothing and writes nothing", async () => {
+    const batch = opening();
+    await journal.commit(batch);
+    const before = await dump(live.owner);
+    expect(await journal.commit(batch)).toMatchObject({ swapped: false });
+    expect(await dump(live.owner)).toBe(before);
+  });
+
+  test.each<[string, Partial<Head>]>([
+    ["epoch", { epoch: 1n }],
+    ["seq", { seq: 1n }],
+    ["hash", { hash: "1".repeat(64) }],
+  ])("on top of another %s writes nothing", async (_what, other) => {
+    const before = await dump(live.owner);
+    expect(await journal.commit({ ...opening(), expected: { ...START, ...other } })).toMatchObject({ swapped: false });
+    expect(await dump(live.owner)).toBe(before);
+  });
+
+  test("whose time is up by the database's clock writes nothing; one a minute ahead of it goes through", async () => {
+    const before = await dump(live.owner);
+    const { now } = await journal.readHead();
+    expect(await journal.commit({ ...opening(), before: Math.floor(now) })).toMatchObject({ swapped: false });
+    expect(await dump(live.owner)).toBe(before);
+    expect(await journal.commit({ ...opening(), before: Math.ceil(now) + 60_000 })).toMatchObject({ swapped: true });
+  });
+});
+
+describe("a batch that does not fit the database fails as a whole", () => {
+  let head: Head;
+
+  beforeEach(async () => {
+    await journal.commit(opening());
+    ({ head } = await journal.readHead());
+  });
+
+  async function refusedWith(batch: Batch, sqlState: string): Promise<void> {
+    const before = await dump(live.owner);
+    const failure = await journal.commit(batch).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StatementFailed);
+    expect(failure).toMatchObject({ sqlState });
+    expect(await dump(live.owner)).toBe(before);
+    expect((await journal.readHead()).head).toEqual(head);
+  }
+
+  const second = () => batchOf([deposit("bob", DOLLAR, "tx_2"), deposit("ann", DOLLAR, "tx_3")], head);
+
+  test.each([-1, 1])("a row whose version is not the one read (off by %d)", async (off) => {
+    const batch = second();
+    const row = batch.writes.find(({ key }) => key === "wallet:ann")?.row;
+    if (row && "version" in row) row.version = 1 + off;
+    // Bob's rows are new; only Ann's wallet is stale.
+    for (const write of batch.writes)
+      if (write.key === "external:payments" && "version" in write.row) write.row.version = 1;
+    await refusedWith(batch, "22012");
+  });
+
+  test("a row that somebody else created in the meantime", async () => {
+    await live.owner`insert into account (id, balance_micro, version) values ('wallet:bob', 7, 4)`;
+    const state = new World();
+    for (const id of ["wallet:ann", "external:payments"]) {
+      const [row] = await live.owner`select balance_micro from account where id = ${id}`;
+      state.put("account", id, { id, balanceMicro: BigInt(row?.balance_micro), version: 1 });
+    }
+    await refusedWith(batchOf([deposit("bob", DOLLAR, "tx_2")], head, state), "22012");
+  });
+
+  test("a payment that was credited before", async () => {
+    await refusedWith(batchOf([deposit("cat", DOLLAR, "tx_1")], head), "23505");
+  });
+
+  test("an account that would be overdrawn", async () => {
+    const batch = batchOf([deposit("cat", DOLLAR, "tx_9")], head);
+    const row = batch.writes.find(({ key }) => key === "wallet:cat")?.row;
+    if (row && "balanceMicro" in row) row.balanceMicro = -1n;
+    await refusedWith(batch, "23514");
+  });
+
+  test("text that PostgreSQL cannot store", async () => {
+    await refusedWith(batchOf([deposit("c\0t", DOLLAR, "tx_9")], head), "22021");
+  });
+
+  test("a transfer of nothing", async () => {
+    const batch = batchOf([deposit("cat", DOLLAR, "tx_9")], head);
+    for (const transfer of batch.transfers) transfer.amountMicro = 0n;
+    await refusedWith(batch, "23514");
+  });
+});
+
+describe("what is written is what was meant", () => {
+  test.each([
+    ["quotes and backslashes", `"a" 'b' \\ \\" \\\\`],
+    ["array syntax", '{a,b,"c"},{}'],
+    ["the word NULL", "NULL"],
+    ["an empty text", ""],
+    ["line breaks and tabs", "a\nb\r\n\tc"],
+    ["other scripts, and characters beyond sixteen bits", "Wird es regnen? 雨 🌧️"],
+    ["what looks like a parameter", "$1 ${x} %s"],
+  ])("%s", async (_what, question) => {
+    const text = `${question}`;
+    await journal.commit(batchOf([config(), market("m1", { question: text, resolutionRef: text })]));
+    expect(await live.owner`select question, resolution_ref from market`).toEqual([
+      { question: text, resolution_ref: text },
+    ]);
+    const [entry] = await live.owner`select payload from audit where type = 'market.created'`;
+    expect(JSON.parse(entry?.payload)).toMatchObject({ question: text });
+  });
+
+  test("amounts up to the largest bigint keep every digit", async () => {
+    const most = 2n ** 63n - 1n;
+    await journal.commit(batchOf([deposit("ann", most, "tx_max")]));
+    expect(await live.owner`select balance_micro from account order by id`).toEqual([
+      { balance_micro: String(-most) },
+      { balance_micro: String(most) },
+    ]);
+  });
+
+  test("an hour's volume adds up over batches, and keeps the last price", async () => {
+    await live.close();
+    live = await openLive();
+    await live.run(config());
+    await live.run(market("m1"));
+    await live.run(deposit("ann", 100n * DOLLAR, "tx"));
+    for (const amountMicro of [3n * DOLLAR, 4n * DOLLAR]) await live.run(trade("m1", "ann", { amountMicro }));
+    const [hour] = await live.owner`
+      select sum(volume_micro) as volume, (array_agg(yes_price_ppm order by hour desc))[1] as price from market_hour`;
+    const [last] = await live.owner`select yes_price_ppm from trade order by seq desc limit 1`;
+    expect(hour).toEqual({ volume: "7000000", price: last?.yes_price_ppm });
+  });
+});
+
+describe("a settlement of many", () => {
+  let crowd: Live;
+  beforeAll(async () => {
+    crowd = await openLive();
+  });
+  afterAll(() => crowd.close());
+
+  test("pays more winners than a small integer counts", async () => {
+    const winners = 33_000;
+    await crowd.run(config({ maxTradeUsd: 1e6 }));
+    await crowd.run(market("m1"));
+    // Positions made by hand: a trade of a micro-dollar each would say nothing more and take longer.
+    await crowd.owner`
+      with held as (
+        insert into position (trader_id, market_id, side, shares_micro, cost_micro, version)
+        select 'u' || n, 'm1', 'yes', 1, 1, 1 from generate_series(1, ${winners}) n
+        returning 1)
+      update book set yes_micro = yes_micro - (select count(*) from held) where market_id = 'm1'`;
+    await expect(crowd.run({ type: "settleMarket", marketId: "m1", outcome: "yes" })).resolves.toMatchObject({
+      result: { payoutsProcessed: winners },
+    });
+    const [paid] = await crowd.owner`select sum(balance_micro)::int as sum from account where id like 'wallet:%'`;
+    expect(paid?.sum).toBe(winners);
+  });
+});
