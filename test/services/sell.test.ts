@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 let tenant: TestTenant;
@@ -53,6 +54,22 @@ test("more shares than are held is refused, and so are those of the other side",
     code: "INSUFFICIENT_SHARES",
   });
   await expect(sell("no", 1)).rejects.toMatchObject({ code: "INSUFFICIENT_SHARES" });
+});
+
+test("two processes that sell the same shares at once: they are sold once", async () => {
+  const marketId = await tenant.market();
+  const other = await tenant.secondProcess();
+  const apis = [tenant.api("bob"), localApi(other.handlers, { actor: "admin:ops", user: { id: "bob" } })];
+  for (let round = 0; round < 5; round++) {
+    const { position } = await tenant.api("bob").placeTrade({ marketId, selection: { side: "no" }, amount: 10 });
+    const sell = { marketId, selection: { side: "no", action: "sell" }, shares: position.shares } as const;
+    const outcomes = await Promise.allSettled([...apis, ...apis].map((api) => api.placeTrade(sell)));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const outcome of outcomes)
+      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "INSUFFICIENT_SHARES" });
+  }
+  await other.close();
+  expect(await tenant.faults()).toEqual([]);
 });
 
 test("a limit that a trade of this size would break does not keep anybody from selling", async () => {

@@ -13,6 +13,8 @@ export const PUBLIC_KEY = "pk_public_0123456789abcdef";
 /** A tenant on a real database, called as the services are. */
 export interface TestTenant {
   services: TenantServices;
+  /** The services of another process on the same database. */
+  secondProcess(): Promise<TenantServices>;
   sql: Sql;
   /** As the operator, or for a user. */
   api(userId?: string, reason?: string): Api;
@@ -25,12 +27,14 @@ export interface TestTenant {
 
 export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = false): Promise<TestTenant> {
   const database = await createTestDatabase();
-  const services = await openTenant({
-    tenantId: "acme",
-    connection: database.connection,
-    auditSecret: "an audit secret of the tests, long enough",
-    readers: 4,
-  });
+  const open = () =>
+    openTenant({
+      tenantId: "acme",
+      connection: database.connection,
+      auditSecret: "an audit secret of the tests, long enough",
+      readers: 4,
+    });
+  const services = await open();
   const sql = connect(database.connection, { name: "test", max: 2 });
   await services.sequencer.submit({
     command: {
@@ -54,6 +58,7 @@ export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = fal
   let deposits = 0;
   return {
     services,
+    secondProcess: open,
     sql,
     api,
     deposit: async (traderId, usd) => {
