@@ -36,7 +36,7 @@ create table account (
 -- Double entry by construction: a row takes from one account what it gives to another.
 create table transfer (
   seq          bigint   not null,
-  leg          smallint not null,
+  leg          integer  not null,
   debit        text     not null,
   credit       text     not null,
   amount_micro bigint   not null,

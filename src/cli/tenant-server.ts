@@ -3,6 +3,7 @@ import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
 import { Metrics } from "../server/metrics.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
+import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
 import type { TenantDatabase } from "./database.ts";
@@ -49,6 +50,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const { url, opsUrl } = server;
   await writeRunFile(directory, config.tenant, { pid: process.pid, url, opsUrl });
   const stopWatching = watchCluster(database.cluster, services, log);
+  const closing = startClosingSweeper(services, (error) =>
+    log.error({ err: error }, "Closed markets cannot be recorded"),
+  );
   return {
     url,
     opsUrl,
@@ -57,6 +61,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       stopWatching();
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
+      await closing.stop();
       await services.close();
     },
   };

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Operation } from "../contract/operation.ts";
 import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { connectionFailure, faultFrom, retryAfterSec } from "./http-answer.ts";
@@ -87,7 +88,9 @@ class Call {
     if (this.#idempotencyKey) headers.set("idempotency-key", this.#idempotencyKey);
     // A header holds bytes; the server reads them as UTF-8, because an operator writes in any script.
     if (reason !== undefined) headers.set("audit-reason", Buffer.from(reason).toString("latin1"));
-    if (userToken && operations[this.#id].auth === "user") headers.set("authorization", `Bearer ${await userToken()}`);
+    const operation: Operation = operations[this.#id];
+    if (userToken && (operation.auth === "user" || operation.optionalUser))
+      headers.set("authorization", `Bearer ${await userToken()}`);
     return headers;
   }
 

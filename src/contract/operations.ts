@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { fundingOperations } from "./funding.ts";
 import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
 import { recordOperations } from "./record.ts";
@@ -13,6 +14,7 @@ export const operations = {
   ...recordOperations,
   ...marketOperations,
   ...tradingOperations,
+  ...fundingOperations,
   ...policyOperations,
   ...reportOperations,
   ...sessionOperations,

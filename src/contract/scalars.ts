@@ -34,6 +34,11 @@ export const Shares = z
   .codec(z.number().nonnegative(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
   .meta({ id: "Shares", description: "Outcome shares; a winning share pays 1 USD.", examples: [48.414104] });
 
+/** Outcome shares greater than zero, as an input. */
+export const ShareAmount = z
+  .codec(z.number().positive(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .meta({ id: "ShareAmount", description: "Outcome shares, greater than 0, at most six decimals.", examples: [10] });
+
 export const Price = z
   .number()
   .min(0)

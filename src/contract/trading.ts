@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { NoInput, operation } from "./operation.ts";
-import { MarketId, Price, Shares, Side, Timestamp, text, Usd, UsdAmount } from "./scalars.ts";
+import {
+  MarketId,
+  PageCursor,
+  PageLimit,
+  Price,
+  ShareAmount,
+  Shares,
+  Side,
+  Timestamp,
+  text,
+  Usd,
+  UsdAmount,
+} from "./scalars.ts";
 
 export const HedgeRef = z
   .object({
@@ -11,9 +23,44 @@ export const HedgeRef = z
   })
   .meta({ id: "HedgeRef", description: "Tags a trade as the hedge of an external leveraged position." });
 
+const Action = z.enum(["buy", "sell"]).meta({ description: "Extension: `buy` unless given." });
+const Bound = z.number().gt(0).max(1);
+
+/** How much, and the caller's own bounds. A purchase names dollars, a sale shares. */
+const terms = {
+  amount: UsdAmount.optional().meta({ description: "What a purchase spends, fee included. Required to buy." }),
+  shares: ShareAmount.optional().meta({ description: "Extension: how many shares to sell. Required to sell." }),
+  maxAvgPrice: Bound.optional().meta({ description: "Extension: refuse a purchase at a higher average price." }),
+  minShares: ShareAmount.optional().meta({ description: "Extension: refuse a purchase of fewer shares." }),
+  minAvgPrice: Bound.optional().meta({ description: "Extension: refuse a sale at a lower average price." }),
+};
+const hedgeRef = HedgeRef.optional();
+
+type Terms = { selection: { action?: "buy" | "sell" | undefined } } & { [Field in keyof typeof terms]?: unknown } & {
+  hedgeRef?: unknown;
+};
+
+/** Which fields belong to which action; a bound that would be ignored is refused, because somebody relies on it. */
+function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
+  const selling = value.selection.action === "sell";
+  const refuse = (field: string, message: string) =>
+    issues.push({ code: "custom", input: undefined, path: [field], message });
+  if (value[selling ? "shares" : "amount"] === undefined) refuse(selling ? "shares" : "amount", "is required");
+  for (const field of selling ? BUYING : SELLING)
+    if (value[field] !== undefined) refuse(field, `does not go with a ${selling ? "sale" : "purchase"}`);
+}
+const BUYING = ["amount", "maxAvgPrice", "minShares", "hedgeRef"] as const;
+const SELLING = ["shares", "minAvgPrice"] as const;
+
 export const TradeInput = z
-  .object({ marketId: MarketId, selection: z.object({ side: Side }), amount: UsdAmount })
+  .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms, hedgeRef })
+  .check(checkTerms)
   .meta({ id: "TradeInput" });
+
+export const QuoteInput = z
+  .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms })
+  .check(checkTerms)
+  .meta({ id: "QuoteInput" });
 
 const Position = {
   marketId: MarketId,
@@ -22,20 +69,32 @@ const Position = {
   avgCost: Price,
 };
 
+const Sold = z.literal("sell").optional().meta({ description: "Extension: present on sales only." });
+
+const Fill = {
+  marketId: MarketId,
+  side: Side,
+  action: Sold,
+  amount: Usd,
+  shares: Shares,
+  avgPrice: Price,
+  ts: Timestamp,
+  fee: Usd,
+  yesPriceAfter: Price,
+};
+
+/** A trade that did not happen. */
+export const Quote = z.object(Fill).meta({ id: "Quote" });
+
 export const TradeResult = z
   .object({
     tradeId: z.string(),
-    marketId: MarketId,
-    side: Side,
-    amount: Usd,
-    shares: Shares,
-    avgPrice: Price,
-    ts: Timestamp,
-    fee: Usd,
-    yesPriceAfter: Price,
+    ...Fill,
     position: z
       .object({ shares: Shares, avgCost: Price })
       .meta({ description: "Extension: the position after the trade." }),
+    realizedPnl: Usd.optional().meta({ description: "Extension: a sale's net proceeds less the cost of its shares." }),
+    hedgeRef,
   })
   .meta({ id: "TradeResult" });
 
@@ -44,18 +103,27 @@ const NumericOutcome = z.union([z.literal(0), z.literal(1)]).meta({ description:
 export const OrderInput = z
   .object({
     marketId: MarketId,
-    selection: z.object({ outcome: NumericOutcome }),
-    amount: UsdAmount,
-    hedgeRef: HedgeRef.optional(),
+    selection: z.object({ outcome: NumericOutcome, action: Action.optional() }),
+    ...terms,
+    hedgeRef,
   })
+  .check(checkTerms)
   .meta({ id: "OrderInput" });
 
-export const OrderResult = TradeResult.extend({
-  orderId: z.string(),
-  status: z.literal("filled"),
-  outcome: NumericOutcome,
-  hedgeRef: HedgeRef.optional(),
-}).meta({ id: "OrderResult" });
+const Filled = { orderId: z.string(), status: z.literal("filled"), outcome: NumericOutcome };
+
+export const OrderResult = TradeResult.extend(Filled).meta({ id: "OrderResult" });
+
+/** One of the user's own fills. */
+export const OrderItem = z
+  .object({ ...Filled, tradeId: z.string(), ...Fill, question: text(500), hedgeRef })
+  .meta({ id: "Order" });
+
+export const OrderFilter = z.object({
+  limit: PageLimit.default(50),
+  cursor: PageCursor.optional(),
+  marketId: MarketId.optional(),
+});
 
 export const PositionItem = z
   .object({ ...Position, question: text(500), currentPrice: Price, unrealizedPnl: Usd })
@@ -93,7 +161,7 @@ export const tradingOperations = {
     method: "POST",
     path: "/v1/trade",
     auth: "user",
-    summary: "Buy shares of one side.",
+    summary: "Buy shares of one side, or sell them.",
     input: TradeInput,
     output: TradeResult,
     writes: true,
@@ -106,6 +174,35 @@ export const tradingOperations = {
     input: OrderInput,
     output: OrderResult,
     writes: true,
+  }),
+  listOrders: operation({
+    method: "GET",
+    path: "/v1/orders",
+    auth: "user",
+    summary: "The user's own fills, newest first.",
+    input: OrderFilter,
+    output: z.array(OrderItem),
+    paged: true,
+    extension: true,
+  }),
+  getOrder: operation({
+    method: "GET",
+    path: "/v1/orders/:id",
+    auth: "user",
+    summary: "One of the user's own fills.",
+    input: z.object({ id: text(64) }),
+    output: OrderItem,
+    extension: true,
+  }),
+  quoteTrade: operation({
+    method: "POST",
+    path: "/v1/quote",
+    auth: "public",
+    optionalUser: true,
+    summary: "What a trade would come to now; with a user token also whether that user may.",
+    input: QuoteInput,
+    output: Quote,
+    extension: true,
   }),
   listPositions: operation({
     method: "GET",

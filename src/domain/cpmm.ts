@@ -29,6 +29,26 @@ export function buyCpmm(pool: Pool, side: Side, netMicro: bigint): { sharesMicro
   return { sharesMicro: own + netMicro - ownAfter, pool: poolOf(side, ownAfter, oppositeAfter) };
 }
 
+/**
+ * Selling s shares burns R complete sets out of the pool: (own + s - R)·(opposite - R) = k, solved for R. It is what
+ * buying s of the other side with s - R would come to, and pairing them. R is the largest integer that keeps k whole.
+ */
+export function sellCpmm(pool: Pool, side: Side, sharesMicro: bigint): { proceedsMicro: bigint; pool: Pool } {
+  const [own, opposite] = split(pool, side);
+  const total = own + opposite + sharesMicro;
+  const proceedsMicro = (total - ceilSqrt(total * total - 4n * sharesMicro * opposite)) / 2n;
+  return { proceedsMicro, pool: poolOf(side, own + sharesMicro - proceedsMicro, opposite - proceedsMicro) };
+}
+
+/** The smallest integer whose square is at least n. Newton's steps from above, started next to the root by the double. */
+function ceilSqrt(n: bigint): bigint {
+  if (n <= 0n) return 0n;
+  const guess = BigInt(Math.ceil(Math.sqrt(Number(n)) * (1 + 2 ** -50))) + 1n;
+  let root = guess;
+  for (let next = (root + n / root) / 2n; next < root; next = (root + n / root) / 2n) root = next;
+  return root * root === n ? root : root + 1n;
+}
+
 /** Net micro-dollars that move the side's price to `target`: a = sqrt(k·t/(1-t)) - opposite. Zero or less if it is there. */
 export function cpmmSpendTo(pool: Pool, side: Side, target: number): number {
   const [own, opposite] = split(pool, side).map(Number) as [number, number];

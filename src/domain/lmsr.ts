@@ -44,6 +44,25 @@ export function buyLmsr(b: number, pool: Pool, side: Side, netMicro: bigint): { 
   return { sharesMicro, pool: poolOf(side, own + netMicro - sharesMicro, opposite + netMicro) };
 }
 
+/**
+ * Selling s shares takes b·ln((odds + 1) / (odds + e^(-s/b))) out, with odds = (1-P)/P of the side sold: the same as
+ * -b·ln(1 - P + P·e^(-s/b)), written so that nothing cancels.
+ */
+export function sellLmsr(
+  b: number,
+  pool: Pool,
+  side: Side,
+  sharesMicro: bigint,
+): { proceedsMicro: bigint; pool: Pool } {
+  const [own, opposite] = split(pool, side);
+  const odds = Math.exp(Number(own - opposite) / b);
+  const x = -Number(sharesMicro) / b;
+  const proceeds = b * Math.log1p(-Math.expm1(x) / (odds + Math.exp(x)));
+  // As in a purchase, but the odds' own error counts fully here.
+  const proceedsMicro = BigInt(Math.floor(proceeds * (1 - 2 ** -48)));
+  return { proceedsMicro, pool: poolOf(side, own + sharesMicro - proceedsMicro, opposite - proceedsMicro) };
+}
+
 /** Net micro-dollars that move the side's price to `target`: b·ln((1-P)/(1-t)). Zero or less if it is there. */
 export function lmsrSpendTo(b: number, pool: Pool, side: Side, target: number): number {
   const [own, opposite] = split(pool, side);

@@ -1,6 +1,6 @@
-import { buyCpmm, cpmmSpendTo, cpmmYesPrice, openCpmm } from "./cpmm.ts";
+import { buyCpmm, cpmmSpendTo, cpmmYesPrice, openCpmm, sellCpmm } from "./cpmm.ts";
 import { Fault } from "./fault.ts";
-import { buyLmsr, lmsrDepth, lmsrSpendTo, lmsrYesPrice, openLmsr } from "./lmsr.ts";
+import { buyLmsr, lmsrDepth, lmsrSpendTo, lmsrYesPrice, openLmsr, sellLmsr } from "./lmsr.ts";
 import { roundPrice } from "./money.ts";
 import type { Pool } from "./pool.ts";
 
@@ -50,6 +50,21 @@ export function buyShares(
   return mechanism.kind === "cpmm"
     ? buyCpmm(pool, side, netMicro)
     : buyLmsr(lmsrDepth(mechanism.fundMicro, mechanism.p0Ppm), pool, side, netMicro);
+}
+
+/**
+ * What `sharesMicro` given back to the pool pay, before the fee, and the pool after it: as many complete sets are
+ * burned, so escrow and outstanding shares fall together. The price bound is checked by the caller.
+ */
+export function sellToPool(
+  mechanism: Mechanism,
+  pool: Pool,
+  side: Side,
+  sharesMicro: bigint,
+): { proceedsMicro: bigint; pool: Pool } {
+  return mechanism.kind === "cpmm"
+    ? sellCpmm(pool, side, sharesMicro)
+    : sellLmsr(lmsrDepth(mechanism.fundMicro, mechanism.p0Ppm), pool, side, sharesMicro);
 }
 
 /** Net micro-dollars, unrounded, that move the side's price up to `target`: the rungs of the depth ladder. */

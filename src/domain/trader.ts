@@ -1,5 +1,5 @@
 import { Fault } from "./fault.ts";
-import { limitFromUsd } from "./money.ts";
+import { centsFromMicro, limitFromUsd } from "./money.ts";
 import type { Policy, SuitabilityThresholds } from "./policy.ts";
 
 export type KycState = "unverified" | "verified" | "rejected";
@@ -40,7 +40,7 @@ export function requireEligible(
   if (trader.suitabilityScore === null) {
     if (policy.suitabilityRequired)
       throw new Fault("SUITABILITY_REQUIRED", "A suitability assessment is required before trading");
-  } else if (trader.suitabilityScore < policy.suitabilityThresholds.blockBelow)
+  } else if (!isPassed(trader.suitabilityScore, policy.suitabilityThresholds))
     throw new Fault("SUITABILITY_REQUIRED", "The suitability assessment was not passed; submit it again to trade");
 }
 
@@ -65,4 +65,18 @@ export function exposureCapMicro(trader: TraderStanding, policy: Policy): bigint
   if (trader.suitabilityScore === null) return limit;
   const cap = suitabilityCapMicro(trader.suitabilityScore, policy.suitabilityThresholds);
   return cap !== null && cap < limit ? cap : limit;
+}
+
+export function isPassed(score: number, { blockBelow }: SuitabilityThresholds): boolean {
+  return score >= blockBelow;
+}
+
+/** The tier's cap in cents, as the interface shows it. */
+export function capMinor(score: number, thresholds: SuitabilityThresholds): number {
+  const capMicro = suitabilityCapMicro(score, thresholds);
+  return capMicro === null ? NO_CAP_MINOR : centsFromMicro(capMicro);
+}
+
+export function traderStateOf({ kyc, restricted }: Pick<TraderStanding, "kyc" | "restricted">): TraderState {
+  return restricted ? "restricted" : kyc;
 }

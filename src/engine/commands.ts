@@ -8,11 +8,15 @@ import {
   externalOf,
   FEES,
   type Need,
+  pendingOf,
   receiptKey,
   SINGLE,
   TREASURY,
   walletOf,
 } from "./rows.ts";
+import type { TraderCommand, TraderResults } from "./trader-commands.ts";
+
+export type * from "./trader-commands.ts";
 
 export interface CreateMarket {
   type: "createMarket";
@@ -43,15 +47,10 @@ export interface SettleMarket {
   outcome: Side;
 }
 
-export interface PlaceTrade {
-  type: "placeTrade";
-  id: string;
+/** Puts on record, once, that the closing time has passed. */
+export interface CloseMarket {
+  type: "closeMarket";
   marketId: string;
-  traderId: string;
-  side: Side;
-  amountMicro: bigint;
-  /** The jurisdiction that the user's token claims, used when the KYC event named none. */
-  claimedJurisdiction: string | undefined;
 }
 
 export interface UpdatePolicy {
@@ -104,7 +103,8 @@ export type Command =
   | SuspendMarket
   | ResumeMarket
   | SettleMarket
-  | PlaceTrade
+  | CloseMarket
+  | TraderCommand
   | UpdatePolicy
   | RecordKyc
   | RecordDeposit
@@ -113,12 +113,12 @@ export type Command =
   | ApplyConfig;
 
 /** What each command resolves to. */
-export interface Results {
+export interface Results extends TraderResults {
   createMarket: { id: string; yesPrice: number; createdAt: number };
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
-  placeTrade: TradeResult;
+  closeMarket: { recorded: boolean };
   updatePolicy: { policy: Policy; updatedAt: number; version: number };
   recordKyc: undefined;
   recordDeposit: undefined;
@@ -126,19 +126,6 @@ export interface Results {
   recordPayment: { ownerId: string | undefined };
   recordReconciliation: { checkedAt: number };
   applyConfig: { changed: boolean };
-}
-
-export interface TradeResult {
-  tradeId: string;
-  marketId: string;
-  side: Side;
-  amountMicro: bigint;
-  feeMicro: bigint;
-  sharesMicro: bigint;
-  avgPrice: number;
-  yesPriceAfter: number;
-  ts: number;
-  position: { sharesMicro: bigint; costMicro: bigint };
 }
 
 const tenant: Need = { table: "tenant", key: SINGLE };
@@ -155,12 +142,14 @@ export function needsOf(command: Command): Need[] {
       return [tenant, account(TREASURY)];
     case "suspendMarket":
     case "resumeMarket":
+    case "closeMarket":
       return market(command.marketId);
     case "settleMarket": {
       const holders: Need = { table: "holders", key: command.marketId };
       return [...market(command.marketId), account(escrowOf(command.marketId)), account(TREASURY), holders];
     }
     case "placeTrade":
+    case "sellShares":
       return [
         tenant,
         ...market(command.marketId),
@@ -169,6 +158,29 @@ export function needsOf(command: Command): Need[] {
         account(walletOf(command.traderId)),
         account(escrowOf(command.marketId)),
         account(FEES),
+      ];
+    case "submitSuitability":
+      return [tenant, { table: "trader", key: command.traderId }];
+    case "restrictUser":
+      return [{ table: "trader", key: command.traderId }];
+    case "creditWallet":
+      return [
+        { table: "trader", key: command.traderId },
+        account(walletOf(command.traderId)),
+        account(externalOf("operator")),
+      ];
+    case "requestWithdrawal":
+      return [
+        { table: "trader", key: command.traderId },
+        account(walletOf(command.traderId)),
+        account(pendingOf(command.traderId)),
+      ];
+    case "decideWithdrawal":
+      return [
+        { table: "withdrawal", key: command.id },
+        account(walletOf(command.traderId)),
+        account(pendingOf(command.traderId)),
+        account(externalOf("withdrawals")),
       ];
     case "updatePolicy":
       return [tenant];

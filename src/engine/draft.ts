@@ -1,5 +1,6 @@
 import type { Json } from "../domain/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
+import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market.ts";
 import { type Account, mayBeNegative, type Table, type Tables } from "./rows.ts";
 
@@ -23,6 +24,9 @@ export interface Trade {
   amountMicro: bigint;
   feeMicro: bigint;
   sharesMicro: bigint;
+  /** What the shares that were sold had cost; null when they were bought. */
+  releasedMicro: bigint | null;
+  hedgeRef: HedgeRef | null;
   /** YES price after the trade, millionths. */
   yesPricePpm: number;
   ts: number;

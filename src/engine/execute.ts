@@ -1,10 +1,12 @@
+import { closeMarket } from "./closing.ts";
 import type { Command, Results } from "./commands.ts";
 import { Draft, type Reader } from "./draft.ts";
+import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
 import { recordPayment } from "./payments.ts";
 import { applyConfig, recordReconciliation, updatePolicy } from "./tenant.ts";
-import { placeTrade } from "./trade.ts";
-import { recordDeposit, recordKyc } from "./traders.ts";
+import { placeTrade, sellShares } from "./trade.ts";
+import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
 
 /** A command's result and everything that must be committed for the result to be true. */
 export interface Decision<Type extends Command["type"] = Command["type"]> {
@@ -26,6 +28,18 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
   switch (command.type) {
     case "placeTrade":
       return placeTrade(draft, command, now);
+    case "sellShares":
+      return sellShares(draft, command, now);
+    case "submitSuitability":
+      return submitSuitability(draft, command, now);
+    case "restrictUser":
+      return restrictUser(draft, command, now);
+    case "creditWallet":
+      return creditWallet(draft, command, now);
+    case "requestWithdrawal":
+      return requestWithdrawal(draft, command, now);
+    case "decideWithdrawal":
+      return decideWithdrawal(draft, command, now);
     case "createMarket":
       return createMarket(draft, command, now);
     case "suspendMarket":
@@ -34,6 +48,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return resumeMarket(draft, command, now);
     case "settleMarket":
       return settleMarket(draft, command, now);
+    case "closeMarket":
+      return closeMarket(draft, command, now);
     case "updatePolicy":
       return updatePolicy(draft, command, now);
     case "recordKyc":

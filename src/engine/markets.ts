@@ -58,6 +58,7 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
     volumeMicro: 0n,
     outcome: null,
     settledAt: null,
+    closingRecorded: false,
     version: 0,
   });
   draft.record("market.created", {

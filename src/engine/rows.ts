@@ -51,6 +51,8 @@ export interface Book extends Versioned, Pool {
   volumeMicro: bigint;
   outcome: Side | null;
   settledAt: number | null;
+  /** Whether the audit log says that the market closed. */
+  closingRecorded: boolean;
 }
 
 export interface Trader extends Versioned, TraderStanding {
@@ -125,6 +127,28 @@ export interface StoredAnswer {
   createdAt: number;
 }
 
+export type WithdrawalStatus = "pending" | "approved" | "rejected";
+
+/** Money on its way out: held in the user's pending account until an operator decides. */
+export interface Withdrawal extends Versioned {
+  id: string;
+  traderId: string;
+  amountMicro: bigint;
+  status: WithdrawalStatus;
+  createdAt: number;
+  decidedAt: number | null;
+}
+
+/** One suitability assessment. Every one is kept; the trader's row holds what the last one came to. */
+export interface Assessment {
+  id: string;
+  traderId: string;
+  /** Canonical JSON. */
+  answers: string;
+  score: number;
+  submittedAt: number;
+}
+
 /** Every kind of row that a command can read, by table and key. */
 export interface Tables {
   tenant: Tenant;
@@ -142,6 +166,8 @@ export interface Tables {
   receipt: Receipt;
   payment: Payment;
   storedAnswer: StoredAnswer;
+  withdrawal: Withdrawal;
+  assessment: Assessment;
 }
 
 export type Table = keyof Tables;
@@ -153,6 +179,7 @@ export const TREASURY = "treasury";
 export const FEES = "fees";
 export const CAPITAL = "external:capital";
 export const walletOf = (traderId: string) => `wallet:${traderId}`;
+export const pendingOf = (traderId: string) => `pending:${traderId}`;
 export const escrowOf = (marketId: string) => `escrow:${marketId}`;
 export const externalOf = (provider: string) => `external:${provider}`;
 /** What a user owes, below zero: a refund took money that the wallet no longer held. */

@@ -1,106 +1,135 @@
-import { Fault } from "../domain/fault.ts";
-import { buyShares, MAX_PRICE, MIN_PRICE, requireTradable, statusAt, yesPriceOf } from "../domain/market.ts";
-import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
-import { exposureCapMicro, requireEligible } from "../domain/trader.ts";
-import type { PlaceTrade, TradeResult } from "./commands.ts";
+import type { Json } from "../domain/audit-link.ts";
+import { invariant } from "../domain/fault.ts";
+import type { HedgeRef } from "../domain/hedge.ts";
+import { decimalFromMicro } from "../domain/money.ts";
+import type { PlaceTrade, SellShares, TradeResult } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { requireMarket, requireTenant } from "./markets.ts";
-import { escrowOf, FEES, type Portfolio, type Position, positionKey, walletOf } from "./rows.ts";
+import { EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell } from "./fill.ts";
+import { escrowOf, FEES, type Position, positionKey, walletOf } from "./rows.ts";
 import { newTrader } from "./traders.ts";
 
-const EMPTY_PORTFOLIO: Portfolio = { positions: new Map(), exposureMicro: 0n };
-
 /**
- * Buys shares for `amountMicro`, fee included. Refusals in the documented order: market, its state, the user's
- * standing, then limits, funds and the price bound.
+ * Buys shares for `amountMicro`, fee included: each net dollar mints a complete set into the pool, and the trader's
+ * shares leave it.
+ * @throws Fault see `fillBuy`
  */
 export function placeTrade(draft: Draft, command: PlaceTrade, now: number): TradeResult {
   const { marketId, traderId, side, amountMicro } = command;
-  const { market, book } = requireMarket(draft, marketId);
-  requireTradable(statusAt({ status: book.status, closeAt: market.closeAt }, now));
+  const fill = fillBuy(draft, command, traderId, now);
+  draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);
+  draft.transfer(walletOf(traderId), FEES, fill.feeMicro);
+  if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
+  const held = heldOf(draft, command);
+  const position = putPosition(draft, {
+    ...held,
+    sharesMicro: held.sharesMicro + fill.sharesMicro,
+    costMicro: held.costMicro + amountMicro,
+  });
+  recordTrade(draft, command, fill, { releasedMicro: null, hedgeRef: command.hedgeRef ?? null }, now);
+  return resultOf(command, side, fill, position, now);
+}
 
-  const tenant = requireTenant(draft);
-  const { policy } = tenant;
-  const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
-  requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: command.claimedJurisdiction });
+/**
+ * Sells shares back to the pool: as many complete sets as the proceeds have dollars are burned, and the escrow pays
+ * them out. The position gives up its cost in proportion, rounded down, so that what remains is never understated.
+ * @throws Fault see `fillSell`
+ */
+export function sellShares(draft: Draft, command: SellShares, now: number): TradeResult {
+  const { marketId, traderId, side, sharesMicro } = command;
+  const fill = fillSell(draft, command, traderId, now);
+  const netMicro = fill.amountMicro - fill.feeMicro;
+  const held = heldOf(draft, command);
+  invariant(sharesMicro > 0n && held.sharesMicro >= sharesMicro, "only shares that are held can be sold");
+  const releasedMicro = (held.costMicro * sharesMicro) / held.sharesMicro;
+  draft.transfer(escrowOf(marketId), walletOf(traderId), netMicro);
+  draft.transfer(escrowOf(marketId), FEES, fill.feeMicro);
+  const position = putPosition(draft, {
+    ...held,
+    sharesMicro: held.sharesMicro - sharesMicro,
+    costMicro: held.costMicro - releasedMicro,
+  });
+  recordTrade(draft, command, fill, { releasedMicro, hedgeRef: null }, now);
+  const result = resultOf(command, side, fill, position, now);
+  return { ...result, action: "sell", realizedMicro: netMicro - releasedMicro };
+}
 
-  if (amountMicro > limitFromUsd(policy.maxTradeUsd))
-    throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`);
+/** The position before the trade; nothing at all is a position of none. */
+function heldOf(draft: Draft, { traderId, marketId, side }: PlaceTrade | SellShares): Position {
+  const held = draft.get("portfolio", traderId)?.positions.get(positionKey(marketId, side));
+  return held ?? { marketId, traderId, side, sharesMicro: 0n, costMicro: 0n, version: 0 };
+}
+
+/** Replaces the position in its own row and in the portfolio, whose exposure follows its cost. */
+function putPosition(draft: Draft, position: Position): Position {
+  const { traderId, marketId, side, costMicro } = position;
   const portfolio = draft.get("portfolio", traderId) ?? EMPTY_PORTFOLIO;
-  const capMicro = exposureCapMicro(trader, policy);
-  if (portfolio.exposureMicro + amountMicro > capMicro)
-    throw new Fault(
-      "EXPOSURE_EXCEEDED",
-      `The trade would take exposure over the cap of ${decimalFromMicro(capMicro)} USD`,
-    );
+  const key = positionKey(marketId, side);
+  const costBefore = portfolio.positions.get(key)?.costMicro ?? 0n;
+  draft.put("position", `${traderId}/${key}`, position);
+  draft.put("portfolio", traderId, {
+    positions: new Map(portfolio.positions).set(key, position),
+    exposureMicro: portfolio.exposureMicro + costMicro - costBefore,
+  });
+  return position;
+}
 
-  const feeMicro = feeOn(amountMicro, policy.feeBps);
-  const netMicro = amountMicro - feeMicro;
-  const wallet = walletOf(traderId);
-  if (draft.account(wallet).balanceMicro < amountMicro) throw new Fault("INSUFFICIENT_FUNDS", "Not enough funds");
-  if (netMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount does not exceed the fee");
-  const { sharesMicro, pool } = buyShares(market, book, side, netMicro);
-  if (sharesMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount buys no share");
-  const price = yesPriceOf(market, pool);
-  if (!(price >= MIN_PRICE && price <= MAX_PRICE))
-    throw new Fault("PRICE_BOUND", `The trade would move the price outside ${MIN_PRICE} to ${MAX_PRICE}`);
-
-  draft.transfer(wallet, escrowOf(marketId), netMicro);
-  draft.transfer(wallet, FEES, feeMicro);
-  draft.put("book", marketId, { ...book, ...pool, volumeMicro: book.volumeMicro + amountMicro });
-  const position = addToPortfolio(draft, portfolio, { marketId, traderId, side, sharesMicro, costMicro: amountMicro });
-  if (trader.version === 0 && !draft.get("trader", traderId)) draft.put("trader", traderId, trader);
+/** What both kinds of trades leave behind: the book, the journal of shares, the audit entry. */
+function recordTrade(
+  draft: Draft,
+  { id, marketId, traderId, side }: PlaceTrade | SellShares,
+  { market, book, pool, amountMicro, feeMicro, sharesMicro, yesPriceAfter }: Fill,
+  { releasedMicro, hedgeRef }: { releasedMicro: bigint | null; hedgeRef: HedgeRef | null },
+  now: number,
+): void {
   draft.before = market.closeAt;
-
-  const yesPriceAfter = roundPrice(price);
+  draft.put("book", marketId, { ...book, ...pool, volumeMicro: book.volumeMicro + amountMicro });
   draft.trades.push({
-    id: command.id,
+    id,
     marketId,
     traderId,
     side,
     amountMicro,
     feeMicro,
     sharesMicro,
+    releasedMicro,
+    hedgeRef,
     yesPricePpm: Math.round(yesPriceAfter * 1e6),
     ts: now,
   });
   draft.record("trade.executed", {
-    tradeId: command.id,
+    tradeId: id,
     marketId,
     userId: traderId,
     side,
+    ...(releasedMicro === null ? {} : { action: "sell", cost: decimalFromMicro(releasedMicro) }),
+    ...(hedgeRef === null ? {} : { hedgeRef: { ...hedgeRef } satisfies Json }),
     amount: decimalFromMicro(amountMicro),
     fee: decimalFromMicro(feeMicro),
     shares: decimalFromMicro(sharesMicro),
     yesPriceAfter: String(yesPriceAfter),
   });
+}
+
+function resultOf(
+  command: PlaceTrade | SellShares,
+  side: Position["side"],
+  { amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: Fill,
+  position: Position,
+  now: number,
+): TradeResult {
   return {
     tradeId: command.id,
-    marketId,
+    marketId: command.marketId,
     side,
+    action: "buy",
     amountMicro,
     feeMicro,
     sharesMicro,
-    avgPrice: averagePrice(amountMicro, sharesMicro),
+    avgPrice,
     yesPriceAfter,
     ts: now,
     position: { sharesMicro: position.sharesMicro, costMicro: position.costMicro },
+    realizedMicro: null,
+    hedgeRef: (command.type === "placeTrade" && command.hedgeRef) || null,
   };
-}
-
-function addToPortfolio(draft: Draft, portfolio: Portfolio, bought: Omit<Position, "version">): Position {
-  const key = positionKey(bought.marketId, bought.side);
-  const held = portfolio.positions.get(key);
-  const position: Position = {
-    ...bought,
-    sharesMicro: (held?.sharesMicro ?? 0n) + bought.sharesMicro,
-    costMicro: (held?.costMicro ?? 0n) + bought.costMicro,
-    version: held?.version ?? 0,
-  };
-  draft.put("position", `${bought.traderId}/${key}`, position);
-  draft.put("portfolio", bought.traderId, {
-    positions: new Map(portfolio.positions).set(key, position),
-    exposureMicro: portfolio.exposureMicro + bought.costMicro,
-  });
-  return position;
 }

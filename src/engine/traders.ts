@@ -1,6 +1,10 @@
+import { canonicalJson } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import type { RecordDeposit, RecordKyc } from "./commands.ts";
+import { capMinor, isPassed, traderStateOf } from "../domain/trader.ts";
+import type { RecordDeposit, RecordKyc, RestrictUser, Results, SubmitSuitability } from "./commands.ts";
 import type { Draft } from "./draft.ts";
+import { requireTenant } from "./markets.ts";
 import { externalOf, receiptKey, type Trader, walletOf } from "./rows.ts";
 
 /** Users exist from the first time that a token, a webhook or an operator names them. */
@@ -64,4 +68,38 @@ export function recordDeposit(draft: Draft, command: RecordDeposit, now: number)
     txRef: reference,
     provider,
   });
+}
+
+/** Every assessment is kept and the last one counts, under the thresholds in force at each trade (decision 21). */
+export function submitSuitability(
+  draft: Draft,
+  { id, traderId, answers }: SubmitSuitability,
+  now: number,
+): Results["submitSuitability"] {
+  const { suitabilityThresholds: thresholds } = requireTenant(draft).policy;
+  const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
+  const score = Object.values(answers).reduce((sum, each) => sum + each, 0);
+  const passed = isPassed(score, thresholds);
+  draft.put("trader", traderId, { ...trader, suitabilityScore: score, suitabilityAt: now });
+  draft.put("assessment", id, { id, traderId, answers: canonicalJson(answers), score, submittedAt: now });
+  draft.record("suitability.submitted", { userId: traderId, assessmentId: id, answers, score, passed });
+  return { score, exposureCapMinor: capMinor(score, thresholds), passed };
+}
+
+/** A restriction stops trading and withdrawing; a release brings back what was beneath it. Either twice changes nothing. */
+export function restrictUser(
+  draft: Draft,
+  { traderId, restricted }: RestrictUser,
+  now: number,
+): Results["restrictUser"] {
+  const known = draft.get("trader", traderId);
+  // An operator may stop somebody who has yet to arrive; there is nothing to release then.
+  if (!known && !restricted) throw new Fault("NOT_FOUND", "User not found");
+  const trader = { ...(known ?? newTrader(traderId, now)), restricted };
+  const state = traderStateOf(trader);
+  if (known?.restricted !== restricted) {
+    draft.put("trader", traderId, trader);
+    draft.record("user.restricted", { userId: traderId, restricted, state });
+  }
+  return { state };
 }

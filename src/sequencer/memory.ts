@@ -3,10 +3,10 @@ import type { Need, Table, Tables } from "../engine/rows.ts";
 import type { Loaded } from "../store/load.ts";
 
 /** Rows kept at the most; past it memory starts afresh, which costs one load per row in use. */
-const MAX_ROWS = 200_000;
+const MAX_ROWS = 50_000;
 
-/** Found inside other rows (portfolios, the keyring), or only true until the next trade (holders). */
-const NOT_KEPT = new Set<Table>(["position", "apiKey", "holders"]);
+/** Found inside other rows (portfolios, the keyring), only true until the next trade (holders), or never read again. */
+const NOT_KEPT = new Set<Table>(["position", "apiKey", "holders", "assessment"]);
 
 /**
  * Committed rows, and the knowledge of which do not exist. It is the truth for as long as the head has not moved by

@@ -24,6 +24,9 @@ export const TAG_BY_SEGMENT: Record<string, Tag> = {
   stream: "markets",
   wallet: "money",
   withdrawals: "money",
+  statement: "money",
+  users: "money",
+  quote: "trading",
   payments: "money",
   kyc: "identity",
 };

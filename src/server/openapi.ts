@@ -158,7 +158,10 @@ function describe(
     description: orderOfRefusals(id, operation),
     ...(operation.extension ? { "x-extension": true } : {}),
     tags: [TAG_BY_SEGMENT[operation.path.replace(/^\/v1/, "").split("/")[1] ?? ""] ?? "operations"],
-    security: id === "receiveStripe" ? [{ stripeSignature: [] }] : SECURITY[operation.auth],
+    security:
+      id === "receiveStripe"
+        ? [{ stripeSignature: [] }]
+        : [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(plan.rest === "body"
       ? { requestBody: { required: true, content: json(bodySchema(input, fields, plan.path), components) } }
@@ -229,6 +232,7 @@ const refusalHeaders = (status: number): Json =>
 
 function responsesOf(id: OperationId, operation: Operation, content: Json): Json {
   const { paged, writes, tagged } = operation;
+  const { csv } = operation;
   const answered = headers(
     "Request-Id",
     ...RATE_LIMIT_HEADERS,
@@ -237,7 +241,11 @@ function responsesOf(id: OperationId, operation: Operation, content: Json): Json
     ...(tagged ? (["ETag"] as const) : []),
   );
   return {
-    200: { description: "Done.", headers: answered, content },
+    200: {
+      description: "Done.",
+      headers: answered,
+      content: csv ? { ...content, "text/csv": { schema: { type: "string" } } } : content,
+    },
     ...(id === "getHealth" ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
     ...refusalResponses(id, operation, refusalHeaders),
   };

@@ -1,4 +1,5 @@
 import type { HTTPMethod } from "h3";
+import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
@@ -9,6 +10,7 @@ import { authenticate, callerOf, type Identities } from "./authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
 import { wallClockMs } from "./clock.ts";
 import { isForBrowsers } from "./cors.ts";
+import { csvOf } from "./csv.ts";
 import type { Exchange } from "./exchange.ts";
 import { assembleInput, planInput } from "./input.ts";
 import { type Answer, type Header, ok } from "./responses.ts";
@@ -75,7 +77,10 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
       const identity = await authenticate(exchange, operation, identities);
       const { input, rawBody } = await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);
-      return wireAnswer(exchange, operation, await invoke(handlers, id, input, caller));
+      const answered = await invoke(handlers, id, input, caller);
+      return operation.csv && input.format === "csv"
+        ? csvAnswer(exchange, operation, answered)
+        : wireAnswer(exchange, operation, answered);
     },
   };
 }
@@ -95,6 +100,22 @@ function wireAnswer(
   // Health alone answers with its usual body when it is bad (decision 6).
   const unhealthy = operation === operations.getHealth && (value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
+}
+
+/** The same page as a table, to be saved: one column per field of the item's schema. */
+function csvAnswer(exchange: Exchange, operation: Operation, { value }: Invocation<OperationId>): Answer {
+  const { items, nextCursor } = value as unknown as { items: Record<string, unknown>[]; nextCursor: string | null };
+  const element = operation.output instanceof z.ZodArray ? operation.output.element : undefined;
+  const columns = element instanceof z.ZodObject ? Object.keys(element.shape) : Object.keys(items[0] ?? {});
+  return {
+    status: 200,
+    body: csvOf(columns, items),
+    contentType: "text/csv; charset=utf-8",
+    headers: [
+      ["content-disposition", `attachment; filename="${operation.path.split("/").at(-1)}.csv"`],
+      ...(nextCursor === null ? [] : nextPage(exchange, nextCursor)),
+    ],
+  };
 }
 
 function nextPage(exchange: Exchange, cursor: string): Header[] {

@@ -73,8 +73,9 @@ export async function invoke<Id extends OperationId>(
       : error;
   });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
-  if (result instanceof Tagged) return { value: encodeResult(id, result.value), replayed: false, tag: result.tag };
-  return { value: encodeResult(id, result), replayed: false };
+  const encode = operations[id].method === "GET" ? encodeOnce : encodeResult;
+  if (result instanceof Tagged) return { value: encode(id, result.value), replayed: false, tag: result.tag };
+  return { value: encode(id, result), replayed: false };
 }
 
 function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
@@ -92,6 +93,17 @@ export function describeIssue(issue: z.core.$ZodIssue | undefined): string {
     return `Unknown field: ${keys.slice(0, 200)}`;
   }
   return path === "" ? issue.message : `${path.slice(0, 200)}: ${issue.message}`;
+}
+
+const encodedResults = new WeakMap<object, unknown>();
+
+/** Callers whose reads were answered by one batch share the result, and so its wire form. */
+function encodeOnce<Id extends OperationId>(id: Id, result: Result<Id>): WireResult<Id> {
+  const known = encodedResults.get(result);
+  if (known !== undefined) return known as WireResult<Id>;
+  const encoded = encodeResult(id, result);
+  encodedResults.set(result, encoded);
+  return encoded;
 }
 
 /** Wire form of a result. A failure here is our bug: the schema and the handler disagree. */

@@ -2,15 +2,21 @@ import type { Input, Result } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
-import { findMarket, listOpenMarkets } from "../store/queries/markets.ts";
+import { findMarkets, listOpenMarkets, type MarketRow } from "../store/queries/markets.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
+import { batchReads } from "./read-batch.ts";
 
 export function marketHandlers(context: ServiceContext) {
+  const detail = batchReads(async (ids) => mapValues(await findMarkets(context.read, ids), marketDetail));
   return {
     listMarkets: (input) => listMarkets(context, input),
-    getMarket: (input) => getMarket(context, input),
+    getMarket: async ({ id }) => {
+      const market = await detail(id);
+      if (!market) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+      return market;
+    },
     createMarket: (input, caller) => createMarket(context, input, caller),
     suspendMarket: ({ id }, caller) =>
       submit(context, "suspendMarket", { type: "suspendMarket", marketId: id }, caller, (result) => result),
@@ -45,9 +51,11 @@ async function listMarkets({ read }: ServiceContext, input: Input<"listMarkets">
   };
 }
 
-async function getMarket({ read }: ServiceContext, { id }: Input<"getMarket">): Promise<Result<"getMarket">> {
-  const row = await findMarket(read, id);
-  if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+function mapValues<From, To>(map: Map<string, From>, convert: (value: From) => To): Map<string, To> {
+  return new Map([...map].map(([key, value]) => [key, convert(value)]));
+}
+
+function marketDetail(row: MarketRow): Result<"getMarket"> {
   const prices = pricesOf(row, row);
   return {
     id: row.id,

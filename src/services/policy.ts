@@ -1,7 +1,7 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Policy } from "../domain/policy.ts";
-import { SINGLE } from "../engine/rows.ts";
+import { SINGLE, type Tenant } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
 import { loadRows } from "../store/load.ts";
 import { type ServiceContext, submit } from "./context.ts";
@@ -9,15 +9,23 @@ import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
 
 export function policyHandlers(context: ServiceContext) {
   return {
-    getPolicy: () => readPolicy(context.read),
+    getPolicy: async () => {
+      const { policy, version } = await readTenant(context.read);
+      return new Tagged(policy, String(version));
+    },
     updatePolicy: (patch, caller) => updatePolicy(context, patch, caller),
   } satisfies Handlers;
 }
 
-async function readPolicy(sql: Sql): Promise<Tagged<Policy>> {
+/** The policy in force, as the database has it now. */
+export async function readPolicy(sql: Sql): Promise<Policy> {
+  return (await readTenant(sql)).policy;
+}
+
+async function readTenant(sql: Sql): Promise<Tenant> {
   const [loaded] = await loadRows(sql, [{ table: "tenant", key: SINGLE }]);
   if (!loaded?.row || !("policy" in loaded.row)) throw new Fault("REFUSED", "The tenant has not been applied yet");
-  return new Tagged(loaded.row.policy, String(loaded.row.version));
+  return loaded.row;
 }
 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {

@@ -10,10 +10,15 @@ import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
+import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
+import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
+import { reportHandlers } from "./reports.ts";
 import { tradingHandlers } from "./trading.ts";
+import { userHandlers } from "./users.ts";
+import { walletHandlers } from "./wallets.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
   tenantId: string;
@@ -83,10 +88,15 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     tenantId,
     handlers: {
       ...marketHandlers(context),
+      ...marketViewHandlers(context),
       ...tradingHandlers(context),
+      ...orderHandlers(context),
+      ...walletHandlers(context),
+      ...userHandlers(context),
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),
+      ...reportHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };

@@ -1,43 +1,57 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { pricesOf } from "../domain/market.ts";
-import { averagePrice } from "../domain/money.ts";
-import type { TradeResult } from "../engine/commands.ts";
+import { pricesOf, type Side } from "../domain/market.ts";
+import { averagePrice, centsFromMicro } from "../domain/money.ts";
+import type { PlaceTrade, SellShares, TradeResult } from "../engine/commands.ts";
+import { readHedgeBook } from "../store/queries/hedges.ts";
 import { listOpenPositions } from "../store/queries/positions.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
+import { quoteTrade } from "./quote.ts";
 
 export function tradingHandlers(context: ServiceContext) {
   return {
-    placeTrade: (input, caller) => placeTrade(context, input, caller),
+    placeTrade: (input, caller) =>
+      submit(context, "placeTrade", commandOf(context, input, input.selection.side, caller), caller, tradeView),
+    placeOrder: (input, caller) =>
+      submit(context, "placeOrder", commandOf(context, input, sideOf(input), caller), caller, orderView),
+    quoteTrade: (input, caller) => quoteTrade(context, input, caller),
     listPositions: (_, caller) => listPositions(context, requireUser(caller).id),
+    getHedgeExposure: () => getHedgeExposure(context),
   } satisfies Handlers;
 }
 
-function placeTrade(context: ServiceContext, input: Input<"placeTrade">, caller: Caller) {
+function sideOf({ selection }: Input<"placeOrder">): Side {
+  return selection.outcome === 1 ? "yes" : "no";
+}
+
+/** The contract has checked that a purchase names its amount and a sale its shares, and neither the other's bounds. */
+function commandOf(
+  context: ServiceContext,
+  input: Input<"placeTrade"> | Input<"placeOrder">,
+  side: Side,
+  caller: Caller,
+): PlaceTrade | SellShares {
   const user = requireUser(caller);
-  return submit(
-    context,
-    "placeTrade",
-    {
-      type: "placeTrade",
-      id: context.newId("trd"),
-      marketId: input.marketId,
-      traderId: user.id,
-      side: input.selection.side,
-      amountMicro: input.amount,
-      claimedJurisdiction: user.jurisdiction,
-    },
-    caller,
-    tradeView,
-  );
+  const { marketId, amount, shares, maxAvgPrice, minAvgPrice, minShares, hedgeRef } = input;
+  const common = {
+    id: context.newId("trd"),
+    marketId,
+    side,
+    traderId: user.id,
+    claimedJurisdiction: user.jurisdiction,
+  };
+  return input.selection.action === "sell"
+    ? { type: "sellShares", ...common, sharesMicro: shares ?? 0n, minAvgPrice }
+    : { type: "placeTrade", ...common, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares, hedgeRef };
 }
 
 function tradeView(trade: TradeResult): Result<"placeTrade"> {
-  const { tradeId, marketId, side, avgPrice, ts, yesPriceAfter, position } = trade;
+  const { tradeId, marketId, side, action, avgPrice, ts, yesPriceAfter, position, realizedMicro, hedgeRef } = trade;
   return {
     tradeId,
     marketId,
     side,
+    ...(action === "sell" ? { action } : {}),
     amount: trade.amountMicro,
     shares: trade.sharesMicro,
     avgPrice,
@@ -45,7 +59,13 @@ function tradeView(trade: TradeResult): Result<"placeTrade"> {
     fee: trade.feeMicro,
     yesPriceAfter,
     position: { shares: position.sharesMicro, avgCost: averagePrice(position.costMicro, position.sharesMicro) },
+    ...(realizedMicro === null ? {} : { realizedPnl: realizedMicro }),
+    ...(hedgeRef === null ? {} : { hedgeRef }),
   };
+}
+
+function orderView(trade: TradeResult): Result<"placeOrder"> {
+  return { orderId: trade.tradeId, status: "filled", outcome: trade.side === "yes" ? 1 : 0, ...tradeView(trade) };
 }
 
 /** Marked to the current price; both cost and result include the fees that the trader paid. */
@@ -65,4 +85,15 @@ async function listPositions({ read }: ServiceContext, traderId: string): Promis
       unrealizedPnl: valueMicro - costMicro,
     };
   });
+}
+
+async function getHedgeExposure({ read }: ServiceContext): Promise<Result<"getHedgeExposure">> {
+  const { symbols, now } = await readHedgeBook(read);
+  return {
+    hedgeBook: symbols.map(({ activeCostMicro, ...row }) => ({
+      ...row,
+      activeCostMinor: centsFromMicro(activeCostMicro),
+    })),
+    updatedAt: now,
+  };
 }

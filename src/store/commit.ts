@@ -1,6 +1,7 @@
 import type { AuditEntry } from "../domain/audit-link.ts";
 import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
+import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 
 /** The order of commits: seq and hash of the last audit entry, the fencing epoch, and the time of the last entry. */
 export interface Head {
@@ -42,15 +43,35 @@ const target = (name: string, columns: string, options: Pick<Target, "key" | "on
 
 const TARGETS = {
   audit: target("audit", "seq bigint, type text, actor text, payload text, ts text, key_id text, hash text"),
-  transfer: target("transfer", "seq bigint, leg smallint, debit text, credit text, amount_micro bigint"),
+  transfer: target("transfer", "seq bigint, leg integer, debit text, credit text, amount_micro bigint"),
   trade: target(
     "trade",
-    "seq bigint, id text, market_id text, trader_id text, side text, amount_micro bigint, fee_micro bigint, shares_micro bigint, yes_price_ppm integer, ts bigint",
+    "seq bigint, id text, market_id text, trader_id text, side text, amount_micro bigint, fee_micro bigint, shares_micro bigint, released_micro bigint, yes_price_ppm integer, ts bigint",
+  ),
+  hedge: target(
+    "hedge",
+    "seq bigint, market_id text, symbol text, direction text, notional_minor bigint, external_ref text",
   ),
   // Deltas are safe here: the swap of the head makes this statement the only writer.
-  hour: target("market_hour", "market_id text, hour bigint, volume_micro bigint, yes_price_ppm integer", {
+  hour: target(
+    "market_hour",
+    "market_id text, hour bigint, volume_micro bigint, yes_price_ppm integer, fee_micro bigint",
+    {
+      onConflict:
+        "(market_id, hour) do update set volume_micro = market_hour.volume_micro + excluded.volume_micro, yes_price_ppm = excluded.yes_price_ppm, fee_micro = market_hour.fee_micro + excluded.fee_micro",
+    },
+  ),
+  traderDay: target(
+    "trader_day",
+    "day bigint, trader_id text, market_id text, volume_micro bigint, trades integer, realized_micro bigint",
+    {
+      onConflict:
+        "(day, trader_id, market_id) do update set volume_micro = trader_day.volume_micro + excluded.volume_micro, trades = trader_day.trades + excluded.trades, realized_micro = trader_day.realized_micro + excluded.realized_micro",
+    },
+  ),
+  fundingDay: target("funding_day", "day bigint, provider text, inflow_micro bigint, outflow_micro bigint", {
     onConflict:
-      "(market_id, hour) do update set volume_micro = market_hour.volume_micro + excluded.volume_micro, yes_price_ppm = excluded.yes_price_ppm",
+      "(day, provider) do update set inflow_micro = funding_day.inflow_micro + excluded.inflow_micro, outflow_micro = funding_day.outflow_micro + excluded.outflow_micro",
   }),
   tenant: target(
     "tenant",
@@ -64,7 +85,7 @@ const TARGETS = {
   ),
   book: target(
     "book",
-    "market_id text, status text, yes_micro bigint, no_micro bigint, volume_micro bigint, outcome text, settled_at bigint, version bigint",
+    "market_id text, status text, yes_micro bigint, no_micro bigint, volume_micro bigint, outcome text, settled_at bigint, closing_recorded boolean, version bigint",
     { key: ["market_id"] },
   ),
   trader: target(
@@ -80,6 +101,12 @@ const TARGETS = {
   apiKey: target("api_key", "hash text, name text, type text, created_at bigint, expires_at bigint, version bigint", {
     key: ["hash"],
   }),
+  assessment: target("assessment", "id text, trader_id text, answers text, score smallint, submitted_at bigint"),
+  withdrawal: target(
+    "withdrawal",
+    "id text, trader_id text, amount_micro bigint, status text, created_at bigint, decided_at bigint, version bigint",
+    { key: ["id"] },
+  ),
   receipt: target("receipt", "provider text, reference text, amount_micro bigint, user_id text"),
   payment: target(
     "payment",
@@ -126,7 +153,17 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
     m.houseYesMicro,
     m.houseNoMicro,
   ],
-  book: (b) => [b.marketId, b.status, b.yesMicro, b.noMicro, b.volumeMicro, b.outcome, b.settledAt, b.version + 1],
+  book: (b) => [
+    b.marketId,
+    b.status,
+    b.yesMicro,
+    b.noMicro,
+    b.volumeMicro,
+    b.outcome,
+    b.settledAt,
+    b.closingRecorded,
+    b.version + 1,
+  ],
   trader: (t) => [
     t.id,
     t.kyc,
@@ -140,6 +177,8 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
   ],
   position: (p) => [p.traderId, p.marketId, p.side, p.sharesMicro, p.costMicro, p.version + 1],
   apiKey: (k) => [k.hash, k.name, k.type, k.createdAt, k.expiresAt, k.version + 1],
+  assessment: (a) => [a.id, a.traderId, a.answers, a.score, a.submittedAt],
+  withdrawal: (w) => [w.id, w.traderId, w.amountMicro, w.status, w.createdAt, w.decidedAt, w.version + 1],
   receipt: (r) => [r.provider, r.reference, r.amountMicro, r.userId],
   payment: (p) => [
     p.provider,
@@ -157,8 +196,6 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
   ],
   storedAnswer: (a) => [a.caller, a.key, a.requestHash, a.status, a.body, a.createdAt],
 };
-
-export const HOUR_MS = 3_600_000;
 
 /**
  * The one statement of a batch. The swap of the head row gates everything else: an `exists` on it compiles to a
@@ -227,38 +264,23 @@ function collect(batch: Batch): Map<TargetName, Cell[][]> {
   };
   for (const e of batch.audit) add("audit", [e.seq, e.type, e.actor, e.payloadText, e.ts, e.keyId, e.hash]);
   for (const t of batch.transfers) add("transfer", [t.seq, t.leg, t.debit, t.credit, t.amountMicro]);
-  for (const t of batch.trades)
-    add("trade", [
-      t.seq,
-      t.id,
-      t.marketId,
-      t.traderId,
-      t.side,
-      t.amountMicro,
-      t.feeMicro,
-      t.sharesMicro,
-      t.yesPricePpm,
-      t.ts,
-    ]);
-  for (const cells of hours(batch.trades)) add("hour", cells);
+  for (const t of batch.trades) {
+    // What a sell gives back to the pool stands as a negative number of shares moved to the trader.
+    const shares = t.releasedMicro === null ? t.sharesMicro : -t.sharesMicro;
+    const terms = [t.seq, t.id, t.marketId, t.traderId, t.side, t.amountMicro, t.feeMicro];
+    add("trade", [...terms, shares, t.releasedMicro, t.yesPricePpm, t.ts]);
+    const h = t.hedgeRef;
+    if (h) add("hedge", [t.seq, t.marketId, h.symbol, h.direction, h.notional, h.externalRef]);
+  }
+  for (const cells of hourRows(batch.trades)) add("hour", cells);
+  for (const cells of traderDayRows(batch.trades)) add("traderDay", cells);
+  for (const cells of fundingDayRows(batch.transfers, batch.next.ts)) add("fundingDay", cells);
   for (const { table, row } of batch.writes) {
     const cells = CELLS[table] as ((row: unknown) => Cell[]) | undefined;
     if (cells) add(table as TargetName, cells(row));
   }
   // A fixed order keeps the number of distinct statements small.
   return new Map([...rows].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** One row per market and hour: the volume traded, and the last price. */
-function hours(trades: Batch["trades"]): Cell[][] {
-  const byHour = new Map<string, { marketId: string; hour: number; volume: bigint; price: number }>();
-  for (const { marketId, ts, amountMicro, yesPricePpm } of trades) {
-    const hour = ts - (ts % HOUR_MS);
-    const key = `${hour} ${marketId}`;
-    const volume = (byHour.get(key)?.volume ?? 0n) + amountMicro;
-    byHour.set(key, { marketId, hour, volume, price: yesPricePpm });
-  }
-  return [...byHour.values()].map(({ marketId, hour, volume, price }) => [marketId, hour, volume, price]);
 }
 
 /** A PostgreSQL array literal of one column. Built here because the driver cannot send bigint or boolean arrays. */

@@ -15,6 +15,8 @@ export interface ConnectOptions {
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */
   restricted?: boolean;
+  /** For the commit statement: it is planned once, whatever the parameters. */
+  genericPlans?: boolean;
   /** For long reads over whole tables: room for their hashes, and no compilation that takes longer than it saves. */
   analytical?: boolean;
 }
@@ -25,7 +27,7 @@ export interface ConnectOptions {
  */
 export function connect(
   connection: Connection,
-  { name, max, statementTimeoutMs, restricted, analytical }: ConnectOptions,
+  { name, max, statementTimeoutMs, restricted, genericPlans, analytical }: ConnectOptions,
 ): Sql {
   const options: postgres.Options<Record<string, never>> = {
     max,
@@ -42,6 +44,7 @@ export function connect(
       // A process that stalls on the slow path gives the head row back.
       idle_in_transaction_session_timeout: 5000,
       ...(restricted ? { role: APP_ROLE } : {}),
+      ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
       ...(analytical ? { work_mem: "64MB", jit: "off" } : {}),
     },
   };

@@ -1,6 +1,7 @@
 import type { Need } from "../engine/rows.ts";
+import { Client } from "./client.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
-import { type Connection, classify, connect, type Sql } from "./connect.ts";
+import { type Connection, type ConnectOptions, connect, type Sql } from "./connect.ts";
 import { type Loaded, loadRows } from "./load.ts";
 
 /** The head with the database's clock at the time of reading. */
@@ -30,41 +31,36 @@ export interface Journal {
 
 const HEAD = "seq, hash, epoch, ts, (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
 
+/** What a statement may take beyond the server's own timeout before its connection counts as lost. */
+const GRACE_MS = 5000;
+
 /**
  * The journal of a tenant's database. Writes have a connection of their own and are autocommit statements: the driver
  * mixes transactions up when a connection dies inside its `begin`.
  */
 export function openJournal(connection: Connection, options: { restricted: boolean; readers?: number }): Journal {
-  const writer = connect(connection, { name: "writer", max: 1, statementTimeoutMs: 30_000, ...options });
-  const reader = connect(connection, {
-    name: "loader",
-    max: options.readers ?? 2,
-    statementTimeoutMs: 10_000,
-    ...options,
-  });
+  const open = (own: ConnectOptions & { statementTimeoutMs: number }) =>
+    new Client(
+      () => connect(connection, { ...own, restricted: options.restricted }),
+      own.statementTimeoutMs + GRACE_MS,
+    );
+  const writer = open({ name: "writer", max: 1, statementTimeoutMs: 30_000, genericPlans: true });
+  const loader = open({ name: "loader", max: options.readers ?? 2, statementTimeoutMs: 10_000 });
   return {
-    readHead: () => attempt(() => reading(writer, `select ${HEAD} from head where id = 1`)),
-    load: (needs) => attempt(() => loadRows(reader, needs)),
-    commit: (batch) => attempt(() => commit(writer, batch)),
-    fence: () => attempt(() => reading(writer, `update head set epoch = epoch + 1 where id = 1 returning ${HEAD}`)),
+    readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),
+    load: (needs) => loader.use((sql) => loadRows(sql, needs)),
+    commit: (batch) => writer.use((sql) => commit(sql, batch)),
+    fence: () => writer.use((sql) => reading(sql, `update head set epoch = epoch + 1 where id = 1 returning ${HEAD}`)),
     contains: ({ seq, hash }) =>
-      attempt(async () => {
-        const rows = await writer`select 1 from audit where seq = ${String(seq)} and hash = ${hash}`;
+      writer.use(async (sql) => {
+        const rows = await sql`select 1 from audit where seq = ${String(seq)} and hash = ${hash}`;
         return rows.length === 1;
       }),
-    exclusively: (work) => attempt(() => exclusively(writer, work)),
+    exclusively: (work) => exclusively(writer, work),
     close: async () => {
-      await Promise.all([writer.end({ timeout: 5 }), reader.end({ timeout: 5 })]);
+      await Promise.all([writer.close(), loader.close()]);
     },
   };
-}
-
-async function attempt<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw classify(error);
-  }
 }
 
 async function reading(sql: Sql, query: string): Promise<HeadReading> {
@@ -85,14 +81,15 @@ async function commit(sql: Sql, batch: Batch): Promise<{ swapped: boolean; now: 
  * statement either was rolled back with it or runs alone on the next one, where the head decides as always; the caller
  * confirms with `contains` before it answers anybody.
  */
-async function exclusively<T>(sql: Sql, work: (reading: HeadReading) => Promise<T>): Promise<T> {
-  await sql.unsafe("begin");
+async function exclusively<T>(writer: Client, work: (reading: HeadReading) => Promise<T>): Promise<T> {
+  await writer.use((sql) => sql.unsafe("begin"));
   try {
-    const result = await work(await reading(sql, `select ${HEAD} from head where id = 1 for update`));
-    await sql.unsafe("commit");
+    const head = await writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1 for update`));
+    const result = await work(head);
+    await writer.use((sql) => sql.unsafe("commit"));
     return result;
   } catch (error) {
-    await sql.unsafe("rollback").catch(() => undefined);
+    await writer.use((sql) => sql.unsafe("rollback")).catch(() => undefined);
     throw error;
   }
 }

@@ -11,8 +11,6 @@ import {
   type Portfolio,
   type Position,
   positionKey,
-  type Receipt,
-  receiptKey,
   SINGLE,
   type StoredAnswer,
   type Table,
@@ -22,7 +20,8 @@ import {
   walletOf,
 } from "../engine/rows.ts";
 import type { Sql } from "./connect.ts";
-import { loadPayments } from "./load-payments.ts";
+import { loadWithdrawals } from "./load-funding.ts";
+import { loadPayments, loadReceipts } from "./load-payments.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -66,11 +65,13 @@ const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
   receipt: loadReceipts,
   payment: loadPayments,
   storedAnswer: loadStoredAnswers,
+  withdrawal: loadWithdrawals,
+  assessment: neverLoaded,
   position: neverLoaded,
   apiKey: neverLoaded,
 };
 
-/** Positions are read as portfolios or holders, keys as the keyring. */
+/** Positions are read as portfolios or holders, keys as the keyring, assessments not at all. */
 function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }
@@ -137,7 +138,8 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
 
 async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
   const rows = await sql`
-    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, version
+    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded,
+           version
       from book
      where market_id = any(${textArray(ids)}::text[])`;
   return byKey(
@@ -149,6 +151,7 @@ async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
       volumeMicro: BigInt(row.volume_micro),
       outcome: row.outcome as Side | null,
       settledAt: row.settled_at === null ? null : Number(row.settled_at),
+      closingRecorded: row.closing_recorded as boolean,
       version: Number(row.version),
     })),
     ({ marketId }) => marketId,
@@ -248,23 +251,6 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
     expiresAt: row.expires_at === null ? null : Number(row.expires_at),
     version: Number(row.version),
   }));
-}
-
-async function loadReceipts(sql: Sql, keys: string[]): Promise<Map<string, Receipt>> {
-  const [providers, references] = columns(keys);
-  const rows = await sql`
-    select provider, reference, amount_micro, user_id
-      from receipt
-     where (provider, reference) in (select * from unnest(${providers}::text[], ${references}::text[]))`;
-  return byKey(
-    rows.map((row) => ({
-      provider: row.provider as string,
-      reference: row.reference as string,
-      amountMicro: BigInt(row.amount_micro),
-      userId: row.user_id as string,
-    })),
-    ({ provider, reference }) => receiptKey(provider, reference),
-  );
 }
 
 async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, StoredAnswer>> {

@@ -6,6 +6,9 @@ import { APP_ROLE, type Sql } from "./connect.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
+/** Held until the end of the message that it begins: two processes that grant at once would fail on the same catalog row. */
+const LOCK = "select pg_advisory_xact_lock(hashtext('pmctl migrate'))";
+
 export interface Migration {
   version: number;
   name: string;
@@ -25,11 +28,6 @@ export async function readMigrations(directory: URL = DIRECTORY): Promise<Migrat
   );
 }
 
-/** Numbers may have gaps: migrations are written on branches. */
-function latestOf(migrations: Migration[]): number {
-  return migrations.at(-1)?.version ?? 0;
-}
-
 /** The schema's version; 0 before the first migration. */
 export async function schemaVersion(sql: Sql): Promise<number> {
   const [row] = await sql<{ present: boolean }[]>`select to_regclass('migration') is not null as present`;
@@ -38,12 +36,17 @@ export async function schemaVersion(sql: Sql): Promise<number> {
   return latest?.version ?? 0;
 }
 
+/** Numbers may skip: a migration that was written on another branch takes its place when it arrives. */
+function latest(migrations: Migration[]): number {
+  return Math.max(0, ...migrations.map(({ version }) => version));
+}
+
 /**
  * @throws Fault when the schema is not the one that this binary was built for: newer schemas are never touched, older
  * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts.
  */
 export async function requireCurrentSchema(sql: Sql): Promise<void> {
-  const known = latestOf(await readMigrations());
+  const known = latest(await readMigrations());
   const version = await schemaVersion(sql);
   if (version > known) throw newerSchema(version, known);
   if (version < known)
@@ -63,7 +66,7 @@ export async function requireCurrentSchema(sql: Sql): Promise<void> {
  */
 export async function migrate(sql: Sql, migrations?: Migration[]): Promise<string[]> {
   const known = migrations ?? (await readMigrations());
-  await sql.unsafe(`select pg_advisory_xact_lock(hashtext('pmctl migrate'));
+  await sql.unsafe(`${LOCK};
     create table if not exists migration (
       version    integer     primary key,
       name       text        not null,
@@ -72,16 +75,16 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
     )`);
   const applied: string[] = [];
   for (const migration of known) {
-    if (await isApplied(sql, migration, latestOf(known))) continue;
+    if (await isApplied(sql, migration, latest(known))) continue;
     try {
-      await sql.unsafe(`select pg_advisory_xact_lock(hashtext('pmctl migrate'));
+      await sql.unsafe(`${LOCK};
         insert into migration (version, name, checksum)
         values (${migration.version}, '${migration.name}', '${migration.checksum}');
         ${migration.text}`);
       applied.push(migration.name);
     } catch (error) {
       const taken = error instanceof postgres.PostgresError && error.constraint_name === "migration_pkey";
-      if (!taken || !(await isApplied(sql, migration, latestOf(known)))) throw error;
+      if (!taken || !(await isApplied(sql, migration, latest(known)))) throw error;
     }
   }
   await grantToServer(sql);
@@ -109,8 +112,21 @@ function newerSchema(version: number, known: number): Fault {
 }
 
 /** Tables that only grow. Whoever serves may read and add, never rewrite. */
-const JOURNALS = ["audit", "transfer", "trade", "receipt", "market"];
-const MUTABLE = ["head", "tenant", "account", "book", "trader", "position", "market_hour", "api_key", "payment"];
+const JOURNALS = ["audit", "transfer", "trade", "receipt", "market", "hedge", "assessment"];
+const MUTABLE = [
+  "head",
+  "tenant",
+  "account",
+  "book",
+  "trader",
+  "position",
+  "market_hour",
+  "api_key",
+  "trader_day",
+  "funding_day",
+  "withdrawal",
+  "payment",
+];
 const DISPOSABLE = ["stored_answer", "request_count"];
 
 /**
@@ -118,19 +134,24 @@ const DISPOSABLE = ["stored_answer", "request_count"];
  * create roles goes without: `serverRoleAvailable` then says so, and the server runs as that user itself.
  */
 async function grantToServer(sql: Sql): Promise<void> {
-  await sql.unsafe(`do $$
+  await sql.unsafe(`${LOCK};
+    do $$
     begin
-      if not exists (select 1 from pg_roles where rolname = '${APP_ROLE}') then
-        create role ${APP_ROLE} nologin;
-      end if;
+      begin
+        if not exists (select 1 from pg_roles where rolname = '${APP_ROLE}') then
+          create role ${APP_ROLE} nologin;
+        end if;
+      exception
+        -- Another tenant of the cluster created it at the same moment, or this user may not create roles.
+        when duplicate_object or unique_violation or insufficient_privilege then null;
+      end;
       grant ${APP_ROLE} to current_user;
     exception
-      -- Another tenant of the cluster created it at the same moment, or this user may not create roles.
-      when duplicate_object or unique_violation or insufficient_privilege then null;
+      when undefined_object or unique_violation or insufficient_privilege then null;
     end $$`);
   const exists = await sql`select 1 from pg_roles where rolname = ${APP_ROLE}`;
   if (exists.length === 0) return;
-  await sql.unsafe(`
+  await sql.unsafe(`${LOCK};
     grant usage on schema public to ${APP_ROLE};
     grant select, insert on ${JOURNALS.join(", ")} to ${APP_ROLE};
     grant select, insert, update on ${MUTABLE.join(", ")} to ${APP_ROLE};

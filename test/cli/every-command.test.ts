@@ -8,7 +8,13 @@ import { completeProgram, main, type Streams } from "../../src/cli/program.ts";
 import { MAIN, operatorDirectory, pmctl, type TestDirectory } from "./support/pmctl.ts";
 
 /** What an option or argument is given when a command cannot do without. */
-const VALUES: Record<string, string> = { outcome: "yes", side: "yes", amount: "5", "key=value": "feeBps=90" };
+const VALUES: Record<string, string> = {
+  outcome: "yes",
+  side: "yes",
+  amount: "5",
+  answers: '{"q1": 3}',
+  "key=value": "feeBps=90",
+};
 
 /** These serve until they are told to stop, which is what they are for. */
 const LONG_RUNNING = ["serve", "up", "demo"];

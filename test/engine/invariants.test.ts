@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import { anyKind, anySide, magnitude, runs } from "../domain/random.ts";
-import { exposureOf, marketOf, openWorld, tradeOf, usd, type World } from "./world.ts";
+import { exposureOf, marketOf, openWorld, saleOf, tradeOf, usd, type World } from "./world.ts";
 
 const anyMarketId = fc.constantFrom("m1", "m2", "m3");
 const anyTrader = fc.constantFrom("ann", "bob", "cat");
@@ -15,6 +15,30 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc
       .record({ marketId: anyMarketId, traderId: anyTrader, side: anySide, amountMicro: magnitude(0, 10) })
       .map(tradeOf),
+  },
+  {
+    weight: 5,
+    arbitrary: fc
+      .record({ marketId: anyMarketId, traderId: anyTrader, side: anySide, sharesMicro: magnitude(0, 9) })
+      .map(saleOf),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("requestWithdrawal" as const),
+      id: fc.integer({ min: 0, max: 4 }).map((number) => `w${number}`),
+      traderId: anyTrader,
+      amountMicro: magnitude(0, 9),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("decideWithdrawal" as const),
+      id: fc.integer({ min: 0, max: 4 }).map((number) => `w${number}`),
+      traderId: anyTrader,
+      approve: fc.boolean(),
+    }),
   },
   {
     weight: 2,
@@ -75,6 +99,15 @@ function checkLedger(world: World): void {
       expect(book.noMicro + market.houseNoMicro + held(world, id, "no")).toBe(escrow);
     }
   }
+  for (const traderId of ["ann", "bob", "cat"]) {
+    const pending = world.all("withdrawal").filter(([, row]) => row.traderId === traderId && row.status === "pending");
+    expect(world.balance(`pending:${traderId}`)).toBe(pending.reduce((sum, [, row]) => sum + row.amountMicro, 0n));
+  }
+  for (const [, { sharesMicro, costMicro }] of world.all("position")) {
+    expect(sharesMicro).toBeGreaterThanOrEqual(0n);
+    expect(costMicro).toBeGreaterThanOrEqual(0n);
+    if (sharesMicro === 0n) expect(costMicro).toBe(0n);
+  }
   const accounts = world.all("account");
   expect(accounts.reduce((sum, [, { balanceMicro }]) => sum + balanceMicro, 0n)).toBe(0n);
   for (const [id, { balanceMicro }] of accounts)
@@ -125,6 +158,12 @@ test("after every command: escrow = YES = NO outstanding, all accounts add up to
         world.wait(wait);
         // Ids are fresh in life: a second market of the same name cannot be asked for.
         if (command.type === "createMarket" && world.get("market", command.id)) continue;
+        if (command.type === "requestWithdrawal" && world.get("withdrawal", command.id)) continue;
+        // The service looks the owner up before it asks.
+        if (command.type === "decideWithdrawal") {
+          const owner = world.get("withdrawal", command.id)?.traderId;
+          if (owner !== undefined && owner !== command.traderId) continue;
+        }
         if (runAndCompare(world, command)) accepted += 1;
         checkLedger(world);
       }

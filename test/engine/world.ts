@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
-import type { ApplyConfig, Command, CreateMarket, PlaceTrade, Results } from "../../src/engine/commands.ts";
+import type { ApplyConfig, Command, CreateMarket, PlaceTrade, Results, SellShares } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
 import {
@@ -162,6 +162,20 @@ export function tradeOf(change: Partial<PlaceTrade> = {}): PlaceTrade {
     traderId: "ann",
     side: "yes",
     amountMicro: usd(10),
+    claimedJurisdiction: undefined,
+    ...change,
+  };
+}
+
+export function saleOf(change: Partial<SellShares> = {}): SellShares {
+  trades += 1;
+  return {
+    type: "sellShares",
+    id: `t${trades}`,
+    marketId: "m1",
+    traderId: "ann",
+    side: "yes",
+    sharesMicro: usd(10),
     claimedJurisdiction: undefined,
     ...change,
   };

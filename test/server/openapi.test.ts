@@ -86,10 +86,12 @@ describe("the OpenAPI document", () => {
 
   test("names the security that each operation needs", () => {
     const schemes = Object.keys(document.components.securitySchemes);
-    for (const [id, { auth }] of rows) {
+    for (const [id, { auth, optionalUser }] of rows) {
       const security = described.find(({ operationId }) => operationId === id)?.security as Json[];
       const names = security.flatMap((one) => Object.keys(one));
       for (const name of names) expect(schemes).toContain(name);
+      // A token that is welcome and not needed: with or without.
+      if (optionalUser) expect(names.splice(1)).toEqual(["apiKey", "userToken", "apiKey", "sessionCookie"]);
       expect(names).toEqual(
         {
           none: [],
@@ -100,6 +102,14 @@ describe("the OpenAPI document", () => {
         }[auth],
       );
     }
+  });
+
+  test("marks what is not in the specification", () => {
+    const marked = described.filter((one) => one["x-extension"] === true).map(({ operationId }) => operationId);
+    const rowsMarked = rows.flatMap(([id, { extension }]) => (extension ? [id] : []));
+    expect(marked.toSorted()).toEqual([...rowsMarked, "streamEvents"].toSorted());
+    expect(marked).toContain("quoteTrade");
+    expect(marked).not.toContain("placeTrade");
   });
 
   test("lists the codes of each refusal", () => {

@@ -6,6 +6,7 @@ import { EXIT } from "../errors.ts";
 import type { MarketFlags } from "../market-input.ts";
 import type { View } from "../output.ts";
 import { count, decimal, identifier, jsonObject } from "../parsers.ts";
+import { registerLooks } from "./market-look.ts";
 import { registerSettle } from "./market-settle.ts";
 
 type MarketItem = WireResult<"listMarkets">["items"][number];
@@ -45,6 +46,7 @@ export function register(noun: Command, host: Host): void {
         withSession(options, io, (session) => runMarketShow({ id }, session.api(), io)),
       ),
     );
+  registerLooks(noun, host);
   registerCreate(noun, host);
   registerHalt(noun, host, "suspend", "halt trading at once; never asks", runMarketSuspend);
   registerHalt(noun, host, "resume", "let a suspended market trade again", runMarketResume);

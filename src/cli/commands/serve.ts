@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
+import { limitHeap } from "../heap.ts";
 import type { View } from "../output.ts";
 import { parsePort } from "../port.ts";
 
@@ -40,6 +41,7 @@ export function register(noun: Command, host: Host): void {
 
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
 export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<ExitCode> {
+  limitHeap();
   const { readyTenant } = await import("../apply-tenant.ts");
   const { serveTenant } = await import("../tenant-server.ts");
   const workspace = openWorkspace();

@@ -7,22 +7,35 @@ import type { View } from "../output.ts";
 import { decimal, identifier } from "../parsers.ts";
 
 type Trade = WireResult<"placeTrade">;
+type Quote = WireResult<"quoteTrade">;
 
-export interface PlaceOptions {
+export interface TradeOptions {
   market: string;
   side: "yes" | "no";
-  /** US dollars, fee included. */
-  amount: number;
+  /** US dollars to spend, fee included. */
+  amount?: number | undefined;
+  /** Shares to sell; one of the two is given. */
+  shares?: number | undefined;
+  maxAvgPrice?: number | undefined;
+  minShares?: number | undefined;
+  minAvgPrice?: number | undefined;
+}
+
+export interface PlaceOptions extends TradeOptions {
   user: string;
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("place")
-    .description("buy shares for a user; recorded with you as the actor")
-    .requiredOption("--market <id>", "the market", identifier)
-    .addOption(new Option("--side <side>", "what to buy").choices(["yes", "no"]).makeOptionMandatory())
-    .requiredOption("--amount <usd>", "what to spend, fee included", decimal)
+  withTerms(noun.command("quote"))
+    .description("what a trade would come to now; nothing is traded")
+    .option("--user <id>", "for whom; else only the market's own limits are checked", identifier)
+    .action(
+      host.action<TradeOptions & { user?: string }>(({ options, io }) =>
+        withSession(options, io, (session) => runTradeQuote(options, session.api(options.user), io)),
+      ),
+    );
+  withTerms(noun.command("place"))
+    .description("buy or sell shares for a user; recorded with you as the actor")
     .requiredOption("--user <id>", "who trades", identifier)
     .action(
       host.action<PlaceOptions>(({ options, io }) =>
@@ -31,25 +44,55 @@ export function register(noun: Command, host: Host): void {
     );
 }
 
+function withTerms(command: Command): Command {
+  return command
+    .requiredOption("--market <id>", "the market", identifier)
+    .addOption(new Option("--side <side>", "which shares").choices(["yes", "no"]).makeOptionMandatory())
+    .option("--amount <usd>", "buy for this much, fee included", decimal)
+    .option("--shares <number>", "sell this many instead", decimal)
+    .option("--max-avg-price <price>", "do not buy at a higher average price", decimal)
+    .option("--min-shares <number>", "do not buy fewer", decimal)
+    .option("--min-avg-price <price>", "do not sell at a lower average price", decimal);
+}
+
+function inputOf({ market, side, ...terms }: TradeOptions): Parameters<Api["quoteTrade"]>[0] {
+  const { amount, shares: sold, maxAvgPrice, minShares, minAvgPrice } = terms;
+  // With both the contract says which one is too much.
+  const selection = sold === undefined ? { side } : ({ side, action: "sell" } as const);
+  return { marketId: market, selection, amount, shares: sold, maxAvgPrice, minShares, minAvgPrice };
+}
+
+const fillFields = (fill: Quote): [string, string][] => [
+  ["market", fill.marketId],
+  ["side", fill.action === "sell" ? `${fill.side}, sold` : fill.side],
+  ["amount", usd(fill.amount)],
+  ["fee", usd(fill.fee)],
+  ["shares", shares(fill.shares)],
+  ["average price", price(fill.avgPrice)],
+  ["yes after", price(fill.yesPriceAfter)],
+];
+
+const quoteView: View<Quote, Quote> = { kind: "record", fields: fillFields };
+
 const tradeView: View<Trade, Trade> = {
   kind: "record",
   fields: (trade) => [
     ["trade", trade.tradeId],
-    ["market", trade.marketId],
-    ["side", trade.side],
-    ["amount", usd(trade.amount)],
-    ["fee", usd(trade.fee)],
-    ["shares", shares(trade.shares)],
-    ["average price", price(trade.avgPrice)],
-    ["yes after", price(trade.yesPriceAfter)],
+    ...fillFields(trade),
     ["position", `${shares(trade.position.shares)} at ${price(trade.position.avgCost)}`],
+    ...(trade.realizedPnl === undefined ? [] : ([["realised", usd(trade.realizedPnl)]] as [string, string][])),
     ["time", time(trade.ts, { seconds: true })],
   ],
 };
 
+/** @param api acts on behalf of the user, if there is one */
+export async function runTradeQuote(options: TradeOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.quoteTrade(inputOf(options)), quoteView);
+  return EXIT.ok;
+}
+
 /** @param api acts on behalf of the user */
 export async function runTradePlace(options: PlaceOptions, api: Api, { output }: Io): Promise<ExitCode> {
-  const { market, side, amount } = options;
-  await output.print(await api.placeTrade({ marketId: market, selection: { side }, amount }), tradeView);
+  await output.print(await api.placeTrade(inputOf(options)), tradeView);
   return EXIT.ok;
 }

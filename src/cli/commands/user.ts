@@ -1,7 +1,9 @@
 import type { Command } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { orDash, time, usd } from "../cells.ts";
 import { isoTime, wallClock } from "../clock.ts";
-import type { ExitCode, Host, Io } from "../command.ts";
+import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
@@ -16,6 +18,9 @@ export interface TokenOptions {
   now: number;
 }
 
+type User = WireResult<"getUser">;
+type StateChange = WireResult<"restrictUser">;
+
 interface Token {
   token: string;
   userId: string;
@@ -23,6 +28,28 @@ interface Token {
 }
 
 export function register(noun: Command, host: Host): void {
+  noun
+    .command("show")
+    .description("a user's state and money")
+    .argument("<id>", "the user", identifier)
+    .action(
+      host.action(({ options, args: [id = ""], io }) =>
+        withSession(options, io, (session) => runUserShow({ id }, session.api(), io)),
+      ),
+    );
+  for (const [verb, description] of [
+    ["restrict", "stop a user from trading and withdrawing, at once"],
+    ["release", "lift a restriction"],
+  ] as const)
+    noun
+      .command(verb)
+      .description(description)
+      .argument("<id>", "the user", identifier)
+      .action(
+        host.action(({ options, args: [id = ""], io }) =>
+          withSession(options, io, (session) => runUserRestrict({ id, verb }, session.api(), io)),
+        ),
+      );
   noun
     .command("token")
     .description("a token that lets its bearer act as the user")
@@ -35,6 +62,43 @@ export function register(noun: Command, host: Host): void {
         return runUserToken(token, readOperatorTenant(options.tenant), io);
       }),
     );
+}
+
+const userView: View<User, User> = {
+  kind: "record",
+  fields: (user) => [
+    ["user", user.userId],
+    ["state", user.state === "restricted" ? `restricted (identity: ${user.kyc})` : user.state],
+    ["jurisdiction", orDash(user.jurisdiction)],
+    ["suitability", user.suitabilityScore === null ? "-" : String(user.suitabilityScore)],
+    ["balance", usd(user.balanceUsd)],
+    ["exposure", usd(user.exposureUsd)],
+    ["pending withdrawals", usd(user.pendingWithdrawalsUsd)],
+    ["since", time(user.createdAt, { seconds: true })],
+  ],
+};
+
+const stateView: View<StateChange, StateChange> = {
+  kind: "record",
+  fields: ({ userId, state }) => [
+    ["user", userId],
+    ["state", state],
+  ],
+};
+
+export async function runUserShow(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getUser(options), userView);
+  return EXIT.ok;
+}
+
+/** Neither asks: a restriction is the safe direction, and a release gives back nothing that is not there. */
+export async function runUserRestrict(
+  { id, verb }: { id: string; verb: "restrict" | "release" },
+  api: Api,
+  { output }: Io,
+): Promise<ExitCode> {
+  await output.print(await (verb === "restrict" ? api.restrictUser({ id }) : api.releaseUser({ id })), stateView);
+  return EXIT.ok;
 }
 
 const tokenView: View<Token, Token> = { kind: "text", text: ({ token }) => token };

@@ -1,6 +1,7 @@
 import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
-import { HOUR_MS } from "../commit.ts";
 import type { Sql } from "../connect.ts";
+import { textArray } from "../load.ts";
+import { HOUR_MS } from "../rollups.ts";
 
 /** A market with its book, as the views need it. `now` is the database's clock, which decides whether it is closed. */
 export interface MarketRow {
@@ -58,13 +59,18 @@ function toMarket(row: Record<string, any>): MarketRow {
   };
 }
 
-export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
-  const [row] = await sql`
+/** Markets by id; those that do not exist are not in the map. */
+export async function findMarkets(sql: Sql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
+  const rows = await sql`
     select ${columns(sql)}
       from market m
       join book b on b.market_id = m.id
-     where m.id = ${id}`;
-  return row && toMarket(row);
+     where m.id = any(${textArray(ids)}::text[])`;
+  return new Map(rows.map((row) => [row.id as string, toMarket(row)]));
+}
+
+export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
+  return (await findMarkets(sql, [id])).get(id);
 }
 
 export interface MarketQuery {

@@ -1,0 +1,92 @@
+import type { Command } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { price, shares, time, usd } from "../cells.ts";
+import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import { identifier } from "../parsers.ts";
+
+type Point = WireResult<"getMarketHistory">[number];
+type Depth = WireResult<"getMarketDepth">;
+type Level = Depth["yes"][number] & { side: "yes" | "no" };
+type Trending = WireResult<"listTrendingMarkets">[number];
+
+/** The verbs of `market` that show how it trades. */
+export function registerLooks(noun: Command, host: Host): void {
+  noun
+    .command("history")
+    .description("prices by the hour, from creation to now or settlement")
+    .argument("<id>", "the market", identifier)
+    .action(
+      host.action(({ options, args: [id = ""], io }) =>
+        withSession(options, io, (session) => runMarketHistory({ id }, session.api(), io)),
+      ),
+    );
+  noun
+    .command("depth")
+    .description("shares on offer, cent by cent")
+    .argument("<id>", "the market", identifier)
+    .action(
+      host.action(({ options, args: [id = ""], io }) =>
+        withSession(options, io, (session) => runMarketDepth({ id }, session.api(), io)),
+      ),
+    );
+  noun
+    .command("trending")
+    .description("the 20 open markets with the largest 24-hour volume")
+    .action(
+      host.action(({ options, io }) => withSession(options, io, (session) => runMarketTrending({}, session.api(), io))),
+    );
+}
+
+const historyView: View<readonly Point[], Point> = {
+  kind: "list",
+  rows: (points) => points,
+  columns: [
+    { title: "TIME", cell: ({ t }) => time(t), whole: true },
+    { title: "YES", cell: ({ yes }) => price(yes), align: "right" },
+    { title: "NO", cell: ({ no }) => price(no), align: "right" },
+  ],
+  empty: "No prices.",
+};
+
+const depthView: View<Depth, Level> = {
+  kind: "list",
+  rows: ({ yes, no }) => [
+    ...yes.map((level) => ({ side: "yes" as const, ...level })),
+    ...no.map((level) => ({ side: "no" as const, ...level })),
+  ],
+  columns: [
+    { title: "SIDE", cell: ({ side }) => side },
+    { title: "UP TO", cell: (level) => price(level.price), align: "right" },
+    { title: "SHARES", cell: ({ size }) => shares(size), align: "right" },
+  ],
+  empty: "Nothing is on offer: the market takes no trades.",
+};
+
+const trendingView: View<readonly Trending[], Trending> = {
+  kind: "list",
+  rows: (markets) => markets,
+  columns: [
+    { title: "ID", cell: ({ id }) => id, whole: true },
+    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
+    { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right" },
+  ],
+  empty: "No market is open.",
+};
+
+export async function runMarketHistory(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getMarketHistory(options), historyView);
+  return EXIT.ok;
+}
+
+export async function runMarketDepth(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getMarketDepth(options), depthView);
+  return EXIT.ok;
+}
+
+export async function runMarketTrending(_: object, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.listTrendingMarkets({}), trendingView);
+  return EXIT.ok;
+}

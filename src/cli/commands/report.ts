@@ -1,0 +1,126 @@
+import type { Command } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { usd } from "../cells.ts";
+import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import { count } from "../parsers.ts";
+
+type Overview = WireResult<"getOverviewReport">;
+type House = WireResult<"getHouseReport">;
+type Category = House["byCategory"][number];
+type Traders = WireResult<"getTradersReport">;
+type Trader = Traders["traders"][number];
+type Funding = WireResult<"getFundingReport">;
+
+export interface ReportOptions {
+  days?: number | undefined;
+}
+
+type Run = (options: ReportOptions, api: Api, io: Io) => Promise<ExitCode>;
+
+export function register(noun: Command, host: Host): void {
+  registerReport(noun, host, "overview", "volume, revenue and activity", runReportOverview);
+  registerReport(noun, host, "house", "fees and market-making result, by category", runReportHouse);
+  registerReport(noun, host, "traders", "the hundred traders with the largest volume", runReportTraders);
+  registerReport(noun, host, "funding", "deposits and withdrawals, by provider", runReportFunding);
+}
+
+function registerReport(noun: Command, host: Host, name: string, summary: string, run: Run): void {
+  noun
+    .command(name)
+    .description(summary)
+    .option("--days <n>", "how many UTC days, the current one included (30)", count)
+    .action(
+      host.action<ReportOptions>(({ options, io }) =>
+        withSession(options, io, (session) => run({ days: options.days }, session.api(), io)),
+      ),
+    );
+}
+
+const overviewView: View<Overview, Overview> = {
+  kind: "record",
+  fields: (report) => [
+    ["days", String(report.periodDays)],
+    ["volume", usd(report.totalVolume)],
+    ["revenue", usd(report.houseRevenue)],
+    ["markets settled", String(report.settledMarkets)],
+    ["active traders", String(report.activeTraders)],
+  ],
+};
+
+const houseView: View<House, Category> = {
+  kind: "list",
+  rows: ({ byCategory }) => byCategory,
+  columns: [
+    { title: "CATEGORY", cell: ({ category }) => category },
+    { title: "REVENUE", cell: ({ revenue }) => usd(revenue), align: "right" },
+    { title: "VOLUME", cell: ({ volume }) => usd(volume), align: "right" },
+    { title: "MARGIN", cell: ({ netMargin }) => percent(netMargin), align: "right" },
+  ],
+  empty: "Nothing was traded or settled.",
+};
+
+const tradersView: View<Traders, Trader> = {
+  kind: "list",
+  rows: ({ traders }) => traders,
+  columns: [
+    { title: "USER", cell: ({ userId }) => userId, whole: true },
+    { title: "VOLUME", cell: ({ volume }) => usd(volume), align: "right" },
+    { title: "TRADES", cell: ({ trades }) => String(trades), align: "right", optional: true },
+    { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
+    { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
+    { title: "REALIZED", cell: ({ realizedPnl }) => usd(realizedPnl), align: "right", optional: true },
+    { title: "OPEN", cell: ({ unrealizedPnl }) => usd(unrealizedPnl), align: "right", optional: true },
+    { title: "P&L", cell: ({ totalPnl }) => usd(totalPnl), align: "right" },
+  ],
+  empty: "Nobody traded.",
+};
+
+const fundingView: View<Funding, Funding> = {
+  kind: "record",
+  fields: (report) => [
+    ["days", String(report.periodDays)],
+    ["inflows", usd(report.inflows)],
+    ["outflows", usd(report.outflows)],
+    ["net", usd(report.netMovement)],
+    ["pending withdrawals", usd(report.pendingWithdrawals)],
+    ...report.byProvider.map(
+      ({ provider, inflows, outflows }) => [`via ${provider}`, `in ${usd(inflows)}, out ${usd(outflows)}`] as const,
+    ),
+  ],
+};
+
+function percent(ratio: number): string {
+  return `${(ratio * 100).toFixed(1)} %`;
+}
+
+export async function runReportOverview({ days }: ReportOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getOverviewReport({ periodDays: days }), overviewView);
+  return EXIT.ok;
+}
+
+export async function runReportHouse({ days }: ReportOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  const report = await api.getHouseReport({ periodDays: days });
+  await output.print(report, houseView);
+  // A table shows the rows only; the other formats hold the totals anyway.
+  if (output.format === "table")
+    output.note(`${report.periodDays} days: fees ${usd(report.totalFees)}, market making ${usd(report.spreadIncome)}.`);
+  return EXIT.ok;
+}
+
+export async function runReportTraders({ days }: ReportOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  const report = await api.getTradersReport({ periodDays: days });
+  await output.print(report, tradersView);
+  const { traders, trades, volume, totalPnl } = report.totals;
+  if (output.format === "table")
+    output.note(
+      `${report.periodDays} days: ${traders} traders, ${trades} trades, volume ${usd(volume)}, P&L ${usd(totalPnl)}.`,
+    );
+  return EXIT.ok;
+}
+
+export async function runReportFunding({ days }: ReportOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getFundingReport({ periodDays: days }), fundingView);
+  return EXIT.ok;
+}

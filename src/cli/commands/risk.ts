@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { usd } from "../cells.ts";
+import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+
+type Risk = WireResult<"listRisk">[number];
+
+export function register(noun: Command, host: Host): void {
+  noun.action(host.action(({ options, io }) => withSession(options, io, (session) => runRisk({}, session.api(), io))));
+}
+
+const view: View<readonly Risk[], Risk> = {
+  kind: "list",
+  rows: (risks) => risks,
+  columns: [
+    { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
+    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
+    { title: "MAX LOSS", cell: ({ maxLiability }) => usd(maxLiability), align: "right" },
+    { title: "IF YES", cell: ({ yesPayout }) => usd(yesPayout), align: "right", optional: true },
+    { title: "IF NO", cell: ({ noPayout }) => usd(noPayout), align: "right", optional: true },
+  ],
+  empty: "No market is open.",
+};
+
+export async function runRisk(_: object, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.listRisk({}), view);
+  return EXIT.ok;
+}

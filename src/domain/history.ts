@@ -1,0 +1,50 @@
+/** YES price in millionths after the last trade of the hour that began at `hour` (milliseconds since the epoch). */
+export interface HourPrice {
+  hour: number;
+  yesPpm: number;
+}
+
+export interface PricePoint {
+  /** Milliseconds since the epoch. */
+  t: number;
+  yesPpm: number;
+}
+
+export interface PriceLife {
+  createdAt: number;
+  p0Ppm: number;
+  /** Now, or when the market was settled. */
+  endAt: number;
+  /** The price at `endAt`. */
+  latestPpm: number;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A year and a day of hours: markets may run for many years, an answer may not. */
+export const MAX_HISTORY_HOURS = 366 * 24;
+
+/** The first full hour that a history up to `endAt` shows. */
+export function historyFrom(createdAt: number, endAt: number): number {
+  const first = (Math.floor(createdAt / HOUR_MS) + 1) * HOUR_MS;
+  const last = (Math.ceil(endAt / HOUR_MS) - 1) * HOUR_MS;
+  return Math.max(first, last - (MAX_HISTORY_HOURS - 1) * HOUR_MS);
+}
+
+/**
+ * The opening price, then the price at every full hour, and the latest price last. An hour without trades repeats the
+ * price before it.
+ * @param hours ascending; the hours from `historyFrom` on, and the last one before it, if any traded
+ */
+export function hourlyHistory({ createdAt, p0Ppm, endAt, latestPpm }: PriceLife, hours: HourPrice[]): PricePoint[] {
+  const points: PricePoint[] = [{ t: createdAt, yesPpm: p0Ppm }];
+  let yesPpm = p0Ppm;
+  let next = 0;
+  for (let t = historyFrom(createdAt, endAt); t < endAt; t += HOUR_MS) {
+    // An hour counts once it is over: its price is the one that holds at its end.
+    for (let hour = hours[next]; hour && hour.hour + HOUR_MS <= t; hour = hours[++next]) yesPpm = hour.yesPpm;
+    points.push({ t, yesPpm });
+  }
+  if (endAt > createdAt) points.push({ t: endAt, yesPpm: latestPpm });
+  return points;
+}

@@ -1,0 +1,125 @@
+import { Fault } from "../domain/fault.ts";
+import {
+  buyShares,
+  MAX_PRICE,
+  MIN_PRICE,
+  requireTradable,
+  type Side,
+  sellToPool,
+  statusAt,
+  yesPriceOf,
+} from "../domain/market.ts";
+import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
+import type { Pool } from "../domain/pool.ts";
+import { exposureCapMicro, requireEligible } from "../domain/trader.ts";
+import type { BuyTerms, SellTerms } from "./commands.ts";
+import type { Reader } from "./draft.ts";
+import { requireMarket, requireTenant } from "./markets.ts";
+import { type Book, type Market, type Portfolio, positionKey, type Tenant, type Trader, walletOf } from "./rows.ts";
+import { newTrader } from "./traders.ts";
+
+/** What a trade comes to at this instant: everything but its effects. Quotes and trades are the same computation. */
+export interface Fill {
+  market: Market;
+  book: Book;
+  /** Gross. */
+  amountMicro: bigint;
+  feeMicro: bigint;
+  sharesMicro: bigint;
+  avgPrice: number;
+  yesPriceAfter: number;
+  /** The pool after it. */
+  pool: Pool;
+}
+
+export const EMPTY_PORTFOLIO: Portfolio = { positions: new Map(), exposureMicro: 0n };
+
+/**
+ * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, the
+ * price bound, then the caller's own bounds.
+ * @param traderId undefined for a quote that nobody in particular asks for; what depends on the user is then not checked
+ */
+export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
+  const { side, amountMicro } = terms;
+  const { market, book, tenant, trader } = requireAdmitted(state, terms, traderId, now);
+  const { policy } = tenant;
+  if (amountMicro > limitFromUsd(policy.maxTradeUsd))
+    throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`);
+  if (trader) {
+    const { exposureMicro } = state.get("portfolio", trader.id) ?? EMPTY_PORTFOLIO;
+    const capMicro = exposureCapMicro(trader, policy);
+    if (exposureMicro + amountMicro > capMicro)
+      throw new Fault(
+        "EXPOSURE_EXCEEDED",
+        `The trade would take exposure over the cap of ${decimalFromMicro(capMicro)} USD`,
+      );
+    const balanceMicro = state.get("account", walletOf(trader.id))?.balanceMicro ?? 0n;
+    if (balanceMicro < amountMicro) throw new Fault("INSUFFICIENT_FUNDS", "Not enough funds");
+  }
+  const feeMicro = feeOn(amountMicro, policy.feeBps);
+  const netMicro = amountMicro - feeMicro;
+  if (netMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount does not exceed the fee");
+  const { sharesMicro, pool } = buyShares(market, book, side, netMicro);
+  if (sharesMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount buys no share");
+  const yesPriceAfter = requireInBounds(market, pool);
+  const avgPrice = averagePrice(amountMicro, sharesMicro);
+  if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
+    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`);
+  if (terms.minSharesMicro !== undefined && sharesMicro < terms.minSharesMicro)
+    throw new Fault("SLIPPAGE", `It would buy ${decimalFromMicro(sharesMicro)} shares only`);
+  return { market, book, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
+}
+
+/**
+ * Sells `sharesMicro`; the fee comes out of the proceeds. The limits per trade and on exposure bound what is put at
+ * risk, so they do not hold anybody in. Otherwise the order of refusals is that of a purchase, holdings in place of funds.
+ */
+export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
+  const { side, sharesMicro } = terms;
+  const { market, book, tenant, trader } = requireAdmitted(state, terms, traderId, now);
+  if (trader && heldMicro(state, trader.id, terms) < sharesMicro)
+    throw new Fault("INSUFFICIENT_SHARES", "Not enough shares");
+  const { proceedsMicro: amountMicro, pool } = sellToPool(market, book, side, sharesMicro);
+  const feeMicro = feeOn(amountMicro, tenant.policy.feeBps);
+  if (amountMicro <= feeMicro) throw new Fault("AMOUNT_TOO_SMALL", "Proceeds do not exceed the fee");
+  const yesPriceAfter = requireInBounds(market, pool);
+  const avgPrice = averagePrice(amountMicro, sharesMicro);
+  if (terms.minAvgPrice !== undefined && avgPrice < terms.minAvgPrice)
+    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`);
+  return { market, book, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
+}
+
+function heldMicro(state: Reader, traderId: string, { marketId, side }: { marketId: string; side: Side }): bigint {
+  return state.get("portfolio", traderId)?.positions.get(positionKey(marketId, side))?.sharesMicro ?? 0n;
+}
+
+interface Admitted {
+  market: Market;
+  book: Book;
+  tenant: Tenant;
+  trader: Trader | undefined;
+}
+
+/** What buying and selling ask first: a market that trades, and a user who may. */
+function requireAdmitted(
+  state: Reader,
+  { marketId, claimedJurisdiction }: { marketId: string; claimedJurisdiction: string | undefined },
+  traderId: string | undefined,
+  now: number,
+): Admitted {
+  const { market, book } = requireMarket(state, marketId);
+  requireTradable(statusAt({ status: book.status, closeAt: market.closeAt }, now));
+  const tenant = requireTenant(state);
+  if (traderId === undefined) return { market, book, tenant, trader: undefined };
+  const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
+  requireEligible(trader, tenant.policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });
+  return { market, book, tenant, trader };
+}
+
+/** The YES price after the trade, six decimals. */
+function requireInBounds(market: Market, pool: Pool): number {
+  const price = yesPriceOf(market, pool);
+  if (!(price >= MIN_PRICE && price <= MAX_PRICE))
+    throw new Fault("PRICE_BOUND", `The trade would move the price outside ${MIN_PRICE} to ${MAX_PRICE}`);
+  return roundPrice(price);
+}

@@ -1,0 +1,56 @@
+import { listUnrecordedClosings } from "../store/queries/closings.ts";
+import type { ServiceContext } from "./context.ts";
+
+type SweeperContext = Pick<ServiceContext, "read" | "sequencer">;
+
+/** Markets per sweep; what is left is taken by the next one. */
+const MAX_CLOSINGS = 500;
+const SWEEP_MS = 2000;
+
+/** Closing needs no key and no operator: like the oracle's sweep it is the machine's own doing. */
+const ACTOR = "oracle";
+
+/**
+ * Writes `market.closed` for every market whose closing time has passed. Any number of processes may sweep at once: the
+ * sequencer orders them and the engine records a closing once.
+ * @returns how many closings this sweep put on record
+ */
+export async function sweepClosings({ read, sequencer }: SweeperContext): Promise<number> {
+  const marketIds = await listUnrecordedClosings(read, MAX_CLOSINGS);
+  const answers = await Promise.all(
+    marketIds.map((marketId) => sequencer.submit({ command: { type: "closeMarket", marketId }, actor: ACTOR })),
+  );
+  return answers.filter(({ result }) => result?.recorded).length;
+}
+
+/**
+ * Sweeps every few seconds until stopped.
+ * @param onError told of the first failure of a row only: while the database is away every sweep fails alike
+ */
+export function startClosingSweeper(
+  context: SweeperContext,
+  onError: (error: unknown) => void,
+): { stop(): Promise<void> } {
+  let failing = false;
+  let sweeping: Promise<void> | undefined;
+  const sweep = async () => {
+    try {
+      await sweepClosings(context);
+      failing = false;
+    } catch (error) {
+      if (!failing) onError(error);
+      failing = true;
+    } finally {
+      sweeping = undefined;
+    }
+  };
+  const timer = setInterval(() => {
+    sweeping ??= sweep();
+  }, SWEEP_MS);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { depthOf } from "../domain/depth.ts";
+import { Fault } from "../domain/fault.ts";
+import { historyFrom, hourlyHistory } from "../domain/history.ts";
+import { pricesOf, type Side, statusAt } from "../domain/market.ts";
+import { listHourPrices, listTrendingMarkets } from "../store/queries/market-views.ts";
+import { findMarket, type MarketRow } from "../store/queries/markets.ts";
+import type { ServiceContext } from "./context.ts";
+import type { Handlers } from "./invoke.ts";
+
+const MAX_TRENDING = 20;
+
+/** What traders look at before they trade. */
+export function marketViewHandlers(context: ServiceContext) {
+  return {
+    listTrendingMarkets: () => trending(context),
+    getMarketHistory: (input) => history(context, input),
+    getMarketDepth: (input) => depth(context, input),
+  } satisfies Handlers;
+}
+
+async function trending({ read }: ServiceContext): Promise<Result<"listTrendingMarkets">> {
+  const rows = await listTrendingMarkets(read, MAX_TRENDING);
+  return rows.map((row) => ({
+    id: row.id,
+    question: row.question,
+    yesPrice: pricesOf(row, row).yes,
+    volume24h: row.volume24hMicro,
+  }));
+}
+
+/** The life of a market up to now or to its settlement; it stays readable afterwards. */
+async function history(
+  { read }: ServiceContext,
+  { id }: Input<"getMarketHistory">,
+): Promise<Result<"getMarketHistory">> {
+  const market = await requireMarket(read, id);
+  const { createdAt, p0Ppm } = market;
+  const endAt = Math.floor(market.settledAt ?? market.now);
+  const hours = await listHourPrices(read, id, historyFrom(createdAt, endAt));
+  const latestPpm = Math.round(pricesOf(market, market).yes * 1e6);
+  return hourlyHistory({ createdAt, p0Ppm, endAt, latestPpm }, hours).map(({ t, yesPpm }) => ({
+    t,
+    yes: yesPpm / 1e6,
+    no: (1_000_000 - yesPpm) / 1e6,
+  }));
+}
+
+/** A market that takes no trades has nothing on offer. */
+async function depth({ read }: ServiceContext, { id }: Input<"getMarketDepth">): Promise<Result<"getMarketDepth">> {
+  const market = await requireMarket(read, id);
+  if (statusAt(market, market.now) !== "open") return { yes: [], no: [] };
+  const ladder = (side: Side) =>
+    depthOf(market, market, side).map(({ price, sizeMicro }) => ({ price, size: sizeMicro }));
+  return { yes: ladder("yes"), no: ladder("no") };
+}
+
+async function requireMarket(read: ServiceContext["read"], id: string): Promise<MarketRow> {
+  const market = await findMarket(read, id);
+  if (!market) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+  return market;
+}

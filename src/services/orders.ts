@@ -1,0 +1,48 @@
+import type { Result } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { averagePrice } from "../domain/money.ts";
+import { findOrder, listOrders, type OrderRow } from "../store/queries/orders.ts";
+import { requireUser, type ServiceContext } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Handlers } from "./invoke.ts";
+
+/** A user's own fills. */
+export function orderHandlers({ read }: ServiceContext) {
+  return {
+    listOrders: async ({ limit, cursor, marketId }, caller) => {
+      const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
+      const rows = await listOrders(read, { traderId: requireUser(caller).id, marketId, before, limit: limit + 1 });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return { items: page.map(orderItem), nextCursor: rows.length > limit && last ? encodeCursor([last.seq]) : null };
+    },
+    getOrder: async ({ id }, caller) => {
+      const row = await findOrder(read, requireUser(caller).id, id);
+      if (!row) throw new Fault("NOT_FOUND", "Order not found");
+      return orderItem(row);
+    },
+  } satisfies Handlers;
+}
+
+function orderItem(row: OrderRow): Result<"getOrder"> {
+  const { id, marketId, question, side, amountMicro, feeMicro, ts, yesPricePpm, hedgeRef } = row;
+  const sold = row.sharesMicro < 0n;
+  const sharesMicro = sold ? -row.sharesMicro : row.sharesMicro;
+  return {
+    orderId: id,
+    tradeId: id,
+    status: "filled",
+    marketId,
+    question,
+    side,
+    outcome: side === "yes" ? 1 : 0,
+    ...(sold ? { action: "sell" as const } : {}),
+    amount: amountMicro,
+    fee: feeMicro,
+    shares: sharesMicro,
+    avgPrice: averagePrice(amountMicro, sharesMicro),
+    yesPriceAfter: yesPricePpm / 1e6,
+    ts,
+    ...(hedgeRef ? { hedgeRef } : {}),
+  };
+}

@@ -1,0 +1,148 @@
+import type { Input, Result } from "../contract/operations.ts";
+import {
+  type CategoryRow,
+  countActiveTraders,
+  listCategoryResults,
+  listFunding,
+  listRisks,
+  sumPendingWithdrawals,
+} from "../store/queries/reports.ts";
+import { listTraderResults, type TraderResult } from "../store/queries/trader-results.ts";
+import type { ServiceContext } from "./context.ts";
+import type { Handlers } from "./invoke.ts";
+
+const MAX_TRADERS = 100;
+
+/** What operators look at. A period of n days is the current UTC day and the n - 1 before it. */
+export function reportHandlers(context: ServiceContext) {
+  return {
+    getOverviewReport: (input) => overview(context, input),
+    getHouseReport: (input) => house(context, input),
+    getTradersReport: (input) => traders(context, input),
+    getFundingReport: (input) => funding(context, input),
+    listRisk: () => risk(context),
+  } satisfies Handlers;
+}
+
+async function overview(
+  { read }: ServiceContext,
+  { periodDays }: Input<"getOverviewReport">,
+): Promise<Result<"getOverviewReport">> {
+  const [categories, activeTraders] = await Promise.all([
+    listCategoryResults(read, periodDays),
+    countActiveTraders(read, periodDays),
+  ]);
+  return {
+    periodDays,
+    totalVolume: sum(categories, ({ volumeMicro }) => volumeMicro),
+    houseRevenue: sum(categories, revenueMicro),
+    settledMarkets: categories.reduce((count, { settledMarkets }) => count + settledMarkets, 0),
+    activeTraders,
+  };
+}
+
+async function house(
+  { read }: ServiceContext,
+  { periodDays }: Input<"getHouseReport">,
+): Promise<Result<"getHouseReport">> {
+  const categories = await listCategoryResults(read, periodDays);
+  return {
+    periodDays,
+    totalFees: sum(categories, ({ feeMicro }) => feeMicro),
+    spreadIncome: sum(categories, ({ spreadMicro }) => spreadMicro),
+    byCategory: categories.map((category) => ({
+      category: category.category,
+      revenue: revenueMicro(category),
+      volume: category.volumeMicro,
+      netMargin: ratio(revenueMicro(category), category.volumeMicro),
+    })),
+  };
+}
+
+async function traders(
+  { read }: ServiceContext,
+  { periodDays }: Input<"getTradersReport">,
+): Promise<Result<"getTradersReport">> {
+  const { traders: rows, totals } = await listTraderResults(read, periodDays, MAX_TRADERS);
+  return {
+    periodDays,
+    traders: rows.map(traderView),
+    totals: {
+      traders: totals.traders,
+      trades: totals.trades,
+      volume: totals.volumeMicro,
+      totalPnl: totals.totalPnlMicro,
+    },
+  };
+}
+
+function traderView(row: TraderResult): Result<"getTradersReport">["traders"][number] {
+  const { traderId, volumeMicro, trades, markets, settledPositions, wins, realizedMicro, unrealizedMicro } = row;
+  return {
+    userId: traderId,
+    volume: volumeMicro,
+    trades,
+    markets,
+    winRate: settledPositions === 0 ? null : sixDecimals(wins / settledPositions),
+    realizedPnl: realizedMicro,
+    unrealizedPnl: unrealizedMicro,
+    totalPnl: realizedMicro + unrealizedMicro,
+  };
+}
+
+async function funding(
+  { read }: ServiceContext,
+  { periodDays }: Input<"getFundingReport">,
+): Promise<Result<"getFundingReport">> {
+  const [providers, pendingWithdrawals] = await Promise.all([
+    listFunding(read, periodDays),
+    sumPendingWithdrawals(read),
+  ]);
+  const inflows = sum(providers, ({ inflowMicro }) => inflowMicro);
+  const outflows = sum(providers, ({ outflowMicro }) => outflowMicro);
+  return {
+    periodDays,
+    inflows,
+    outflows,
+    pendingWithdrawals,
+    netMovement: inflows - outflows,
+    byProvider: providers.map(({ provider, inflowMicro, outflowMicro }) => ({
+      provider,
+      inflows: inflowMicro,
+      outflows: outflowMicro,
+    })),
+  };
+}
+
+/** The most that the house loses if a market settles now: what the worse outcome pays beyond what traders paid in. */
+async function risk({ read }: ServiceContext): Promise<Result<"listRisk">> {
+  const rows = await listRisks(read);
+  return rows.map(({ marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro }) => {
+    const worstMicro = yesPayoutMicro > noPayoutMicro ? yesPayoutMicro : noPayoutMicro;
+    const lossMicro = worstMicro - stakesMicro;
+    return {
+      marketId,
+      question,
+      maxLiability: lossMicro > 0n ? lossMicro : 0n,
+      yesPayout: yesPayoutMicro,
+      noPayout: noPayoutMicro,
+    };
+  });
+}
+
+/** Fees, and what market making brought: below zero when the house lost more than it earned. */
+function revenueMicro({ feeMicro, spreadMicro }: CategoryRow): bigint {
+  return feeMicro + spreadMicro;
+}
+
+function sum<Row>(rows: readonly Row[], of: (row: Row) => bigint): bigint {
+  return rows.reduce((total, row) => total + of(row), 0n);
+}
+
+function ratio(part: bigint, whole: bigint): number {
+  return whole === 0n ? 0 : sixDecimals(Number(part) / Number(whole));
+}
+
+function sixDecimals(value: number): number {
+  return Math.round(value * 1e6) / 1e6;
+}

@@ -1,0 +1,54 @@
+import type { Result } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { capMinor, traderStateOf } from "../domain/trader.ts";
+import { readTrader } from "../store/queries/traders.ts";
+import { requireUser, type ServiceContext, submit } from "./context.ts";
+import type { Caller, Handlers } from "./invoke.ts";
+import { readPolicy } from "./policy.ts";
+
+/** Who a user is, and what it is allowed. */
+export function userHandlers(context: ServiceContext) {
+  return {
+    getUser: ({ id }) => getUser(context, id),
+    restrictUser: ({ id }, caller) => restrict(context, "restrictUser", id, caller),
+    releaseUser: ({ id }, caller) => restrict(context, "releaseUser", id, caller),
+    submitSuitability: ({ answers }, caller) =>
+      submit(
+        context,
+        "submitSuitability",
+        { type: "submitSuitability", id: context.newId("sui"), traderId: requireUser(caller).id, answers },
+        caller,
+        (result) => result,
+      ),
+    getSuitability: (_, caller) => getSuitability(context, requireUser(caller).id),
+  } satisfies Handlers;
+}
+
+async function getUser({ read }: ServiceContext, id: string): Promise<Result<"getUser">> {
+  const { trader, wallet } = await readTrader(read, id);
+  if (!trader) throw new Fault("NOT_FOUND", "User not found");
+  const { kyc, jurisdiction, suitabilityScore, createdAt } = trader;
+  return { userId: id, state: traderStateOf(trader), kyc, jurisdiction, suitabilityScore, ...wallet, createdAt };
+}
+
+function restrict(context: ServiceContext, operation: "restrictUser" | "releaseUser", id: string, caller: Caller) {
+  const restricted = operation === "restrictUser";
+  return submit(context, operation, { type: "restrictUser", traderId: id, restricted }, caller, ({ state }) => ({
+    userId: id,
+    state,
+  }));
+}
+
+/** The cap is that of the thresholds in force now, which is what the next trade meets. */
+async function getSuitability({ read }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
+  const { trader } = await readTrader(read, traderId);
+  if (!trader || trader.suitabilityScore === null || trader.suitabilityAt === null) return { completed: false };
+  const { suitabilityThresholds } = await readPolicy(read);
+  const score = trader.suitabilityScore;
+  return {
+    completed: true,
+    score,
+    exposureCapMinor: capMinor(score, suitabilityThresholds),
+    updatedAt: trader.suitabilityAt,
+  };
+}

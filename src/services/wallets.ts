@@ -1,0 +1,122 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Withdrawal, walletOf } from "../engine/rows.ts";
+import { listStatement, type StatementRow } from "../store/queries/statement.ts";
+import { readTrader } from "../store/queries/traders.ts";
+import { listWithdrawals, ownerOfWithdrawal } from "../store/queries/withdrawals.ts";
+import { requireUser, type ServiceContext, submit } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Caller, Handlers } from "./invoke.ts";
+
+const JSON_PAGE = 50;
+const CSV_PAGE = 10_000;
+
+/** A user's money, and what operators do with it. */
+export function walletHandlers(context: ServiceContext) {
+  return {
+    getWallet: async (_, caller) => (await readTrader(context.read, requireUser(caller).id)).wallet,
+    listStatement: (input, caller) => statement(context, input, requireUser(caller).id),
+    requestWithdrawal: ({ amount }, caller) =>
+      submit(
+        context,
+        "requestWithdrawal",
+        {
+          type: "requestWithdrawal",
+          id: context.newId("wdr"),
+          traderId: requireUser(caller).id,
+          amountMicro: amount,
+        },
+        caller,
+        withdrawalView,
+      ),
+    listWithdrawals: (input) => withdrawals(context, input),
+    approveWithdrawal: ({ id }, caller) => decide(context, "approveWithdrawal", id, caller),
+    rejectWithdrawal: ({ id }, caller) => decide(context, "rejectWithdrawal", id, caller),
+    creditWallet: (input, caller) => credit(context, input, caller),
+  } satisfies Handlers;
+}
+
+function withdrawalView({ id, traderId, amountMicro, status, createdAt }: Withdrawal): Result<"approveWithdrawal"> {
+  return { withdrawalId: id, userId: traderId, status, amount: amountMicro, createdAt };
+}
+
+async function withdrawals({ read }: ServiceContext, { status, limit, cursor }: Input<"listWithdrawals">) {
+  const before = cursor === undefined ? undefined : String(decodeCursor(cursor, ["string"])[0]);
+  const rows = await listWithdrawals(read, { status, before, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { items: page.map(withdrawalView), nextCursor: rows.length > limit && last ? encodeCursor([last.id]) : null };
+}
+
+/** The owner never changes, so it may be read before the command; the decision itself is the sequencer's. */
+async function decide(
+  context: ServiceContext,
+  operation: "approveWithdrawal" | "rejectWithdrawal",
+  id: string,
+  caller: Caller,
+) {
+  const traderId = await ownerOfWithdrawal(context.read, id);
+  if (traderId === undefined) throw new Fault("NOT_FOUND", "Withdrawal not found");
+  const approve = operation === "approveWithdrawal";
+  return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
+}
+
+/** Money out of nowhere wants a reason on record. */
+function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">, caller: Caller) {
+  const words = reason ?? caller.reason;
+  if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
+  return submit(
+    context,
+    "creditWallet",
+    { type: "creditWallet", traderId: id, amountMicro: amount },
+    { ...caller, reason: words },
+    ({ balanceMicro, ts }) => ({ userId: id, amount, balanceUsd: balanceMicro, ts }),
+  );
+}
+
+async function statement(
+  { read }: ServiceContext,
+  input: Input<"listStatement">,
+  traderId: string,
+): Promise<Result<"listStatement">> {
+  const limit = input.limit ?? (input.format === "csv" ? CSV_PAGE : JSON_PAGE);
+  const rows = await listStatement(read, {
+    traderId,
+    wallet: walletOf(traderId),
+    from: input.cursor === undefined ? undefined : placeOf(input.cursor),
+    limit: limit + 1,
+  });
+  const page = rows.slice(0, limit);
+  const next = rows[limit];
+  return { items: page.map(entryOf), nextCursor: next ? encodeCursor([next.seq, String(next.balanceMicro)]) : null };
+}
+
+/** A cursor is the next entry and the balance after it, which no later entry changes. */
+function placeOf(cursor: string): { seq: number; balanceMicro: bigint } {
+  const [seq, balance] = decodeCursor(cursor, ["number", "string"]);
+  if (!/^-?\d{1,18}$/.test(String(balance))) throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
+  return { seq: Number(seq), balanceMicro: BigInt(String(balance)) };
+}
+
+function entryOf({
+  seq,
+  ts,
+  type,
+  amountMicro,
+  balanceMicro,
+  payload,
+}: StatementRow): Result<"listStatement">["items"][0] {
+  const about = JSON.parse(payload) as Record<string, string | undefined>;
+  const { marketId, tradeId, withdrawalId, txRef } = about;
+  return {
+    seq,
+    ts: Date.parse(ts),
+    type,
+    amount: amountMicro,
+    balance: balanceMicro,
+    ...(marketId === undefined ? {} : { marketId }),
+    ...(tradeId === undefined ? {} : { tradeId }),
+    ...(withdrawalId === undefined ? {} : { withdrawalId }),
+    ...(txRef === undefined ? {} : { reference: txRef }),
+  };
+}

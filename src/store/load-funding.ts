@@ -1,0 +1,24 @@
+import type { Withdrawal } from "../engine/rows.ts";
+import type { Sql } from "./connect.ts";
+import { textArray } from "./load.ts";
+
+export async function loadWithdrawals(sql: Sql, ids: string[]): Promise<Map<string, Withdrawal>> {
+  const rows = await sql`
+    select id, trader_id, amount_micro, status, created_at, decided_at, version
+      from withdrawal
+     where id = any(${textArray(ids)}::text[])`;
+  return new Map(rows.map((row) => [row.id as string, toWithdrawal(row)]));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
+export function toWithdrawal(row: Record<string, any>): Withdrawal {
+  return {
+    id: row.id,
+    traderId: row.trader_id,
+    amountMicro: BigInt(row.amount_micro),
+    status: row.status,
+    createdAt: Number(row.created_at),
+    decidedAt: row.decided_at === null ? null : Number(row.decided_at),
+    version: Number(row.version),
+  };
+}

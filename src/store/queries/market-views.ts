@@ -1,0 +1,62 @@
+import type { HourPrice } from "../../domain/history.ts";
+import type { MarketKind } from "../../domain/market.ts";
+import type { Sql } from "../connect.ts";
+import { HOUR_MS } from "../rollups.ts";
+
+export interface TrendingRow {
+  id: string;
+  question: string;
+  kind: MarketKind;
+  p0Ppm: number;
+  fundMicro: bigint;
+  yesMicro: bigint;
+  noMicro: bigint;
+  volume24hMicro: bigint;
+}
+
+const NOW_MS = "(extract(epoch from now()) * 1000)::float8";
+
+/** Markets that take trades now, by the volume of the last 24 hours. The rollup is read once, by its index on time. */
+export async function listTrendingMarkets(sql: Sql, limit: number): Promise<TrendingRow[]> {
+  const rows = await sql`
+    select m.id, m.question, m.kind, m.p0_ppm, m.fund_micro, b.yes_micro, b.no_micro,
+           coalesce(v.volume_micro, 0)::bigint as volume_24h
+      from market m
+      join book b on b.market_id = m.id
+      left join (
+        select market_id, sum(volume_micro) as volume_micro
+          from market_hour
+         where hour > ${sql.unsafe(NOW_MS)} - ${24 * HOUR_MS}
+         group by market_id
+      ) v on v.market_id = m.id
+     where b.status = 'open'
+       and m.close_at > ${sql.unsafe(NOW_MS)}
+     order by volume_24h desc, m.id
+     limit ${limit}`;
+  return rows.map((row) => ({
+    id: row.id,
+    question: row.question,
+    kind: row.kind,
+    p0Ppm: row.p0_ppm,
+    fundMicro: BigInt(row.fund_micro),
+    yesMicro: BigInt(row.yes_micro),
+    noMicro: BigInt(row.no_micro),
+    volume24hMicro: BigInt(row.volume_24h),
+  }));
+}
+
+/** The hours of a market in which it traded, ascending: those from `from` on, and the last one before. */
+export async function listHourPrices(sql: Sql, marketId: string, from: number): Promise<HourPrice[]> {
+  const rows = await sql<{ hour: string; yes_price_ppm: number }[]>`
+    (select hour, yes_price_ppm
+       from market_hour
+      where market_id = ${marketId} and hour < ${from}
+      order by hour desc
+      limit 1)
+    union all
+    (select hour, yes_price_ppm
+       from market_hour
+      where market_id = ${marketId} and hour >= ${from})
+     order by hour`;
+  return rows.map((row) => ({ hour: Number(row.hour), yesPpm: row.yes_price_ppm }));
+}

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runMarketDepth, runMarketHistory, runMarketTrending } from "../../src/cli/commands/market-look.ts";
+import {
+  runReportFunding,
+  runReportHouse,
+  runReportOverview,
+  runReportTraders,
+} from "../../src/cli/commands/report.ts";
+import { runRisk } from "../../src/cli/commands/risk.ts";
+import type { ExitCode } from "../../src/cli/errors.ts";
+import type { Api } from "../../src/contract/operations.ts";
+import { doors, type TestDoor } from "./support/doors.ts";
+import { end, type TestIo, testIo } from "./support/io.ts";
+
+type Run = (io: TestIo) => Promise<ExitCode>;
+
+describe.each(doors)("market history, depth and trending, reports and risk through the %s door", (_name, open) => {
+  let door: TestDoor;
+  let api: Api;
+  let id: string;
+  beforeAll(async () => {
+    door = await open();
+    api = door.api();
+    const created = await api.createMarket({
+      question: "Will it rain?",
+      category: "weather",
+      kind: "cpmm",
+      p0: 0.5,
+      closeAt: "2096-01-01T00:00:00Z",
+      resolutionRef: "the press",
+    });
+    id = created.id;
+    await door.deposit("usr_1", 100n);
+    await door.api("usr_1").placeTrade({ marketId: id, selection: { side: "yes" }, amount: 25 });
+  });
+  afterAll(() => door.close());
+
+  async function json(run: Run): Promise<{ data: unknown; exit: unknown; stderr: string }> {
+    const io = testIo({ format: "json" });
+    const { stdout, stderr, exit } = await end(io, () => run(io));
+    return { data: stdout === "" ? undefined : JSON.parse(stdout), stderr, exit };
+  }
+
+  async function table(run: Run): Promise<{ lines: string[]; stderr: string }> {
+    const io = testIo({ format: "table" });
+    const { stdout, stderr } = await end(io, () => run(io));
+    return { lines: stdout.trimEnd().split("\n"), stderr };
+  }
+
+  test.each<[string, Run, (api: Api) => Promise<unknown>]>([
+    ["market depth", (io) => runMarketDepth({ id }, api, io), () => api.getMarketDepth({ id })],
+    ["market trending", (io) => runMarketTrending({}, api, io), () => api.listTrendingMarkets({})],
+    ["report overview", (io) => runReportOverview({}, api, io), () => api.getOverviewReport({})],
+    ["report house", (io) => runReportHouse({}, api, io), () => api.getHouseReport({})],
+    ["report traders", (io) => runReportTraders({}, api, io), () => api.getTradersReport({})],
+    ["report funding", (io) => runReportFunding({ days: 7 }, api, io), () => api.getFundingReport({ periodDays: 7 })],
+    ["risk", (io) => runRisk({}, api, io), () => api.listRisk({})],
+  ])("%s prints the operation's value as it is, and nothing else", async (_command, run, ask) => {
+    expect(await json(run)).toEqual({ data: await ask(api), stderr: "", exit: 0 });
+  });
+
+  test("the history begins with the first price and ends with the current one", async () => {
+    const { data } = await json((io) => runMarketHistory({ id }, api, io));
+    const points = data as { yes: number }[];
+    expect(points[0]).toMatchObject({ yes: 0.5, no: 0.5 });
+    expect(points.at(-1)?.yes).toBe((await api.getMarket({ id })).yesPrice);
+  });
+
+  test("the figures are the trade's: volume, fee, position, deposit", async () => {
+    expect(await api.getOverviewReport({})).toMatchObject({ totalVolume: 25, houseRevenue: 0.25, activeTraders: 1 });
+    expect((await api.getTradersReport({})).traders).toEqual([
+      expect.objectContaining({ userId: "usr_1", volume: 25, trades: 1, markets: 1, winRate: null, realizedPnl: 0 }),
+    ]);
+    expect(await api.getFundingReport({})).toMatchObject({ inflows: 100, byProvider: [{ provider: "payments" }] });
+    const [risk] = await api.listRisk({});
+    const [position] = await door.api("usr_1").listPositions({});
+    expect(risk).toMatchObject({ marketId: id, yesPayout: position?.shares, noPayout: 0 });
+    expect(risk?.maxLiability).toBeCloseTo((position?.shares ?? 0) - 24.75, 6);
+  });
+
+  test("tables have a row for each item, and the totals stand on stderr", async () => {
+    expect((await table((io) => runMarketDepth({ id }, api, io))).lines).toHaveLength(21);
+    expect((await table((io) => runRisk({}, api, io))).lines).toHaveLength(2);
+    const house = await table((io) => runReportHouse({}, api, io));
+    expect(house.lines[1]).toMatch(/^weather\s+0\.25\s+25\.00\s+1\.0 %$/);
+    expect(house.stderr).toBe("30 days: fees 0.25, market making 0.00.\n");
+    const traders = await table((io) => runReportTraders({ days: 7 }, api, io));
+    expect(traders.lines).toHaveLength(2);
+    expect(traders.stderr).toMatch(/^7 days: 1 traders, 1 trades, volume 25\.00, P&L /);
+    const funding = await table((io) => runReportFunding({}, api, io));
+    expect(funding.lines.at(-1)).toMatch(/^via payments\s+in 100\.00, out 0\.00$/);
+  });
+
+  test("a period that is too long is refused with the field's name", async () => {
+    const { exit, stderr } = await json((io) => runReportOverview({ days: 3651 }, api, io));
+    expect(exit).toBe(6);
+    expect(JSON.parse(stderr)).toMatchObject({ code: "BAD_REQUEST", error: expect.stringContaining("periodDays") });
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type CreditOptions,
+  runFundingCredit,
+  runFundingDecide,
+  runFundingList,
+} from "../../src/cli/commands/funding.ts";
+import { runHedge } from "../../src/cli/commands/hedge.ts";
+import { runSuitabilityShow, runSuitabilitySubmit } from "../../src/cli/commands/suitability.ts";
+import { runTradePlace, runTradeQuote } from "../../src/cli/commands/trade.ts";
+import { runUserRestrict, runUserShow } from "../../src/cli/commands/user.ts";
+import type { Api, WireResult } from "../../src/contract/operations.ts";
+import { doors, type TestDoor } from "./support/doors.ts";
+import { end, testIo } from "./support/io.ts";
+
+type Run = (io: ReturnType<typeof testIo>) => Promise<number>;
+
+/** A command as scripts run it: its exit code, and what it printed or why it was refused. */
+async function json(run: Run): Promise<{ exit: number; data: Record<string, unknown> }> {
+  const io = testIo({ format: "json" });
+  const { exit, stdout, stderr } = await end(io, () => run(io));
+  return { exit, data: JSON.parse(stdout === "" ? stderr : stdout) };
+}
+
+async function table(run: Run): Promise<string> {
+  const io = testIo({ format: "table" });
+  return (await end(io, () => run(io))).stdout;
+}
+
+describe.each(doors)("trading and funding through the %s door", (_name, open) => {
+  let door: TestDoor;
+  let api: Api;
+  beforeAll(async () => {
+    door = await open();
+    api = door.api();
+  });
+  afterAll(() => door.close());
+
+  const market = async () =>
+    (
+      await api.createMarket({
+        question: "Will it rain?",
+        category: "weather",
+        kind: "lmsr",
+        p0: 0.5,
+        closeAt: "2096-01-01T00:00:00Z",
+        resolutionRef: "the press",
+      })
+    ).id;
+
+  const latest = async () => (await api.listAudit({ limit: 1 })).entries[0];
+
+  test("a quote is what the trade then comes to, and --shares sells", async () => {
+    const id = await market();
+    await door.deposit("ann", 100n);
+    const terms = { market: id, side: "yes", amount: 25 } as const;
+    const quote = await json((io) => runTradeQuote(terms, api, io));
+    const placed = await json((io) => runTradePlace({ ...terms, user: "ann" }, door.api("ann"), io));
+    const { ts, ...same } = quote.data;
+    expect(placed.data).toMatchObject(same);
+    const sale = { market: id, side: "yes", shares: 10, user: "ann" } as const;
+    expect(await json((io) => runTradeQuote(sale, door.api("ann"), io))).toMatchObject({ exit: 0 });
+    const sold = await json((io) => runTradePlace(sale, door.api("ann"), io));
+    expect(sold).toMatchObject({ exit: 0, data: { action: "sell", shares: 10 } });
+    expect(await latest()).toMatchObject({ type: "trade.executed", actor: door.actor });
+    expect(await table((io) => runTradePlace({ ...sale, shares: 1 }, door.api("ann"), io))).toContain("yes, sold");
+  });
+
+  test("a quote for a user is judged as the user's, and bounds end with 7", async () => {
+    const terms = { market: await market(), side: "no", amount: 25 } as const;
+    expect(await json((io) => runTradeQuote(terms, door.api("poor"), io))).toMatchObject({
+      exit: 7,
+      data: { code: "INSUFFICIENT_FUNDS" },
+    });
+    expect(await json((io) => runTradeQuote({ ...terms, maxAvgPrice: 0.5 }, api, io))).toMatchObject({
+      exit: 7,
+      data: { code: "SLIPPAGE" },
+    });
+    expect(await json((io) => runTradeQuote({ ...terms, shares: 1 }, api, io))).toMatchObject({ exit: 6 });
+  });
+
+  test("an assessment for a user is recorded with the operator as actor", async () => {
+    const ivy = door.api("ivy", "on the phone");
+    expect((await json((io) => runSuitabilityShow({}, ivy, io))).data).toEqual({ completed: false });
+    const submitted = await json((io) => runSuitabilitySubmit({ answers: { q1: 4, q2: 4, q3: 1 } }, ivy, io));
+    expect(submitted.data).toEqual({ score: 9, exposureCapMinor: 250_000, passed: true });
+    expect(await latest()).toMatchObject({
+      type: "suitability.submitted",
+      actor: door.actor,
+      payload: { userId: "ivy", score: 9, reason: "on the phone" },
+    });
+    expect(await table((io) => runSuitabilityShow({}, ivy, io))).toContain("2500.00");
+    expect(await json((io) => runSuitabilitySubmit({ answers: { q1: 9 } }, ivy, io))).toMatchObject({ exit: 6 });
+  });
+
+  test("a user is shown, restricted and released", async () => {
+    await door.deposit("lea", 10n);
+    const reasoned = door.api(undefined, "chargebacks");
+    expect(await json((io) => runUserRestrict({ id: "lea", verb: "restrict" }, reasoned, io))).toEqual({
+      exit: 0,
+      data: { userId: "lea", state: "restricted" },
+    });
+    expect(await latest()).toMatchObject({
+      type: "user.restricted",
+      actor: door.actor,
+      payload: { userId: "lea", reason: "chargebacks" },
+    });
+    expect((await json((io) => runUserShow({ id: "lea" }, api, io))).data).toMatchObject({ balanceUsd: 10 });
+    expect(await table((io) => runUserShow({ id: "lea" }, api, io))).toContain("restricted (identity: unverified)");
+    await json((io) => runUserRestrict({ id: "lea", verb: "release" }, api, io));
+    expect((await json((io) => runUserShow({ id: "lea" }, api, io))).data).toMatchObject({ state: "unverified" });
+    expect(await json((io) => runUserShow({ id: "a/b" }, api, io))).toMatchObject({ exit: 5 });
+  });
+
+  test("withdrawals are listed and decided; credits want a reason", async () => {
+    await door.deposit("wim", 100n);
+    const ids = [];
+    for (const amount of [10, 20]) ids.push((await door.api("wim").requestWithdrawal({ amount })).withdrawalId);
+    const [first = "", second = ""] = ids;
+    const listed = await json((io) => runFundingList({ status: "pending" }, api, io));
+    const pending = listed.data as unknown as WireResult<"approveWithdrawal">[];
+    expect(pending.map(({ withdrawalId }) => withdrawalId)).toEqual([second, first]);
+    expect(await json((io) => runFundingDecide({ id: first, verb: "approve" }, api, io))).toMatchObject({
+      exit: 0,
+      data: { status: "approved" },
+    });
+    expect(await json((io) => runFundingDecide({ id: first, verb: "reject" }, api, io))).toMatchObject({
+      exit: 7,
+      data: { code: "WITHDRAWAL_DECIDED" },
+    });
+    await json((io) => runFundingDecide({ id: second, verb: "reject" }, api, io));
+    const credit: CreditOptions = { user: "wim", amount: 5 };
+    expect(await json((io) => runFundingCredit(credit, api, io))).toMatchObject({ exit: 6, data: { code: "USAGE" } });
+    const reasoned = { ...credit, reason: "goodwill" };
+    expect((await json((io) => runFundingCredit(reasoned, api, io))).data).toMatchObject({ balanceUsd: 95 });
+    expect(await table((io) => runFundingList({}, api, io))).toContain("rejected");
+  });
+
+  test("the hedge book is the interface's, and reads as dollars", async () => {
+    const id = await market();
+    await door.deposit("han", 100n);
+    const hedgeRef = { symbol: "BTC", direction: "long", notional: 12_345, externalRef: "p" } as const;
+    await door.api("han").placeOrder({ marketId: id, selection: { outcome: 1 }, amount: 20, hedgeRef });
+    const { data } = await json((io) => runHedge({}, api, io));
+    expect(data).toMatchObject({ hedgeBook: [{ symbol: "BTC", openTrades: 1, activeCostMinor: 2000 }] });
+    expect(await table((io) => runHedge({}, api, io))).toContain("123.45");
+  });
+});

@@ -1,0 +1,183 @@
+import type { WireResult } from "../../src/contract/operations.ts";
+import type { Side } from "../../src/domain/market.ts";
+import type { TradeResult } from "../../src/engine/commands.ts";
+
+const DAY_MS = 86_400_000;
+const LEADERS = 100;
+
+interface Market {
+  id: string;
+  question: string;
+  category: string;
+  settled?: { at: number; outcome: Side };
+}
+
+interface Trade extends Pick<TradeResult, "marketId" | "side" | "amountMicro" | "feeMicro" | "sharesMicro" | "ts"> {
+  traderId: string;
+  yesPriceAfter: number;
+}
+
+const usd = (micro: bigint) => Number(micro) / 1e6;
+const total = (amounts: bigint[]) => amounts.reduce((sum, amount) => sum + amount, 0n);
+const sixDecimals = (value: number) => Math.round(value * 1e6) / 1e6;
+
+/**
+ * The reports as anybody would work them out from a list of everything that happened: no pool, no escrow, no rollup, no
+ * double entry.
+ */
+export class NaiveReports {
+  readonly markets: Market[] = [];
+  readonly trades: Trade[] = [];
+  readonly deposits: { provider: string; amountMicro: bigint; ts: number }[] = [];
+  readonly #from: number;
+
+  constructor(now: number, periodDays: number, happened?: NaiveReports) {
+    this.#from = (Math.floor(now / DAY_MS) - periodDays + 1) * DAY_MS;
+    if (happened) {
+      this.markets = happened.markets;
+      this.trades = happened.trades;
+      this.deposits = happened.deposits;
+    }
+  }
+
+  overview(): Omit<WireResult<"getOverviewReport">, "periodDays"> {
+    return {
+      totalVolume: usd(total(this.#tradesNow().map(({ amountMicro }) => amountMicro))),
+      houseRevenue: usd(this.#fees() + this.#spread()),
+      settledMarkets: this.#settledNow().length,
+      activeTraders: new Set(this.#tradesNow().map(({ traderId }) => traderId)).size,
+    };
+  }
+
+  house(): Omit<WireResult<"getHouseReport">, "periodDays"> {
+    const categories = [...new Set(this.markets.map(({ category }) => category))].toSorted();
+    const rows = categories.map((category) => {
+      const volume = total(this.#tradesNow(category).map(({ amountMicro }) => amountMicro));
+      const revenue = this.#fees(category) + this.#spread(category);
+      const margin = volume === 0n ? 0 : sixDecimals(Number(revenue) / Number(volume));
+      const idle = volume === 0n && this.#settledNow(category).length === 0;
+      return { idle, row: { category, revenue: usd(revenue), volume: usd(volume), netMargin: margin } };
+    });
+    return {
+      totalFees: usd(this.#fees()),
+      spreadIncome: usd(this.#spread()),
+      byCategory: rows.filter(({ idle }) => !idle).map(({ row }) => row),
+    };
+  }
+
+  traders(): Omit<WireResult<"getTradersReport">, "periodDays"> {
+    const byTrader = Object.entries(Object.groupBy(this.#tradesNow(), ({ traderId }) => traderId));
+    const rows = byTrader.map(([userId, trades = []]) => {
+      const volumeMicro = total(trades.map(({ amountMicro }) => amountMicro));
+      const { realizedMicro, unrealizedMicro, positions, wins } = this.#results(userId);
+      return {
+        volumeMicro,
+        pnlMicro: realizedMicro + unrealizedMicro,
+        row: {
+          userId,
+          volume: usd(volumeMicro),
+          trades: trades.length,
+          markets: new Set(trades.map(({ marketId }) => marketId)).size,
+          winRate: positions === 0 ? null : sixDecimals(wins / positions),
+          realizedPnl: usd(realizedMicro),
+          unrealizedPnl: usd(unrealizedMicro),
+          totalPnl: usd(realizedMicro + unrealizedMicro),
+        },
+      };
+    });
+    rows.sort((a, b) => Number(b.volumeMicro - a.volumeMicro) || (a.row.userId < b.row.userId ? -1 : 1));
+    return {
+      traders: rows.slice(0, LEADERS).map(({ row }) => row),
+      totals: {
+        traders: rows.length,
+        trades: this.#tradesNow().length,
+        volume: usd(total(rows.map(({ volumeMicro }) => volumeMicro))),
+        totalPnl: usd(total(rows.map(({ pnlMicro }) => pnlMicro))),
+      },
+    };
+  }
+
+  funding(): Omit<WireResult<"getFundingReport">, "periodDays"> {
+    const within = this.deposits.filter(({ ts }) => ts >= this.#from);
+    const inflows = usd(total(within.map(({ amountMicro }) => amountMicro)));
+    const providers = [...new Set(within.map(({ provider }) => provider))].toSorted();
+    return {
+      inflows,
+      outflows: 0,
+      pendingWithdrawals: 0,
+      netMovement: inflows,
+      byProvider: providers.map((name) => ({
+        provider: name,
+        inflows: usd(total(within.filter(({ provider }) => provider === name).map(({ amountMicro }) => amountMicro))),
+        outflows: 0,
+      })),
+    };
+  }
+
+  risk(): WireResult<"listRisk"> {
+    return this.markets
+      .filter(({ settled }) => !settled)
+      .map(({ id, question }) => {
+        const trades = this.trades.filter(({ marketId }) => marketId === id);
+        const [yes, no] = [shares(trades, "yes"), shares(trades, "no")];
+        const loss = (yes > no ? yes : no) - stakes(trades);
+        return { marketId: id, question, maxLiability: Math.max(0, usd(loss)), yesPayout: usd(yes), noPayout: usd(no) };
+      });
+  }
+
+  #tradesNow(category?: string): Trade[] {
+    const ids = new Set(
+      this.markets.filter((each) => each.category === (category ?? each.category)).map(({ id }) => id),
+    );
+    return this.trades.filter(({ ts, marketId }) => ts >= this.#from && ids.has(marketId));
+  }
+
+  #settledNow(category?: string): Market[] {
+    return this.markets.filter(
+      (each) => each.settled && each.settled.at >= this.#from && each.category === (category ?? each.category),
+    );
+  }
+
+  #fees(category?: string): bigint {
+    return total(this.#tradesNow(category).map(({ feeMicro }) => feeMicro));
+  }
+
+  /** What traders staked on each settled market, less what its winning shares were paid. */
+  #spread(category?: string): bigint {
+    return total(
+      this.#settledNow(category).map(({ id, settled }) => {
+        const trades = this.trades.filter(({ marketId }) => marketId === id);
+        return stakes(trades) - shares(trades, settled?.outcome ?? "yes");
+      }),
+    );
+  }
+
+  #results(userId: string) {
+    let [realizedMicro, unrealizedMicro, positions, wins] = [0n, 0n, 0, 0];
+    for (const { id, settled } of this.markets)
+      for (const side of ["yes", "no"] as const) {
+        const all = this.trades.filter(({ marketId }) => marketId === id);
+        const own = all.filter((trade) => trade.traderId === userId && trade.side === side);
+        if (own.length === 0) continue;
+        const cost = total(own.map(({ amountMicro }) => amountMicro));
+        const held = shares(own, side);
+        if (!settled) {
+          const yesPpm = BigInt(Math.round((all.at(-1)?.yesPriceAfter ?? 0) * 1e6));
+          unrealizedMicro += (held * (side === "yes" ? yesPpm : 1_000_000n - yesPpm)) / 1_000_000n - cost;
+        } else if (settled.at >= this.#from) {
+          realizedMicro += (settled.outcome === side ? held : 0n) - cost;
+          positions += 1;
+          wins += Number(settled.outcome === side);
+        }
+      }
+    return { realizedMicro, unrealizedMicro, positions, wins };
+  }
+}
+
+function shares(trades: Trade[], side: Side): bigint {
+  return total(trades.filter((trade) => trade.side === side).map(({ sharesMicro }) => sharesMicro));
+}
+
+function stakes(trades: Trade[]): bigint {
+  return total(trades.map(({ amountMicro, feeMicro }) => amountMicro - feeMicro));
+}

@@ -1,0 +1,88 @@
+import { localApi } from "../../src/client/local-api.ts";
+import type { Api } from "../../src/contract/operations.ts";
+import type { PolicyPatch } from "../../src/domain/policy.ts";
+import { hashApiKey } from "../../src/services/provision.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { connect, type Sql } from "../../src/store/connect.ts";
+import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { createTestDatabase } from "../support/postgres.ts";
+
+export const ADMIN_KEY = "sk_admin_0123456789abcdef";
+export const PUBLIC_KEY = "pk_public_0123456789abcdef";
+
+/** A tenant on a real database, called as the services are. */
+export interface TestTenant {
+  services: TenantServices;
+  sql: Sql;
+  /** As the operator, or for a user. */
+  api(userId?: string, reason?: string): Api;
+  deposit(userId: string, usd: number): Promise<void>;
+  market(change?: Partial<Parameters<Api["createMarket"]>[0]>): Promise<string>;
+  /** The checks that do not hold; empty for a sound ledger. */
+  faults(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = false): Promise<TestTenant> {
+  const database = await createTestDatabase();
+  const services = await openTenant({
+    tenantId: "acme",
+    connection: database.connection,
+    auditSecret: "an audit secret of the tests, long enough",
+    readers: 4,
+  });
+  const sql = connect(database.connection, { name: "test", max: 2 });
+  await services.sequencer.submit({
+    command: {
+      type: "applyConfig",
+      policy: { feeBps: 100, maxTradeUsd: 1000, ...policy },
+      kycRequired,
+      liquidityMicro: 1_000_000_000n,
+      capitalMicro: 100_000_000_000n,
+      keys: [
+        { name: "ops", type: "admin", hash: hashApiKey(ADMIN_KEY), expiresAt: null },
+        { name: "web", type: "public", hash: hashApiKey(PUBLIC_KEY), expiresAt: null },
+      ],
+      document: "{}",
+      documentSha256: "0".repeat(64),
+      gitCommit: undefined,
+    },
+    actor: "cli:setup",
+  });
+  const api = (userId?: string, reason?: string) =>
+    localApi(services.handlers, { actor: "admin:ops", reason, user: userId ? { id: userId } : undefined });
+  let deposits = 0;
+  return {
+    services,
+    sql,
+    api,
+    deposit: async (traderId, usd) => {
+      deposits += 1;
+      const amountMicro = BigInt(Math.round(usd * 1e6));
+      const reference = `tx_${deposits}`;
+      await services.sequencer.submit({
+        command: { type: "recordDeposit", provider: "payments", traderId, amountMicro, reference },
+        actor: "provider:payments",
+      });
+    },
+    market: async (change = {}) => {
+      const { id } = await api().createMarket({
+        question: "Will it rain?",
+        category: "weather",
+        kind: "cpmm",
+        p0: 0.5,
+        closeAt: "2096-01-01T00:00:00Z",
+        resolutionRef: "the press",
+        ...change,
+      });
+      return id;
+    },
+    faults: async () =>
+      (await reconcileLedger(sql)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name),
+    close: async () => {
+      await sql.end({ timeout: 5 });
+      await services.close();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { auditKey } from "../../src/engine/seal.ts";
+import { Sequencer } from "../../src/sequencer/sequencer.ts";
+import { type HeadReading, type Journal, openJournal } from "../../src/store/journal.ts";
+import type { TestDatabase } from "../support/postgres.ts";
+import { AUDIT_SECRET } from "./scene.ts";
+
+/**
+ * The real sequencer on the real journal, for which the database's clock shows the past. The past only moves forward,
+ * as time does.
+ */
+export class TimeMachine {
+  readonly sequencer: Sequencer;
+  readonly #journal: Journal;
+  readonly #startedMsAgo: number;
+  #msAgo: number;
+
+  constructor(database: TestDatabase, msAgo: number) {
+    this.#startedMsAgo = msAgo;
+    this.#msAgo = msAgo;
+    const journal = openJournal(database.connection, { restricted: false });
+    const shift = <T extends { now: number }>(reading: T): T => ({ ...reading, now: reading.now - this.#msAgo });
+    this.#journal = {
+      ...journal,
+      readHead: async () => shift(await journal.readHead()),
+      commit: async (batch) => shift(await journal.commit(batch)),
+      fence: async () => shift(await journal.fence()),
+      exclusively: (work) => journal.exclusively((reading: HeadReading) => work(shift(reading))),
+    };
+    this.sequencer = new Sequencer({
+      journal: this.#journal,
+      auditKey: auditKey(AUDIT_SECRET),
+      // Carried between readings, so it must take part in the journey.
+      monotonic: () => performance.now() + this.#startedMsAgo - this.#msAgo,
+    });
+  }
+
+  travel(msAgo: number): void {
+    if (msAgo > this.#msAgo) throw new Error("time does not go back");
+    this.#msAgo = msAgo;
+  }
+
+  async close(): Promise<void> {
+    await this.sequencer.close();
+    await this.#journal.close();
+  }
+}
