@@ -14,14 +14,14 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   output: Output;
   /** The body stays a bare array; the next cursor travels in `Next-Cursor` and `Link` (decision 3). */
   paged?: true;
-  /** Answers with an `ETag`; a change honours `If-Match`. */
-  tagged?: true;
   /** Not in the specification that pmctl implements: an addition of its own. */
   extension?: true;
   /** A user token is welcome and not needed; one that is sent must be valid. */
   optionalUser?: true;
   /** `?format=csv` asks for the page as a table. */
   csv?: true;
+  /** Answers with an `ETag`; a change honours `If-Match`. */
+  tagged?: true;
   /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
   writes?: true;
 }

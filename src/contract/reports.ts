@@ -9,7 +9,7 @@ export const ReportPeriod = z.object({
     .min(1)
     .max(3650)
     .default(30)
-    .meta({ description: "Trailing days.", examples: [30] }),
+    .meta({ description: "How many UTC days, the current one included.", examples: [30] }),
 });
 const periodDays = z.number().int();
 const count = z.number().int().min(0);

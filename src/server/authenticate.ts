@@ -44,10 +44,10 @@ export async function authenticate(
   if (!key) throw new Fault("KEY_INVALID", "A valid x-api-key is required");
   // An admin key reaches everything, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
-  if (auth !== "user" && !optionalUser) return { key };
   const authorization = exchange.header("authorization");
   const cookie = cookies && authorization === undefined ? tokenFromCookies(exchange.header("cookie")) : undefined;
-  if (auth !== "user" && authorization === undefined && cookie === undefined) return { key };
+  const named = optionalUser === true && (authorization !== undefined || cookie !== undefined);
+  if (auth !== "user" && !named) return { key };
   const user = await identities.tokens.verify(cookie === undefined ? authorization : `Bearer ${cookie}`);
   // A browser sends the cookie along whichever page asks; a token in a header was put there by a page that knows it.
   if (cookie !== undefined && method !== "GET") identities.origins.require(exchange);

@@ -166,7 +166,10 @@ function describe(
     ...(plan.rest === "body"
       ? { requestBody: { required: true, content: json(bodySchema(input, fields, plan.path), components) } }
       : {}),
-    responses: responsesOf(id, operation, json(properties[`${id}.output`] ?? {}, components)),
+    responses: responsesOf(id, operation, {
+      ...json(properties[`${id}.output`] ?? {}, components),
+      ...(operation.csv ? { "text/csv": { schema: { type: "string" } } } : {}),
+    }),
   };
 }
 
@@ -232,7 +235,6 @@ const refusalHeaders = (status: number): Json =>
 
 function responsesOf(id: OperationId, operation: Operation, content: Json): Json {
   const { paged, writes, tagged } = operation;
-  const { csv } = operation;
   const answered = headers(
     "Request-Id",
     ...RATE_LIMIT_HEADERS,
@@ -241,11 +243,7 @@ function responsesOf(id: OperationId, operation: Operation, content: Json): Json
     ...(tagged ? (["ETag"] as const) : []),
   );
   return {
-    200: {
-      description: "Done.",
-      headers: answered,
-      content: csv ? { ...content, "text/csv": { schema: { type: "string" } } } : content,
-    },
+    200: { description: "Done.", headers: answered, content },
     ...(id === "getHealth" ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
     ...refusalResponses(id, operation, refusalHeaders),
   };

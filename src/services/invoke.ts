@@ -73,9 +73,11 @@ export async function invoke<Id extends OperationId>(
       : error;
   });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
-  const encode = operations[id].method === "GET" ? encodeOnce : encodeResult;
-  if (result instanceof Tagged) return { value: encode(id, result.value), replayed: false, tag: result.tag };
-  return { value: encode(id, result), replayed: false };
+  if (result instanceof Tagged) return { value: encodeResult(id, result.value), replayed: false, tag: result.tag };
+  return {
+    value: operations[id].method === "GET" ? encodeOnce(id, result) : encodeResult(id, result),
+    replayed: false,
+  };
 }
 
 function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {

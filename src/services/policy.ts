@@ -1,7 +1,7 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Policy } from "../domain/policy.ts";
-import { SINGLE, type Tenant } from "../engine/rows.ts";
+import { SINGLE } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
 import { loadRows } from "../store/load.ts";
 import { type ServiceContext, submit } from "./context.ts";
@@ -9,23 +9,16 @@ import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
 
 export function policyHandlers(context: ServiceContext) {
   return {
-    getPolicy: async () => {
-      const { policy, version } = await readTenant(context.read);
-      return new Tagged(policy, String(version));
-    },
+    getPolicy: () => readPolicy(context.read),
     updatePolicy: (patch, caller) => updatePolicy(context, patch, caller),
   } satisfies Handlers;
 }
 
-/** The policy in force, as the database has it now. */
-export async function readPolicy(sql: Sql): Promise<Policy> {
-  return (await readTenant(sql)).policy;
-}
-
-async function readTenant(sql: Sql): Promise<Tenant> {
+/** The policy in force, as the database has it now, with its version. */
+export async function readPolicy(sql: Sql): Promise<Tagged<Policy>> {
   const [loaded] = await loadRows(sql, [{ table: "tenant", key: SINGLE }]);
   if (!loaded?.row || !("policy" in loaded.row)) throw new Fault("REFUSED", "The tenant has not been applied yet");
-  return loaded.row;
+  return new Tagged(loaded.row.policy, String(loaded.row.version));
 }
 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {

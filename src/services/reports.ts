@@ -5,6 +5,7 @@ import {
   listCategoryResults,
   listFunding,
   listRisks,
+  readPeriodStart,
   sumPendingWithdrawals,
 } from "../store/queries/reports.ts";
 import { listTraderResults, type TraderResult } from "../store/queries/trader-results.ts";
@@ -28,9 +29,10 @@ async function overview(
   { read }: ServiceContext,
   { periodDays }: Input<"getOverviewReport">,
 ): Promise<Result<"getOverviewReport">> {
+  const startMs = await readPeriodStart(read, periodDays);
   const [categories, activeTraders] = await Promise.all([
-    listCategoryResults(read, periodDays),
-    countActiveTraders(read, periodDays),
+    listCategoryResults(read, startMs),
+    countActiveTraders(read, startMs),
   ]);
   return {
     periodDays,
@@ -45,7 +47,7 @@ async function house(
   { read }: ServiceContext,
   { periodDays }: Input<"getHouseReport">,
 ): Promise<Result<"getHouseReport">> {
-  const categories = await listCategoryResults(read, periodDays);
+  const categories = await listCategoryResults(read, await readPeriodStart(read, periodDays));
   return {
     periodDays,
     totalFees: sum(categories, ({ feeMicro }) => feeMicro),
@@ -63,7 +65,8 @@ async function traders(
   { read }: ServiceContext,
   { periodDays }: Input<"getTradersReport">,
 ): Promise<Result<"getTradersReport">> {
-  const { traders: rows, totals } = await listTraderResults(read, periodDays, MAX_TRADERS);
+  const startMs = await readPeriodStart(read, periodDays);
+  const { traders: rows, totals } = await listTraderResults(read, startMs, MAX_TRADERS);
   return {
     periodDays,
     traders: rows.map(traderView),
@@ -94,10 +97,8 @@ async function funding(
   { read }: ServiceContext,
   { periodDays }: Input<"getFundingReport">,
 ): Promise<Result<"getFundingReport">> {
-  const [providers, pendingWithdrawals] = await Promise.all([
-    listFunding(read, periodDays),
-    sumPendingWithdrawals(read),
-  ]);
+  const startMs = await readPeriodStart(read, periodDays);
+  const [providers, pendingWithdrawals] = await Promise.all([listFunding(read, startMs), sumPendingWithdrawals(read)]);
   const inflows = sum(providers, ({ inflowMicro }) => inflowMicro);
   const outflows = sum(providers, ({ outflowMicro }) => outflowMicro);
   return {

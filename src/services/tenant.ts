@@ -53,7 +53,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, auditSecret, readers = 8, onError, onCommit } = options;
-  const restricted = await checkDatabase(connection);
+  const restricted = await checkDatabase(tenantId, connection);
   const key = auditKey(auditSecret);
   const journal = openJournal(connection, { restricted });
   const read = connect(connection, { name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS, restricted });
@@ -122,7 +122,7 @@ function wallClock(): number {
 }
 
 /** Refuses a schema of another version, and tells whether the restricted role may be taken. */
-async function checkDatabase(connection: Connection): Promise<boolean> {
+async function checkDatabase(tenantId: string, connection: Connection): Promise<boolean> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requireCurrentSchema(sql);
@@ -130,7 +130,7 @@ async function checkDatabase(connection: Connection): Promise<boolean> {
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (isMissingDatabase(error))
-      throw new Fault("REFUSED", "The tenant has no database yet: run pmctl apply", { cause: error });
+      throw new Fault("REFUSED", `${tenantId} has no database yet: run pmctl apply ${tenantId}`, { cause: error });
     throw new Fault("DATABASE_UNAVAILABLE", `The database of the tenant cannot be used: ${(error as Error).message}`, {
       cause: error,
     });

@@ -43,7 +43,7 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
 async function getSuitability({ read }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
   const { trader } = await readTrader(read, traderId);
   if (!trader || trader.suitabilityScore === null || trader.suitabilityAt === null) return { completed: false };
-  const { suitabilityThresholds } = await readPolicy(read);
+  const { suitabilityThresholds } = (await readPolicy(read)).value;
   const score = trader.suitabilityScore;
   return {
     completed: true,

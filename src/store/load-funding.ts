@@ -1,6 +1,6 @@
 import type { Withdrawal } from "../engine/rows.ts";
+import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
-import { textArray } from "./load.ts";
 
 export async function loadWithdrawals(sql: Sql, ids: string[]): Promise<Map<string, Withdrawal>> {
   const rows = await sql`

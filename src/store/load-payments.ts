@@ -1,4 +1,4 @@
-import { type Payment, type Receipt, receiptKey } from "../engine/rows.ts";
+import { type Payment, receiptKey } from "../engine/rows.ts";
 import type { Sql } from "./connect.ts";
 import { byKey, columns } from "./load.ts";
 
@@ -24,24 +24,6 @@ export async function loadPayments(sql: Sql, keys: string[]): Promise<Map<string
       disputesWonMicro: BigInt(row.disputes_won_micro),
       takenBackMicro: BigInt(row.taken_back_micro),
       version: Number(row.version),
-    })),
-    ({ provider, reference }) => receiptKey(provider, reference),
-  );
-}
-
-/** Receipts by `receiptKey(provider, reference)`. */
-export async function loadReceipts(sql: Sql, keys: string[]): Promise<Map<string, Receipt>> {
-  const [providers, references] = columns(keys);
-  const rows = await sql`
-    select provider, reference, amount_micro, user_id
-      from receipt
-     where (provider, reference) in (select * from unnest(${providers}::text[], ${references}::text[]))`;
-  return byKey(
-    rows.map((row) => ({
-      provider: row.provider as string,
-      reference: row.reference as string,
-      amountMicro: BigInt(row.amount_micro),
-      userId: row.user_id as string,
     })),
     ({ provider, reference }) => receiptKey(provider, reference),
   );

@@ -8,9 +8,8 @@ import {
   type KeyType,
   type Market,
   type Need,
-  type Portfolio,
-  type Position,
-  positionKey,
+  type Receipt,
+  receiptKey,
   SINGLE,
   type StoredAnswer,
   type Table,
@@ -19,9 +18,11 @@ import {
   type Trader,
   walletOf,
 } from "../engine/rows.ts";
+import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
 import { loadWithdrawals } from "./load-funding.ts";
-import { loadPayments, loadReceipts } from "./load-payments.ts";
+import { loadPayments } from "./load-payments.ts";
+import { loadPortfolios, loadPositions } from "./load-positions.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -138,8 +139,7 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
 
 async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
   const rows = await sql`
-    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded,
-           version
+    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded, version
       from book
      where market_id = any(${textArray(ids)}::text[])`;
   return byKey(
@@ -179,52 +179,9 @@ async function loadTraders(sql: Sql, ids: string[]): Promise<Map<string, Trader>
   );
 }
 
-interface PositionRow {
-  trader_id: string;
-  market_id: string;
-  side: Side;
-  shares_micro: string;
-  cost_micro: string;
-  version: string;
-}
-
-const toPosition = (row: PositionRow): Position => ({
-  traderId: row.trader_id,
-  marketId: row.market_id,
-  side: row.side,
-  sharesMicro: BigInt(row.shares_micro),
-  costMicro: BigInt(row.cost_micro),
-  version: Number(row.version),
-});
-
-/** Every trader asked for gets a portfolio, an empty one if it holds nothing. */
-async function loadPortfolios(sql: Sql, traderIds: string[]): Promise<Map<string, Portfolio>> {
-  const rows = await sql<PositionRow[]>`
-    select p.trader_id, p.market_id, p.side, p.shares_micro, p.cost_micro, p.version
-      from position p
-      join book b on b.market_id = p.market_id
-     where p.trader_id = any(${textArray(traderIds)}::text[])
-       and b.status <> 'settled'`;
-  const portfolios = new Map<string, { positions: Map<string, Position>; exposureMicro: bigint }>(
-    traderIds.map((id) => [id, { positions: new Map(), exposureMicro: 0n }]),
-  );
-  for (const position of rows.map(toPosition)) {
-    const portfolio = portfolios.get(position.traderId);
-    if (!portfolio) continue;
-    portfolio.positions.set(positionKey(position.marketId, position.side), position);
-    portfolio.exposureMicro += position.costMicro;
-  }
-  return portfolios;
-}
-
 /** The positions of a market and the wallets of their holders, which a settlement pays. */
 async function loadHolders(sql: Sql, marketIds: string[]): Promise<Loaded[]> {
-  const rows = await sql<PositionRow[]>`
-    select trader_id, market_id, side, shares_micro, cost_micro, version
-      from position
-     where market_id = any(${textArray(marketIds)}::text[])
-     order by trader_id, side`;
-  const positions = rows.map(toPosition);
+  const positions = await loadPositions(sql, marketIds);
   const wallets = [...new Set(positions.map(({ traderId }) => walletOf(traderId)))];
   const accounts = await loadAccounts(sql, wallets);
   return [
@@ -253,6 +210,23 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   }));
 }
 
+async function loadReceipts(sql: Sql, keys: string[]): Promise<Map<string, Receipt>> {
+  const [providers, references] = columns(keys);
+  const rows = await sql`
+    select provider, reference, amount_micro, user_id
+      from receipt
+     where (provider, reference) in (select * from unnest(${providers}::text[], ${references}::text[]))`;
+  return byKey(
+    rows.map((row) => ({
+      provider: row.provider as string,
+      reference: row.reference as string,
+      amountMicro: BigInt(row.amount_micro),
+      userId: row.user_id as string,
+    })),
+    ({ provider, reference }) => receiptKey(provider, reference),
+  );
+}
+
 async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, StoredAnswer>> {
   const [callers, names] = columns(keys);
   const rows = await sql`
@@ -276,9 +250,4 @@ async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, 
 export function columns(keys: string[]): [string, string] {
   const parts = keys.map((key) => [key.slice(0, key.indexOf("\n")), key.slice(key.indexOf("\n") + 1)] as const);
   return [textArray(parts.map(([first]) => first)), textArray(parts.map(([, second]) => second))];
-}
-
-/** A text[] literal: with `fetch_types` off the driver does not know array types. */
-export function textArray(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }

@@ -28,6 +28,11 @@ export async function readMigrations(directory: URL = DIRECTORY): Promise<Migrat
   );
 }
 
+/** Numbers may have gaps: migrations are written on branches. */
+function latestOf(migrations: Migration[]): number {
+  return migrations.at(-1)?.version ?? 0;
+}
+
 /** The schema's version; 0 before the first migration. */
 export async function schemaVersion(sql: Sql): Promise<number> {
   const [row] = await sql<{ present: boolean }[]>`select to_regclass('migration') is not null as present`;
@@ -36,17 +41,12 @@ export async function schemaVersion(sql: Sql): Promise<number> {
   return latest?.version ?? 0;
 }
 
-/** Numbers may skip: a migration that was written on another branch takes its place when it arrives. */
-function latest(migrations: Migration[]): number {
-  return Math.max(0, ...migrations.map(({ version }) => version));
-}
-
 /**
  * @throws Fault when the schema is not the one that this binary was built for: newer schemas are never touched, older
  * ones are brought forward by `pmctl apply` or `pmctl db migrate`, not by a server that starts.
  */
 export async function requireCurrentSchema(sql: Sql): Promise<void> {
-  const known = latest(await readMigrations());
+  const known = latestOf(await readMigrations());
   const version = await schemaVersion(sql);
   if (version > known) throw newerSchema(version, known);
   if (version < known)
@@ -75,7 +75,7 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
     )`);
   const applied: string[] = [];
   for (const migration of known) {
-    if (await isApplied(sql, migration, latest(known))) continue;
+    if (await isApplied(sql, migration, latestOf(known))) continue;
     try {
       await sql.unsafe(`${LOCK};
         insert into migration (version, name, checksum)
@@ -84,7 +84,7 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
       applied.push(migration.name);
     } catch (error) {
       const taken = error instanceof postgres.PostgresError && error.constraint_name === "migration_pkey";
-      if (!taken || !(await isApplied(sql, migration, latest(known)))) throw error;
+      if (!taken || !(await isApplied(sql, migration, latestOf(known)))) throw error;
     }
   }
   await grantToServer(sql);

@@ -1,5 +1,5 @@
+import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
-import { textArray } from "./load.ts";
 
 /** Requests of one bucket that have arrived and are not in the shared count yet. */
 export interface Demand {

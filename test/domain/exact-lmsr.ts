@@ -39,14 +39,13 @@ function depth({ fundMicro, p0Ppm }: Mechanism): bigint {
   return (fundMicro * ONE * ONE) / -ln(scarcer);
 }
 
-/** Micro-shares that `netMicro` buys, in units of 1e-12 micro-shares: exact but for the seventieth decimal. */
-export function exactShares(mechanism: Mechanism, pool: Pool, side: Side, netMicro: bigint): number {
+/** The whole micro-shares that `netMicro` buys at most: the exact number, rounded down. */
+export function exactShares(mechanism: Mechanism, pool: Pool, side: Side, netMicro: bigint): bigint {
   const b = depth(mechanism);
   const own = side === "yes" ? pool.yesMicro : pool.noMicro;
   const opposite = side === "yes" ? pool.noMicro : pool.yesMicro;
   const weight = (reserve: bigint) => exp((-reserve * ONE * ONE) / b);
   const sum = weight(own) + weight(opposite);
   const ownAfter = times(-b, ln(sum - weight(opposite + netMicro)));
-  const shares = (own + netMicro) * ONE - ownAfter;
-  return Number(shares / (ONE / 10n ** 12n)) / 1e12;
+  return ((own + netMicro) * ONE - ownAfter) / ONE;
 }

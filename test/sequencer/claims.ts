@@ -1,5 +1,5 @@
 import type { NaiveBook, NaiveLedger } from "./naive-ledger.ts";
-import type { Attempt } from "./simulation.ts";
+import { type Attempt, LONGEST_CLOCK_STEP_MS } from "./simulation.ts";
 
 /** An answer without an effect: it says how things stood, so there must have been a moment when they stood so. */
 export interface Claim {
@@ -18,19 +18,30 @@ export function holds({ attempt, what }: Claim, ledger: NaiveLedger, keys: Keys)
   if (what === "replayed") return used !== undefined && used === task.key?.requestHash;
   if (what === "IDEMPOTENCY_MISMATCH") return used !== undefined && used !== task.key?.requestHash;
   if (what === "nothing to do") return nothingToDo(attempt, ledger);
+  if (what === "ACCOUNT_RESTRICTED") return "traderId" in command && ledger.restricted.has(command.traderId);
+  if (command.type === "requestWithdrawal")
+    return what === "INSUFFICIENT_FUNDS" && ledger.balance(`wallet:${command.traderId}`) < command.amountMicro;
+  if (command.type === "decideWithdrawal") {
+    const status = ledger.withdrawals.get(command.id)?.status;
+    return what === (status === undefined ? "NOT_FOUND" : "WITHDRAWAL_DECIDED") && status !== "pending";
+  }
+  if (command.type === "restrictUser") return what === "NOT_FOUND" && !ledger.known.has(command.traderId);
   if (!("marketId" in command)) return what === "TREASURY_INSUFFICIENT" && command.type === "createMarket";
   const book = ledger.books.get(command.marketId);
   if (what === "MARKET_NOT_FOUND") return book === undefined;
   if (book === undefined) return false;
   if (what === "MARKET_SETTLED") return book.status === "settled";
   if (what === "MARKET_CLOSED") return answeredAt >= book.closeAt && book.status !== "settled";
+  if (what === "MARKET_SUSPENDED") return book.status === "suspended";
+  if (what === "KYC_REQUIRED") return "traderId" in command && ledger.kyc.get(command.traderId)?.state !== "verified";
+  if (command.type === "sellShares") {
+    const held = ledger.positions.get(`${command.traderId} ${command.side} ${command.marketId}`)?.shares ?? 0n;
+    if (what === "INSUFFICIENT_SHARES") return held < command.sharesMicro;
+    return held >= command.sharesMicro && (what === "PRICE_BOUND" || what === "AMOUNT_TOO_SMALL");
+  }
   if (command.type !== "placeTrade") return false;
   const { traderId, amountMicro } = command;
   switch (what) {
-    case "MARKET_SUSPENDED":
-      return book.status === "suspended";
-    case "KYC_REQUIRED":
-      return ledger.kyc.get(traderId)?.state !== "verified";
     case "MAX_TRADE_EXCEEDED":
       return amountMicro > ledger.limits.maxTrade;
     case "EXPOSURE_EXCEEDED":
@@ -53,8 +64,18 @@ function priceAfter({ yes, no }: NaiveBook, side: string, amount: number): numbe
   return oppositeAfter / (oppositeAfter + (own * opposite) / oppositeAfter);
 }
 
-function nothingToDo({ command }: Attempt, ledger: NaiveLedger): boolean {
+function nothingToDo({ command, sentAt }: Attempt, ledger: NaiveLedger): boolean {
   switch (command.type) {
+    case "closeMarket": {
+      const book = ledger.books.get(command.marketId);
+      // A process learns of a clock that was set forward with its next statement.
+      const early = book !== undefined && sentAt - 2 * LONGEST_CLOCK_STEP_MS < book.closeAt;
+      return early || book?.status === "settled" || book?.closingRecorded === true;
+    }
+    case "restrictUser":
+      return ledger.restricted.has(command.traderId) === command.restricted;
+    case "decideWithdrawal":
+      return ledger.withdrawals.get(command.id)?.status === (command.approve ? "approved" : "rejected");
     case "suspendMarket":
       return ledger.books.get(command.marketId)?.status === "suspended";
     case "resumeMarket":

@@ -22,7 +22,7 @@ export function failedWith(sqlState: string, message: string): StatementFailed {
 export const BEGINNING = 1_800_000_000_000;
 
 /** Rows that grow and never change. */
-const JOURNALS = new Set<Table>(["market", "receipt"]);
+const JOURNALS = new Set<Table>(["market", "receipt", "assessment"]);
 /** Rows that live in a process's memory only. */
 const DERIVED = new Set<Table>(["portfolio", "holders", "keyring"]);
 

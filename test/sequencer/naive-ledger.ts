@@ -9,6 +9,7 @@ export interface NaiveBook {
   volume: bigint;
   fund: bigint;
   closeAt: number;
+  closingRecorded: boolean;
 }
 
 /** Thrown when the journal holds something that should have been refused, or that does not add up. */
@@ -17,6 +18,11 @@ export class Disagreement extends Error {}
 function must(condition: boolean, what: string): void {
   if (!condition) throw new Disagreement(what);
 }
+
+/** Commands about a user that do not bring one into being. */
+const NOT_NAMING = new Set(["sellShares", "requestWithdrawal", "decideWithdrawal"]);
+
+type Payload = Record<string, unknown>;
 
 const micro = (decimal: unknown): bigint => {
   const [whole = "", fraction = ""] = String(decimal).split(".");
@@ -35,6 +41,9 @@ export class NaiveLedger {
   readonly positions = new Map<string, { shares: bigint; cost: bigint }>();
   readonly receipts = new Map<string, { amount: bigint; user: string }>();
   readonly kyc = new Map<string, { state: string; at: number }>();
+  readonly known = new Set<string>();
+  readonly restricted = new Set<string>();
+  readonly withdrawals = new Map<string, { trader: string; amount: bigint; status: string }>();
   readonly limits = { feeBps: 0, maxTrade: 0n, maxExposure: 0n };
 
   balance(account: string): bigint {
@@ -52,7 +61,9 @@ export class NaiveLedger {
 
   /** One committed entry. `command` is what its actor had asked for. */
   follow({ type, payloadText, ts }: AuditEntry, command: Command): void {
-    const payload = JSON.parse(payloadText) as Record<string, unknown>;
+    const payload = JSON.parse(payloadText) as Payload;
+    if ("traderId" in command && !NOT_NAMING.has(command.type) && type !== "payment.conflict")
+      this.known.add(command.traderId);
     switch (command.type) {
       case "applyConfig": {
         const { feeBps, maxTradeUsd, maxUserExposureUsd } = command.policy;
@@ -84,7 +95,16 @@ export class NaiveLedger {
         // The logarithmic pool is taken from its opening at one half, where both reserves are F.
         const [yes, no] = [scarce(1_000_000n - p0, p0), scarce(p0, 1_000_000n - p0)];
         const { kind, closeAt } = command;
-        this.books.set(command.id, { kind, yes, no, status: "open", volume: 0n, fund, closeAt });
+        this.books.set(command.id, {
+          kind,
+          yes,
+          no,
+          status: "open",
+          volume: 0n,
+          fund,
+          closeAt,
+          closingRecorded: false,
+        });
         this.#move("treasury", `escrow:${command.id}`, fund);
         break;
       }
@@ -97,9 +117,45 @@ export class NaiveLedger {
       case "settleMarket":
         this.#settle(command.marketId, command.outcome);
         break;
-      case "placeTrade":
-        this.#trade(command, payload, ts);
+      case "closeMarket": {
+        const book = this.#book(command.marketId);
+        must(
+          book.status !== "settled" && !book.closingRecorded && Date.parse(ts) >= book.closeAt,
+          "a closing too many",
+        );
+        book.closingRecorded = true;
         break;
+      }
+      case "placeTrade":
+        this.#buy(command, payload, ts);
+        break;
+      case "sellShares":
+        this.#sell(command, payload, ts);
+        break;
+      case "creditWallet":
+        this.#move("external:operator", `wallet:${command.traderId}`, command.amountMicro);
+        break;
+      case "restrictUser":
+        must(this.restricted.has(command.traderId) !== command.restricted, "a restriction that changes nothing");
+        if (command.restricted) this.restricted.add(command.traderId);
+        else this.restricted.delete(command.traderId);
+        break;
+      case "requestWithdrawal": {
+        const { id, traderId: trader, amountMicro: amount } = command;
+        must(!this.withdrawals.has(id) && !this.restricted.has(trader), `withdrawal ${id} should have been refused`);
+        this.withdrawals.set(id, { trader, amount, status: "pending" });
+        this.#move(`wallet:${trader}`, `pending:${trader}`, amount);
+        break;
+      }
+      case "decideWithdrawal": {
+        const withdrawal = this.withdrawals.get(command.id);
+        must(withdrawal?.status === "pending", `withdrawal ${command.id} was decided twice`);
+        if (!withdrawal) break;
+        withdrawal.status = command.approve ? "approved" : "rejected";
+        const to = command.approve ? "external:withdrawals" : `wallet:${withdrawal.trader}`;
+        this.#move(`pending:${withdrawal.trader}`, to, withdrawal.amount);
+        break;
+      }
     }
   }
 
@@ -139,31 +195,71 @@ export class NaiveLedger {
     book.status = "settled";
   }
 
-  #trade(command: Command & { type: "placeTrade" }, payload: Record<string, unknown>, ts: string): void {
-    const { marketId, traderId, side, amountMicro } = command;
+  /** What buying and selling have in common; returns the fee due. */
+  #admit(command: { marketId: string; traderId: string }, gross: bigint, payload: Payload, ts: string): bigint {
+    const { marketId, traderId } = command;
     const book = this.#book(marketId);
     must(book.status === "open" && Date.parse(ts) < book.closeAt, `${marketId} took a trade while ${book.status}`);
     must(this.kyc.get(traderId)?.state === "verified", `${traderId} traded without KYC`);
+    must(!this.restricted.has(traderId), `${traderId} traded while restricted`);
+    const fee = (gross * BigInt(this.limits.feeBps) + 9999n) / 10_000n;
+    must(micro(payload.fee) === fee, `a fee of ${payload.fee} where ${fee} was due`);
+    book.volume += gross;
+    return fee;
+  }
+
+  #buy(command: Command & { type: "placeTrade" }, payload: Payload, ts: string): void {
+    const { marketId, traderId, side, amountMicro } = command;
+    const book = this.#book(marketId);
     must(amountMicro <= this.limits.maxTrade, "a trade over the limit");
     must(this.exposure(traderId) + amountMicro <= this.limits.maxExposure, "a trade over the exposure cap");
-    const fee = (amountMicro * BigInt(this.limits.feeBps) + 9999n) / 10_000n;
+    const fee = this.#admit(command, amountMicro, payload, ts);
     const net = amountMicro - fee;
-    must(micro(payload.fee) === fee, `a fee of ${payload.fee} where ${fee} was due`);
     const shares = micro(payload.shares);
     const [own, opposite] = side === "yes" ? [book.yes, book.no] : [book.no, book.yes];
-    const due =
-      book.kind === "cpmm" ? own + net - divideUp(own * opposite, opposite + net) : logarithmic(book, side, net);
-    must(
-      book.kind === "cpmm" ? shares === due : due - shares <= 2n && shares <= due,
-      `${shares} shares, ${due} were due`,
-    );
-    [book.yes, book.no] = side === "yes" ? [own + net - shares, opposite + net] : [opposite + net, own + net - shares];
-    book.volume += amountMicro;
-    const key = `${traderId} ${side} ${marketId}`;
-    const held = this.positions.get(key) ?? { shares: 0n, cost: 0n };
-    this.positions.set(key, { shares: held.shares + shares, cost: held.cost + amountMicro });
+    if (book.kind === "cpmm") {
+      const due = own + net - divideUp(own * opposite, opposite + net);
+      must(shares === due, `${shares} shares where ${due} were due`);
+    } else mustBeClose(shares, logarithmicBuy(book.fund, own, opposite, net));
+    this.#setPool(book, side, own + net - shares, opposite + net);
+    const held = this.#held(traderId, side, marketId);
+    held.shares += shares;
+    held.cost += amountMicro;
     this.#move(`wallet:${traderId}`, `escrow:${marketId}`, net);
     this.#move(`wallet:${traderId}`, "fees", fee);
+  }
+
+  #sell(command: Command & { type: "sellShares" }, payload: Payload, ts: string): void {
+    const { marketId, traderId, side, sharesMicro: shares } = command;
+    const book = this.#book(marketId);
+    const held = this.#held(traderId, side, marketId);
+    must(held.shares >= shares, "shares were sold that nobody held");
+    const proceeds = micro(payload.amount);
+    const [own, opposite] = side === "yes" ? [book.yes, book.no] : [book.no, book.yes];
+    if (book.kind === "cpmm") {
+      // The most that leaves k whole.
+      const keeps = (amount: bigint) => (own + shares - amount) * (opposite - amount) >= own * opposite;
+      must(keeps(proceeds) && !keeps(proceeds + 1n), `proceeds of ${proceeds}`);
+    } else mustBeClose(proceeds, logarithmicSell(book.fund, own, opposite, shares));
+    const fee = this.#admit(command, proceeds, payload, ts);
+    const released = (held.cost * shares) / held.shares;
+    must(micro(payload.cost) === released, `a cost of ${payload.cost} where ${released} was due`);
+    held.shares -= shares;
+    held.cost -= released;
+    this.#setPool(book, side, own + shares - proceeds, opposite - proceeds);
+    this.#move(`escrow:${marketId}`, `wallet:${traderId}`, proceeds - fee);
+    this.#move(`escrow:${marketId}`, "fees", fee);
+  }
+
+  #setPool(book: NaiveBook, side: string, own: bigint, opposite: bigint): void {
+    [book.yes, book.no] = side === "yes" ? [own, opposite] : [opposite, own];
+  }
+
+  #held(trader: string, side: string, market: string): { shares: bigint; cost: bigint } {
+    const key = `${trader} ${side} ${market}`;
+    const held = this.positions.get(key) ?? { shares: 0n, cost: 0n };
+    this.positions.set(key, held);
+    return held;
   }
 
   #book(id: string): NaiveBook {
@@ -181,11 +277,20 @@ export class NaiveLedger {
 
 const divideUp = (a: bigint, b: bigint) => (a + b - 1n) / b;
 
-/** Shares of a logarithmic market with p0 = 0.5, where b = F / ln 2; rounded up, so the true number is not above it. */
-function logarithmic(book: NaiveBook, side: string, net: bigint): bigint {
-  const b = Number(book.fund) / Math.LN2;
-  const [own, opposite] = (side === "yes" ? [book.yes, book.no] : [book.no, book.yes]).map(Number) as [number, number];
-  const sum = Math.exp(-own / b) + Math.exp(-opposite / b);
-  const ownAfter = -b * Math.log(sum - Math.exp(-(opposite + Number(net)) / b));
-  return BigInt(Math.ceil(own + Number(net) - ownAfter + 1e-3));
+/** At most what is due, and no more than two micro-units less. Doubles carry these sizes to a thousandth of one. */
+function mustBeClose(given: bigint, due: number): void {
+  must(Number(given) <= due + 1e-3 && Number(given) >= due - 2, `${given} where ${due} was due`);
+}
+
+/** In a logarithmic market the sum of e^(-reserve/b) stays what it is; with p0 = 0.5, b = F / ln 2. */
+function logarithmicBuy(fund: bigint, own: bigint, opposite: bigint, net: bigint): number {
+  const b = Number(fund) / Math.LN2;
+  const sum = Math.exp(-Number(own) / b) + Math.exp(-Number(opposite) / b);
+  return Number(own + net) + b * Math.log(sum - Math.exp(-Number(opposite + net) / b));
+}
+
+function logarithmicSell(fund: bigint, own: bigint, opposite: bigint, shares: bigint): number {
+  const b = Number(fund) / Math.LN2;
+  const sum = Math.exp(-Number(own) / b) + Math.exp(-Number(opposite) / b);
+  return b * Math.log(sum / (Math.exp(-Number(own + shares) / b) + Math.exp(-Number(opposite) / b)));
 }

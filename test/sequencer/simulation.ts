@@ -24,7 +24,8 @@ export interface Attempt {
   /** The journal's length when it was sent and when the answer came. */
   sentSeq: number;
   answeredSeq: number;
-  /** The database's clock when the answer came, had it never been set back. */
+  /** The database's clock when it was sent, and when the answer came, had it never been set back. */
+  sentAt: number;
   answeredAt: number;
 }
 
@@ -45,6 +46,7 @@ export interface Run {
 /** Codes after which a client may send the command again, since nothing was executed. */
 const NOT_EXECUTED = new Set(["OVERLOADED", "DATABASE_UNAVAILABLE"]);
 const LONGEST_MS = 600_000;
+export const LONGEST_CLOCK_STEP_MS = 300;
 
 class Process {
   readonly journal: FakeJournal;
@@ -88,8 +90,12 @@ function refused(error: unknown): Outcome {
   return { kind: "fault", code, error };
 }
 
+/** As a service would show it: a row's version is nobody's business. */
 function bodyOf(result: unknown): string {
-  return JSON.stringify(result ?? null, (_key, value) => (typeof value === "bigint" ? `${value}` : value));
+  return JSON.stringify(result ?? null, (key, value) => {
+    if (key === "version") return undefined;
+    return typeof value === "bigint" ? `${value}` : value;
+  });
 }
 
 export function count(run: Run, what: string): void {
@@ -135,7 +141,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
 
   async function attempt(task: Task, process: Process): Promise<Outcome> {
     const command = task.command(`trade-${run.attempts.length}-${random.int(0, 1e9)}`);
-    const sentSeq = Number(database.head.seq);
+    const [sentSeq, sentAt] = [Number(database.head.seq), database.clock()];
     const waiting = `${task.actor} ${command.type}`;
     run.hanging.push(waiting);
     scheduler.note(() => `${process.journal.name} is asked for ${command.type} by ${task.actor}`);
@@ -145,7 +151,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     );
     run.hanging.splice(run.hanging.indexOf(waiting), 1);
     const answered = { answeredSeq: Number(database.head.seq), answeredAt: database.latestClock() };
-    run.attempts.push({ task, command, outcome, sentSeq, ...answered });
+    run.attempts.push({ task, command, outcome, sentSeq, sentAt, ...answered });
     count(run, outcome.kind === "fault" ? outcome.code : outcome.kind);
     return outcome;
   }
@@ -194,7 +200,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
   async function clockSteps(): Promise<void> {
     for (let step = random.int(0, 2); step > 0; step--) {
       await scheduler.sleep(random.between(0, 800));
-      database.stepClock(random.between(-300, 300));
+      database.stepClock(random.between(-LONGEST_CLOCK_STEP_MS, LONGEST_CLOCK_STEP_MS));
     }
   }
 

@@ -77,7 +77,7 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
   const traderId = random.pick(TRADERS);
   const fixed = (command: Command) => () => command;
   const dice = random.next();
-  if (dice < 0.6) {
+  if (dice < 0.46) {
     const amounts = [random.between(0.01, 2), random.int(1, 60), random.int(60, 200), 200];
     const amountMicro = random.chance(0.06) ? random.pick([1n, dollars(200) + 1n]) : dollars(random.pick(amounts));
     const side = random.pick(["yes", "no"] as const);
@@ -91,14 +91,29 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
       claimedJurisdiction: undefined,
     });
   }
-  if (dice < 0.76) {
+  if (dice < 0.58) {
+    const sharesMicro = random.chance(0.05) ? 1n : dollars(random.between(0.1, random.pick([3, 30, 100])));
+    const side = random.pick(["yes", "no"] as const);
+    return (attempt) => ({
+      type: "sellShares",
+      id: attempt,
+      marketId,
+      traderId,
+      side,
+      sharesMicro,
+      claimedJurisdiction: undefined,
+    });
+  }
+  if (dice < 0.68) return fixed(aboutTrader(id, traderId, random));
+  if (dice < 0.79) {
     const amountMicro = dollars(random.pick([5, 5, 40]));
     const reference = `tx${random.int(0, 12)}`;
     return fixed({ type: "recordDeposit", provider: "payments", traderId, amountMicro, reference });
   }
-  if (dice < 0.81) return fixed({ type: "suspendMarket", marketId });
-  if (dice < 0.87) return fixed({ type: "resumeMarket", marketId });
-  if (dice < 0.9) return fixed({ type: "settleMarket", marketId, outcome: random.pick(["yes", "no"]) });
+  if (dice < 0.8) return fixed({ type: "closeMarket", marketId: random.pick(["m2", "m2", "m0"]) });
+  if (dice < 0.83) return fixed({ type: "suspendMarket", marketId });
+  if (dice < 0.88) return fixed({ type: "resumeMarket", marketId });
+  if (dice < 0.905) return fixed({ type: "settleMarket", marketId, outcome: random.pick(["yes", "no"]) });
   if (dice < 0.93)
     return fixed({
       type: "updatePolicy",
@@ -128,6 +143,26 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
     meta: "{}",
     liquidityMicro: dollars(random.pick([50, 50, 5000])),
   });
+}
+
+/** A withdrawal's owner follows from its number, so that whoever decides about it knows whose it is. */
+const ownerOf = (withdrawal: number) => TRADERS[withdrawal % TRADERS.length] ?? "";
+
+function aboutTrader(id: number, traderId: string, random: Random): Command {
+  const dice = random.next();
+  if (dice < 0.2) return { type: "creditWallet", traderId, amountMicro: dollars(random.int(1, 20)) };
+  if (dice < 0.4) return { type: "restrictUser", traderId, restricted: random.chance(0.4) };
+  if (dice < 0.5)
+    return {
+      type: "submitSuitability",
+      id: `a${id}`,
+      traderId,
+      answers: { q1: random.int(0, 4), q2: random.int(0, 4) },
+    };
+  if (dice < 0.75)
+    return { type: "requestWithdrawal", id: `w${id}`, traderId: ownerOf(id), amountMicro: dollars(random.int(1, 150)) };
+  const withdrawal = random.int(10, id);
+  return { type: "decideWithdrawal", id: `w${withdrawal}`, traderId: ownerOf(withdrawal), approve: random.chance(0.5) };
 }
 
 export const isPoison = (command: Command) => command.type === "createMarket" && command.question.includes("\0");

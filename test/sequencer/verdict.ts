@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { AuditEntry } from "../../src/domain/audit-link.ts";
-import type { Command, TradeResult } from "../../src/engine/commands.ts";
+import type { Command, PlaceTrade, SellShares, TradeResult } from "../../src/engine/commands.ts";
 import { type Claim, holds, type Keys } from "./claims.ts";
 import { Disagreement, NaiveLedger } from "./naive-ledger.ts";
 import { type Attempt, type Outcome, type Run, SECRET } from "./simulation.ts";
@@ -77,7 +77,7 @@ function checkJournal(run: Run): NaiveLedger {
     const command = task.command(String(JSON.parse(entry.payloadText).tradeId));
     must(!isPoison(command), `entry ${entry.seq} holds what the database refuses`);
     ledger.follow(entry, command);
-    if (command.type === "placeTrade" || command.type === "resumeMarket") {
+    if (isTrade(command) || command.type === "resumeMarket") {
       const closeAt = ledger.books.get(command.marketId)?.closeAt ?? 0;
       const committedAt = run.database.committedAt[Number(entry.seq) - 1] ?? Number.POSITIVE_INFINITY;
       must(committedAt < closeAt, `entry ${entry.seq} was committed after the market closed`);
@@ -141,10 +141,18 @@ function checkRows({ database }: Run, ledger: NaiveLedger): void {
   const due = [...ledger.positions].map(([key, { shares, cost }]) => `${key} ${shares} ${cost}`);
   must(held.sort().join() === due.sort().join(), `positions are ${held.join()}, ${due.join()} expected`);
   for (const [trader, { state }] of ledger.kyc) must(database.row("trader", trader)?.kyc === state, `KYC of ${trader}`);
+  for (const { id, restricted } of database.all("trader")) must(restricted === ledger.restricted.has(id), `user ${id}`);
+  for (const [id, { status }] of ledger.withdrawals)
+    must(database.row("withdrawal", id)?.status === status, `withdrawal ${id} is not ${status}`);
+  must(database.all("withdrawal").length === ledger.withdrawals.size, "withdrawals");
   must(database.all("receipt").length === ledger.receipts.size, "receipts");
   must(database.row("tenant", "")?.policy.feeBps === ledger.limits.feeBps, "policy");
   const executed = database.audit.filter(({ type }) => type === "trade.executed").length;
   must(database.trades.length === executed, "trades without entries");
+  for (const { id, seq } of database.trades) {
+    const payload = database.audit[Number(seq) - 1]?.payloadText ?? "{}";
+    must(JSON.parse(payload).tradeId === id, `trade ${id} is filed under entry ${seq}`);
+  }
 }
 
 /** The client was told that this attempt had no effect. */
@@ -156,7 +164,7 @@ function denies(outcome: Outcome): boolean {
 function checkAttempt(run: Run, attempt: Attempt, entries: AuditEntry[]): void {
   const { task, command, outcome } = attempt;
   const name = `${task.actor} ${command.type}`;
-  if (command.type === "placeTrade") {
+  if (isTrade(command)) {
     const own = entries.filter(({ payloadText }) => JSON.parse(payloadText).tradeId === command.id);
     must(own.length <= 1, `${name} was executed ${own.length} times`);
     if (outcome.kind === "done") must(own.length === 1, `${name} was acknowledged and is not in the journal`);
@@ -195,7 +203,13 @@ function checkKeys(run: Run, entries: Map<string, AuditEntry[]>): void {
 
 /** Commands that are refused rather than find nothing to do. */
 function alwaysChanges({ type }: Command): boolean {
-  return type === "placeTrade" || type === "settleMarket" || type === "createMarket";
+  return ["placeTrade", "sellShares", "settleMarket", "createMarket", "creditWallet", "requestWithdrawal"].includes(
+    type,
+  );
+}
+
+function isTrade(command: Command): command is PlaceTrade | SellShares {
+  return command.type === "placeTrade" || command.type === "sellShares";
 }
 
 /**

@@ -4,7 +4,8 @@ import { startClosingSweeper, sweepClosings } from "../../src/services/closing-s
 import type { TenantServices } from "../../src/services/tenant.ts";
 import { openScene, type Scene } from "./scene.ts";
 
-const SOON_MS = 400;
+/** Long enough for a busy machine to set the scene before it. */
+const SOON_MS = 3000;
 
 describe("the closing sweeper", () => {
   let scene: Scene;

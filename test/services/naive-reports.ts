@@ -12,7 +12,9 @@ interface Market {
   settled?: { at: number; outcome: Side };
 }
 
-interface Trade extends Pick<TradeResult, "marketId" | "side" | "amountMicro" | "feeMicro" | "sharesMicro" | "ts"> {
+type Numbers = "marketId" | "side" | "action" | "amountMicro" | "feeMicro" | "sharesMicro" | "realizedMicro" | "ts";
+
+interface Trade extends Pick<TradeResult, Numbers> {
   traderId: string;
   yesPriceAfter: number;
 }
@@ -29,6 +31,7 @@ export class NaiveReports {
   readonly markets: Market[] = [];
   readonly trades: Trade[] = [];
   readonly deposits: { provider: string; amountMicro: bigint; ts: number }[] = [];
+  readonly withdrawals: { amountMicro: bigint; ts: number; approved: boolean }[] = [];
   readonly #from: number;
 
   constructor(now: number, periodDays: number, happened?: NaiveReports) {
@@ -37,7 +40,15 @@ export class NaiveReports {
       this.markets = happened.markets;
       this.trades = happened.trades;
       this.deposits = happened.deposits;
+      this.withdrawals = happened.withdrawals;
     }
+  }
+
+  heldBy(userId: string, id: string, side: Side): bigint {
+    return shares(
+      this.trades.filter(({ traderId, marketId }) => traderId === userId && marketId === id),
+      side,
+    );
   }
 
   overview(): Omit<WireResult<"getOverviewReport">, "periodDays"> {
@@ -98,19 +109,23 @@ export class NaiveReports {
   }
 
   funding(): Omit<WireResult<"getFundingReport">, "periodDays"> {
-    const within = this.deposits.filter(({ ts }) => ts >= this.#from);
-    const inflows = usd(total(within.map(({ amountMicro }) => amountMicro)));
-    const providers = [...new Set(within.map(({ provider }) => provider))].toSorted();
-    return {
-      inflows,
+    const flow = (moves: { amountMicro: bigint; ts: number }[]) =>
+      total(moves.filter(({ ts }) => ts >= this.#from).map(({ amountMicro }) => amountMicro));
+    const providers = [...new Set(this.deposits.map(({ provider }) => provider))].map((name) => ({
+      provider: name,
+      inflows: usd(flow(this.deposits.filter(({ provider }) => provider === name))),
       outflows: 0,
-      pendingWithdrawals: 0,
-      netMovement: inflows,
-      byProvider: providers.map((name) => ({
-        provider: name,
-        inflows: usd(total(within.filter(({ provider }) => provider === name).map(({ amountMicro }) => amountMicro))),
-        outflows: 0,
-      })),
+    }));
+    const [inMicro, outMicro] = [flow(this.deposits), flow(this.withdrawals.filter(({ approved }) => approved))];
+    const byProvider = [...providers, { provider: "withdrawals", inflows: 0, outflows: usd(outMicro) }];
+    return {
+      inflows: usd(inMicro),
+      outflows: usd(outMicro),
+      pendingWithdrawals: usd(total(this.withdrawals.map((each) => (each.approved ? 0n : each.amountMicro)))),
+      netMovement: usd(inMicro - outMicro),
+      byProvider: byProvider
+        .filter(({ inflows, outflows }) => inflows > 0 || outflows > 0)
+        .toSorted((a, b) => (a.provider < b.provider ? -1 : 1)),
     };
   }
 
@@ -153,31 +168,42 @@ export class NaiveReports {
   }
 
   #results(userId: string) {
-    let [realizedMicro, unrealizedMicro, positions, wins] = [0n, 0n, 0, 0];
+    const sales = this.#tradesNow().filter(({ traderId }) => traderId === userId);
+    let realizedMicro = total(sales.map((trade) => trade.realizedMicro ?? 0n));
+    let [unrealizedMicro, positions, wins] = [0n, 0, 0];
     for (const { id, settled } of this.markets)
       for (const side of ["yes", "no"] as const) {
         const all = this.trades.filter(({ marketId }) => marketId === id);
         const own = all.filter((trade) => trade.traderId === userId && trade.side === side);
         if (own.length === 0) continue;
-        const cost = total(own.map(({ amountMicro }) => amountMicro));
+        const cost = total(own.map(costOf));
         const held = shares(own, side);
         if (!settled) {
           const yesPpm = BigInt(Math.round((all.at(-1)?.yesPriceAfter ?? 0) * 1e6));
           unrealizedMicro += (held * (side === "yes" ? yesPpm : 1_000_000n - yesPpm)) / 1_000_000n - cost;
         } else if (settled.at >= this.#from) {
           realizedMicro += (settled.outcome === side ? held : 0n) - cost;
-          positions += 1;
-          wins += Number(settled.outcome === side);
+          positions += Number(held > 0n);
+          wins += Number(held > 0n && settled.outcome === side);
         }
       }
     return { realizedMicro, unrealizedMicro, positions, wins };
   }
 }
 
-function shares(trades: Trade[], side: Side): bigint {
-  return total(trades.filter((trade) => trade.side === side).map(({ sharesMicro }) => sharesMicro));
+/** What a purchase adds to a position's cost, and a sale takes from it. */
+function costOf({ amountMicro, feeMicro, realizedMicro }: Trade): bigint {
+  return realizedMicro === null ? amountMicro : -(amountMicro - feeMicro - realizedMicro);
 }
 
+function shares(trades: Trade[], side: Side): bigint {
+  const own = trades.filter((trade) => trade.side === side);
+  return total(own.map(({ action, sharesMicro }) => (action === "buy" ? sharesMicro : -sharesMicro)));
+}
+
+/** What went into the market: purchases without their fees, less what sales took out, the fees on them included. */
 function stakes(trades: Trade[]): bigint {
-  return total(trades.map(({ amountMicro, feeMicro }) => amountMicro - feeMicro));
+  return total(
+    trades.map(({ action, amountMicro, feeMicro }) => (action === "buy" ? amountMicro - feeMicro : -amountMicro)),
+  );
 }

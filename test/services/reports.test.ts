@@ -39,6 +39,14 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     });
     happened.deposits.push({ provider, amountMicro, ts });
   };
+  const withdraw = async (traderId: string, ts: number, approve: boolean) => {
+    const amountMicro = BigInt(random.int(1, 9_999));
+    const id = `wdr_${happened.withdrawals.length}`;
+    const actor = "admin:ops";
+    await sequencer.submit({ command: { type: "requestWithdrawal", id, traderId, amountMicro }, actor });
+    if (approve) await sequencer.submit({ command: { type: "decideWithdrawal", id, traderId, approve }, actor });
+    happened.withdrawals.push({ amountMicro, ts, approved: approve });
+  };
   const open = async () => {
     const index = happened.markets.length;
     const market = {
@@ -76,19 +84,15 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     const market = random.pick(happened.markets.filter(({ settled }) => !settled));
     const [traderId, side] = [random.pick(TRADERS), random.pick(SIDES)];
     const amountMicro = BigInt(Math.round(10 ** random.between(4, 8.3)));
+    const terms = { id: `trd_${index}`, marketId: market.id, traderId, side, claimedJurisdiction: undefined };
+    const held = happened.heldBy(traderId, market.id, side);
+    const sold = random.chance(0.3) ? held : (held * BigInt(random.int(1, 99))) / 100n;
+    const command =
+      sold > 0n && random.chance(0.4)
+        ? ({ type: "sellShares", ...terms, sharesMicro: sold } as const)
+        : ({ type: "placeTrade", ...terms, amountMicro } as const);
     try {
-      const { result } = await sequencer.submit({
-        command: {
-          type: "placeTrade",
-          id: `trd_${index}`,
-          marketId: market.id,
-          traderId,
-          side,
-          amountMicro,
-          claimedJurisdiction: undefined,
-        },
-        actor: `user:${traderId}`,
-      });
+      const { result } = await sequencer.submit({ command, actor: `user:${traderId}` });
       if (result) happened.trades.push({ ...result, traderId });
     } catch (refusal) {
       // Out of money or past the bounds: then nothing happened.
@@ -101,7 +105,11 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
   for (let count = 0; count < 4; count++) await open();
   for (const [index, moment] of moments.entries()) {
     at(moment);
-    if (index % 9 === 0) await deposit(random.pick(TRADERS), moment);
+    if (index % 9 === 0) {
+      const trader = random.pick(TRADERS);
+      await deposit(trader, moment);
+      if (index % 36 === 0) await withdraw(trader, moment, random.chance(0.7));
+    }
     if (index % 45 === 44) await settle();
     if (index % 50 === 49 && happened.markets.length < MARKETS) await open();
     await trade(index);
@@ -116,6 +124,8 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     const micro = (value: number) => BigInt(Math.round(value * 1e6));
     happened.trades.push({
       ...input,
+      action: "buy",
+      realizedMicro: null,
       side: input.selection.side,
       traderId: trader,
       amountMicro: micro(placed.amount),
@@ -154,6 +164,7 @@ describe("the reports of a long run", () => {
 
   test("the run is worth reporting on, and its ledger holds", async () => {
     expect(happened.trades.length).toBeGreaterThan(TRADES / 2);
+    expect(happened.trades.filter(({ action }) => action === "sell").length).toBeGreaterThan(20);
     expect(happened.markets.filter(({ settled }) => settled).length).toBeGreaterThan(5);
     expect(await api.reconcile({})).toMatchObject({ ok: true, discrepancy: 0 });
   });

@@ -1,4 +1,5 @@
 import type { Sql } from "../connect.ts";
+import { nowMs } from "./now.ts";
 
 /** Markets past their closing time, by the database's clock, that are not settled and whose closing is not on record. */
 export async function listUnrecordedClosings(sql: Sql, limit: number): Promise<string[]> {
@@ -8,7 +9,7 @@ export async function listUnrecordedClosings(sql: Sql, limit: number): Promise<s
       join market m on m.id = b.market_id
      where b.status <> 'settled'
        and not b.closing_recorded
-       and m.close_at <= (extract(epoch from now()) * 1000)::float8
+       and m.close_at <= ${nowMs(sql)}
      order by m.close_at, m.id
      limit ${limit}`;
   return rows.map(({ id }) => id);

@@ -2,6 +2,7 @@ import type { HourPrice } from "../../domain/history.ts";
 import type { MarketKind } from "../../domain/market.ts";
 import type { Sql } from "../connect.ts";
 import { HOUR_MS } from "../rollups.ts";
+import { nowMs } from "./now.ts";
 
 export interface TrendingRow {
   id: string;
@@ -14,8 +15,6 @@ export interface TrendingRow {
   volume24hMicro: bigint;
 }
 
-const NOW_MS = "(extract(epoch from now()) * 1000)::float8";
-
 /** Markets that take trades now, by the volume of the last 24 hours. The rollup is read once, by its index on time. */
 export async function listTrendingMarkets(sql: Sql, limit: number): Promise<TrendingRow[]> {
   const rows = await sql`
@@ -26,11 +25,11 @@ export async function listTrendingMarkets(sql: Sql, limit: number): Promise<Tren
       left join (
         select market_id, sum(volume_micro) as volume_micro
           from market_hour
-         where hour > ${sql.unsafe(NOW_MS)} - ${24 * HOUR_MS}
+         where hour > ${nowMs(sql)} - ${24 * HOUR_MS}::bigint
          group by market_id
       ) v on v.market_id = m.id
      where b.status = 'open'
-       and m.close_at > ${sql.unsafe(NOW_MS)}
+       and m.close_at > ${nowMs(sql)}
      order by volume_24h desc, m.id
      limit ${limit}`;
   return rows.map((row) => ({

@@ -1,7 +1,8 @@
 import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
+import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
-import { textArray } from "../load.ts";
 import { HOUR_MS } from "../rollups.ts";
+import { nowMs } from "./now.ts";
 
 /** A market with its book, as the views need it. `now` is the database's clock, which decides whether it is closed. */
 export interface MarketRow {
@@ -95,10 +96,10 @@ export async function listOpenMarkets(
         select sum(h.volume_micro) as volume_micro
           from market_hour h
          where h.market_id = m.id
-           and h.hour > ${sql.unsafe(NOW_MS)} - ${24 * HOUR_MS}
+           and h.hour > ${nowMs(sql)} - ${24 * HOUR_MS}::bigint
       ) v on true
      where b.status = 'open'
-       and m.close_at > ${sql.unsafe(NOW_MS)}
+       and m.close_at > ${nowMs(sql)}
        ${category ? sql`and m.category = ${category}` : sql``}
        ${kind ? sql`and m.kind = ${kind}` : sql``}
        ${

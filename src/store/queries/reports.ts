@@ -1,9 +1,15 @@
 import type { Sql } from "../connect.ts";
 import { DAY_MS } from "../rollups.ts";
+import { nowMs } from "./now.ts";
 
-/** The period of a report: the current UTC day, by the database's clock, and the days before it. */
-export function periodStart(sql: Sql, periodDays: number) {
-  return sql`(floor(extract(epoch from now()) / 86400)::bigint - ${periodDays - 1}::int) * ${DAY_MS}::bigint`;
+/**
+ * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.
+ * @returns milliseconds since the epoch
+ */
+export async function readPeriodStart(sql: Sql, periodDays: number): Promise<number> {
+  const [row] = await sql<{ now: string }[]>`select ${nowMs(sql)} as now`;
+  const now = Number(row?.now);
+  return now - (now % DAY_MS) - (periodDays - 1) * DAY_MS;
 }
 
 /** What the house kept of a settled market beyond its stake: its own and the pool's winning shares, less F. */
@@ -22,14 +28,13 @@ export interface CategoryRow {
 }
 
 /** Volume, fees and market-making result by category. Reads the hours and the settlements of the period. */
-export async function listCategoryResults(sql: Sql, periodDays: number): Promise<CategoryRow[]> {
-  const start = periodStart(sql, periodDays);
+export async function listCategoryResults(sql: Sql, startMs: number): Promise<CategoryRow[]> {
   const rows = await sql`
     with
     traded as (
       select market_id, sum(volume_micro) as volume, sum(fee_micro) as fees
         from market_hour
-       where hour >= ${start}
+       where hour >= ${startMs}
        group by market_id
     ),
     results as (
@@ -40,7 +45,7 @@ export async function listCategoryResults(sql: Sql, periodDays: number): Promise
       select m.category, 0, 0, ${houseResult(sql)}, 1
         from book b
         join market m on m.id = b.market_id
-       where b.settled_at >= ${start}
+       where b.settled_at >= ${startMs}
     )
     select category, sum(volume)::text as volume, sum(fees)::text as fees, sum(spread)::text as spread,
            sum(settled)::int as settled
@@ -56,11 +61,11 @@ export async function listCategoryResults(sql: Sql, periodDays: number): Promise
   }));
 }
 
-export async function countActiveTraders(sql: Sql, periodDays: number): Promise<number> {
+export async function countActiveTraders(sql: Sql, startMs: number): Promise<number> {
   const [row] = await sql<{ traders: number }[]>`
-    select count(distinct trader_id)::int as traders
-      from trader_day
-     where day >= ${periodStart(sql, periodDays)}`;
+    select count(*)::int as traders
+      -- Grouped first: a distinct inside the count would sort every row of the period.
+      from (select trader_id from trader_day where day >= ${startMs} group by trader_id) active`;
   return row?.traders ?? 0;
 }
 
@@ -70,11 +75,11 @@ export interface FundingRow {
   outflowMicro: bigint;
 }
 
-export async function listFunding(sql: Sql, periodDays: number): Promise<FundingRow[]> {
+export async function listFunding(sql: Sql, startMs: number): Promise<FundingRow[]> {
   const rows = await sql`
     select provider, sum(inflow_micro)::text as inflow, sum(outflow_micro)::text as outflow
       from funding_day
-     where day >= ${periodStart(sql, periodDays)}
+     where day >= ${startMs}
      group by provider
      order by provider collate "C"`;
   return rows.map((row) => ({
@@ -114,7 +119,7 @@ export async function listRisks(sql: Sql): Promise<RiskRow[]> {
       join market m on m.id = b.market_id
       join account a on a.id = 'escrow:' || m.id
      where b.status = 'open'
-       and m.close_at > (extract(epoch from now()) * 1000)::float8
+       and m.close_at > ${nowMs(sql)}
      order by m.close_at, m.id`;
   return rows.map((row) => ({
     marketId: row.id,

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../../domain/audit-link.ts";
 import type { MarketKind, StoredStatus } from "../../domain/market.ts";
+import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
-import { textArray } from "../load.ts";
 
 /** What a page needs of a market before it follows the changes. */
 export interface LiveMarket {

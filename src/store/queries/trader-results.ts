@@ -1,5 +1,4 @@
 import type { Sql } from "../connect.ts";
-import { periodStart } from "./reports.ts";
 
 export interface TraderResult {
   traderId: string;
@@ -28,17 +27,15 @@ export interface TraderTotals {
  */
 export async function listTraderResults(
   sql: Sql,
-  periodDays: number,
+  startMs: number,
   limit: number,
 ): Promise<{ traders: TraderResult[]; totals: TraderTotals }> {
-  const start = periodStart(sql, periodDays);
   const rows = await sql`
     with
     active as (
-      select trader_id, sum(volume_micro) as volume, sum(trades) as trades, count(distinct market_id) as markets,
-             sum(realized_micro) as realized
+      select trader_id, sum(volume_micro) as volume, sum(trades) as trades, sum(realized_micro) as realized
         from trader_day
-       where day >= ${start}
+       where day >= ${startMs}
        group by trader_id
     ),
     settled as (
@@ -48,7 +45,7 @@ export async function listTraderResults(
              sum(case when p.side = b.outcome then p.shares_micro else 0 end - p.cost_micro) as realized
         from book b
         join position p on p.market_id = b.market_id
-       where b.settled_at >= ${start}
+       where b.settled_at >= ${startMs}
        group by p.trader_id
     ),
     price as (
@@ -68,19 +65,33 @@ export async function listTraderResults(
        group by p.trader_id
     ),
     result as (
-      select a.trader_id, a.volume, a.trades, a.markets, coalesce(s.positions, 0) as positions,
-             coalesce(s.wins, 0) as wins, a.realized + coalesce(s.realized, 0) as realized,
-             coalesce(h.unrealized, 0) as unrealized
+      select a.trader_id, a.volume, a.trades, coalesce(s.positions, 0) as positions, coalesce(s.wins, 0) as wins,
+             a.realized + coalesce(s.realized, 0) as realized, coalesce(h.unrealized, 0) as unrealized
         from active a
         left join settled s on s.trader_id = a.trader_id
         left join held h on h.trader_id = a.trader_id
+    ),
+    leader as (
+      select *, count(*) over () as all_traders, sum(trades) over () as all_trades, sum(volume) over () as all_volume,
+             sum(realized + unrealized) over () as all_pnl
+        from result
+       order by volume desc, trader_id collate "C"
+       limit ${limit}
+    ),
+    -- Counted for the list alone: markets of all traders would have to be sorted, row by row of the period.
+    breadth as (
+      select trader_id, count(distinct market_id) as markets
+        from trader_day
+       where day >= ${startMs}
+         and trader_id in (select trader_id from leader)
+       group by trader_id
     )
-    select trader_id, volume::text, trades::int, markets::int, positions::int, wins::int, realized::text,
-           unrealized::text, (count(*) over ())::int as all_traders, (sum(trades) over ())::text as all_trades,
-           (sum(volume) over ())::text as all_volume, (sum(realized + unrealized) over ())::text as all_pnl
-      from result
-     order by result.volume desc, trader_id collate "C"
-     limit ${limit}`;
+    select l.trader_id, l.volume::text, l.trades::int, b.markets::int, l.positions::int, l.wins::int,
+           l.realized::text, l.unrealized::text, l.all_traders::int, l.all_trades::text, l.all_volume::text,
+           l.all_pnl::text
+      from leader l
+      join breadth b on b.trader_id = l.trader_id
+     order by l.volume desc, l.trader_id collate "C"`;
   const [first] = rows;
   return {
     traders: rows.map((row) => ({

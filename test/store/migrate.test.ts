@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { APP_ROLE, connect, type Sql } from "../../src/store/connect.ts";
+import {
+  type Migration,
+  migrate,
+  readMigrations,
+  requireCurrentSchema,
+  schemaVersion,
+  serverRoleAvailable,
+} from "../../src/store/migrate.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  sql = connect(database.connection, { name: "test", max: 1 });
+  return async () => {
+    await sql.end({ timeout: 5 });
+    await database.drop();
+  };
+});
+
+/** The test databases come migrated; this one begins at nothing. */
+async function empty(): Promise<void> {
+  await sql.unsafe("drop schema public cascade; create schema public");
+}
+
+const refused = (message: string) =>
+  expect.objectContaining({ code: "REFUSED", message: expect.stringContaining(message) });
+
+function migration(version: number, text: string): Migration {
+  return { version, name: `000${version}_test.sql`, text, checksum: `sum of ${text}` };
+}
+
+describe("migrate", () => {
+  test("brings an empty database to the version of this binary, and the second time finds nothing to do", async () => {
+    await empty();
+    const known = await readMigrations();
+    expect(await schemaVersion(sql)).toBe(0);
+    expect(await migrate(sql)).toEqual(known.map(({ name }) => name));
+    expect(await schemaVersion(sql)).toBe(known.length);
+    expect(await sql`select name, checksum from migration order by version`).toEqual(
+      known.map(({ name, checksum }) => ({ name, checksum })),
+    );
+    expect(await migrate(sql)).toEqual([]);
+    await expect(requireCurrentSchema(sql)).resolves.toBeUndefined();
+  });
+
+  test("migrations are numbered without gaps, each with the checksum of its text", async () => {
+    const known = await readMigrations();
+    expect(known.map(({ version }) => version)).toEqual(known.map((_, index) => index + 1));
+    expect(new Set(known.map(({ checksum }) => checksum)).size).toBe(known.length);
+  });
+
+  test("five processes that start at once apply each migration once, and none of them fails", async () => {
+    const clients = Array.from({ length: 5 }, (_, index) =>
+      connect(database.connection, { name: `m${index}`, max: 1 }),
+    );
+    try {
+      await Promise.all(clients.map((client) => client`select 1`));
+      for (let round = 0; round < 4; round++) {
+        await empty();
+        const applied = await Promise.all(clients.map((client) => migrate(client)));
+        expect(applied.flat().sort()).toEqual((await readMigrations()).map(({ name }) => name));
+      }
+    } finally {
+      await Promise.all(clients.map((client) => client.end({ timeout: 5 })));
+    }
+  });
+
+  test("a migration that fails leaves nothing of itself, and can be applied when it is right", async () => {
+    await empty();
+    const first = migration(1, "create table a (id int)");
+    const wrong = migration(2, "create table b (id int); insert into nowhere values (1)");
+    await expect(migrate(sql, [first, wrong])).rejects.toThrow("nowhere");
+    expect(await schemaVersion(sql)).toBe(1);
+    expect(await sql`select to_regclass('b') as b`).toEqual([{ b: null }]);
+  });
+
+  test("a newer schema is refused and left alone", async () => {
+    await sql`insert into migration (version, name, checksum) values (999, '0999_future.sql', 'x')`;
+    await expect(migrate(sql)).rejects.toEqual(refused("newer than this pmctl"));
+    await expect(requireCurrentSchema(sql)).rejects.toEqual(refused("upgrade pmctl"));
+  });
+
+  test("a migration that was applied with another content is refused", async () => {
+    const [first, ...rest] = await readMigrations();
+    if (!first) throw new Error("There are no migrations");
+    const changed = { ...first, text: `${first.text}\n`, checksum: "another" };
+    await expect(migrate(sql, [changed, ...rest])).rejects.toEqual(refused("applied with another content"));
+  });
+
+  test.each([0, 1])("a server does not start on a schema at version %d", async (version) => {
+    if (version === 0) await empty();
+    else await sql`delete from migration where version > ${version}`;
+    await expect(requireCurrentSchema(sql)).rejects.toEqual(refused(`at version ${version}`));
+  });
+});
+
+describe("the role of the running server", () => {
+  const JOURNALS = ["audit", "transfer", "trade"];
+  let server: Sql;
+
+  beforeEach(async () => {
+    await sql`insert into audit (seq, type, actor, payload, ts, key_id, hash) values (1, 't', 'a', '{}', 'ts', 'k', 'h')`;
+    await sql`insert into transfer (seq, leg, debit, credit, amount_micro) values (1, 0, 'a', 'b', 1)`;
+    await sql`insert into trade (seq, id, market_id, trader_id, side, amount_micro, fee_micro, shares_micro, yes_price_ppm, ts)
+              values (1, 'trd', 'm', 'u', 'yes', 2, 1, 1, 500000, 1)`;
+    server = connect(database.connection, { name: "server", max: 1, restricted: true });
+    return () => server.end({ timeout: 5 });
+  });
+
+  test("is there after a migration, and is what a restricted connection has", async () => {
+    expect(await serverRoleAvailable(sql)).toBe(true);
+    expect(await server`select current_user::text as name`).toEqual([{ name: APP_ROLE }]);
+  });
+
+  const denied = expect.objectContaining({ code: "42501" });
+
+  test.each(JOURNALS)("cannot rewrite %s: neither update, nor delete, nor truncate", async (table) => {
+    await expect(server`update ${server(table)} set seq = 2`).rejects.toEqual(denied);
+    await expect(server`delete from ${server(table)}`).rejects.toEqual(denied);
+    await expect(server`truncate ${server(table)}`).rejects.toEqual(denied);
+    await expect(
+      server`insert into ${server(table)} select * from ${server(table)} on conflict do nothing`,
+    ).resolves.toBeDefined();
+    expect(await sql`select 1 from ${sql(table)}`).toHaveLength(1);
+  });
+
+  test.each(["receipt", "market", "migration"])("cannot rewrite %s either", async (table) => {
+    await expect(server`delete from ${server(table)}`).rejects.toEqual(denied);
+    await expect(server`truncate ${server(table)}`).rejects.toEqual(denied);
+  });
+
+  test.each(["account", "book", "position", "head"])("cannot make rows of %s disappear", async (table) => {
+    await expect(server`delete from ${server(table)}`).rejects.toEqual(denied);
+    await expect(server`truncate ${server(table)}`).rejects.toEqual(denied);
+  });
+
+  test("cannot change the tables themselves", async () => {
+    await expect(server`alter table audit add column x int`).rejects.toEqual(denied);
+    await expect(server`drop table audit`).rejects.toEqual(denied);
+    await expect(server`create table x (id int)`).rejects.toEqual(denied);
+    await expect(server`create rule forget as on insert to audit do instead nothing`).rejects.toEqual(denied);
+  });
+
+  test.each(JOURNALS)("the owner can rewrite %s: restoring and repairing stay possible", async (table) => {
+    await sql`update ${sql(table)} set seq = 2`;
+    await sql`delete from ${sql(table)}`;
+    await sql`truncate ${sql(table)}`;
+  });
+});
