@@ -8,6 +8,9 @@ const LIMITS = ["MAX_TRADE_EXCEEDED", "EXPOSURE_EXCEEDED"] as const;
 const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND"] as const;
 const TRADE: readonly FaultCode[] = [...MARKET_STATE, ...STANDING, ...LIMITS, ...FUNDS];
 
+/** A sale asks for the shares, and either direction may name the price that it accepts. */
+const ORDER: readonly FaultCode[] = [...TRADE, "INSUFFICIENT_SHARES", "SLIPPAGE"];
+
 /** What only some operations refuse, in the order in which they look. */
 const OWN: Record<string, readonly FaultCode[]> = {
   getMarket: ["MARKET_NOT_FOUND"],
@@ -17,22 +20,26 @@ const OWN: Record<string, readonly FaultCode[]> = {
   suspendMarket: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
   resumeMarket: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
   settleMarket: ["MARKET_NOT_FOUND", "MARKET_SETTLED"],
-  placeTrade: TRADE,
-  placeOrder: TRADE,
+  placeTrade: ORDER,
+  placeOrder: ORDER,
+  quoteTrade: ORDER,
+  requestWithdrawal: ["INSUFFICIENT_FUNDS"],
+  approveWithdrawal: ["WITHDRAWAL_DECIDED"],
+  rejectWithdrawal: ["WITHDRAWAL_DECIDED"],
   updatePolicy: ["PRECONDITION_FAILED"],
 };
 
 /** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */
 export function refusalsOf(id: string, operation: Operation): FaultCode[] {
-  const { auth, method, writes } = operation;
+  const { auth, method, writes, optionalUser } = operation;
   const isChange = method !== "GET" || auth === "signature";
   const codes: (FaultCode | false)[] = [
     "RATE_LIMITED",
     auth === "signature" && "SIGNATURE_INVALID",
     auth !== "none" && auth !== "signature" && "KEY_INVALID",
     auth === "admin" && "FORBIDDEN",
-    auth === "user" && "USER_REQUIRED",
-    auth === "user" && isChange && "ORIGIN_FORBIDDEN",
+    (auth === "user" || optionalUser === true) && "USER_REQUIRED",
+    (auth === "user" || optionalUser === true) && isChange && "ORIGIN_FORBIDDEN",
     "BAD_REQUEST",
     auth !== "none" && "NOT_FOUND",
     writes === true && "IDEMPOTENCY_MISMATCH",

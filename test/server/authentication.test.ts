@@ -37,6 +37,8 @@ async function send(operation: Operation, headers: Record<string, string>): Prom
 
 /** Past all refusals of identity: the handler was reached, or the input was looked at. */
 async function expectAdmitted(response: Response): Promise<void> {
+  // The server answers these by itself: there is no handler that could fail.
+  if (response.url.endsWith("/v1/session")) return expect(response.status).toBe(200);
   expect([400, 500]).toContain(response.status);
   expect(["BAD_REQUEST", "INTERNAL"]).toContain(response.headers.get("error-code"));
   await response.body?.cancel();
