@@ -1,5 +1,5 @@
 import { Fault } from "../domain/fault.ts";
-import { ConnectionLost } from "../store/connect.ts";
+import { ConnectionLost, StatementFailed } from "../store/connect.ts";
 
 /** Not executed, and never will be. */
 export function overloaded(): Fault {
@@ -14,7 +14,8 @@ export function outcomeUnknown(cause: unknown): Fault {
 /** What callers hear of an error that left nothing of their commands in the database. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
-  return error instanceof ConnectionLost
-    ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable; nothing was executed", { cause: error })
+  const unavailable = error instanceof ConnectionLost || (error instanceof StatementFailed && !error.isAboutData);
+  return unavailable
+    ? new Fault("DATABASE_UNAVAILABLE", "The database is not available; nothing was executed", { cause: error })
     : new Fault("INTERNAL", "Unexpected failure", { cause: error });
 }

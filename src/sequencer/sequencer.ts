@@ -138,7 +138,7 @@ export class Sequencer {
       } catch (error) {
         this.#forget();
         if (error instanceof StatementFailed && attempt === 0) continue;
-        if (error instanceof StatementFailed && jobs.length > 1) return this.#bisect(jobs);
+        if (error instanceof StatementFailed && error.isAboutData && jobs.length > 1) return this.#bisect(jobs);
         this.#onError(error);
         for (const job of jobs) job.reject(faultOf(error));
         return;
@@ -147,7 +147,7 @@ export class Sequencer {
     for (const job of jobs) job.reject(overloaded());
   }
 
-  /** A batch that the database refuses holds a command that it refuses: halves find it, and the others go through. */
+  /** A batch that is refused for its data holds a command that is refused: halves find it, and the others go through. */
   async #bisect(jobs: Job[]): Promise<void> {
     const middle = jobs.length >> 1;
     await this.#process(jobs.slice(0, middle));

@@ -68,6 +68,11 @@ export class StatementFailed extends Error {
     this.name = "StatementFailed";
     this.sqlState = cause.code;
   }
+
+  /** Whether it was refused for what it says (data, constraints), and not for the state that the database is in. */
+  get isAboutData(): boolean {
+    return /^(22|23)/.test(this.sqlState);
+  }
 }
 
 /** The connection was lost or refused: whether a statement that was sent took effect is not known. */
@@ -81,8 +86,8 @@ export class ConnectionLost extends Error {
 /** Sorts a driver error into the two kinds that the sequencer treats differently; anything else is our bug and stays. */
 export function classify(error: unknown): unknown {
   if (error instanceof postgres.PostgresError) {
-    // FATAL and classes 08 and 57P0x end the connection; what the server did before is told by the fence only.
-    const answered = error.severity === "ERROR" && !/^(08|57P)/.test(error.code);
+    // FATAL and classes 08 and 57P0x end the connection, and 40003 says so itself: what happened is told by the fence only.
+    const answered = error.severity === "ERROR" && !/^(08|57P|40003)/.test(error.code);
     return answered ? new StatementFailed(error) : new ConnectionLost(error);
   }
   const fromDriver =

@@ -37,18 +37,20 @@ describe("limits are inclusive", () => {
     expect(world.balance("wallet:ann")).toBe(0n);
   });
 
-  test("a trade may land exactly on the price bound, and not a micro-dollar past it", () => {
-    // A pool of (1 - 1000u, u) with y·n = k: the largest trade that keeps the price at or below 0.999.
-    let [low, high] = [0n, usd(100_000)];
-    world.fund("ann", 200_000);
-    while (high - low > 1n) {
-      const middle = (low + high) / 2n;
-      if (world.refusal(tradeOf({ amountMicro: middle })) === "accepted") low = middle;
-      else high = middle;
-    }
-    expect(world.refusal(tradeOf({ amountMicro: high }))).toBe("PRICE_BOUND");
-    expect(world.run(tradeOf({ amountMicro: low })).result.yesPriceAfter).toBe(0.999);
-  });
+  test.each(["yes", "no"] as const)(
+    "a trade of %s may land exactly on the price bound, and not a micro past it",
+    (side) => {
+      world.policy({ feeBps: 0 });
+      // 1.998 · 500 = 1 · 999, and 999 of 1000 is the bound: spending 499 lands on it.
+      const book = world.get("book", "m1");
+      const pool =
+        side === "yes" ? { yesMicro: usd(1.998), noMicro: usd(500) } : { yesMicro: usd(500), noMicro: usd(1.998) };
+      if (book) world.put("book", "m1", { ...book, ...pool });
+      const landed = world.decide(tradeOf({ side, amountMicro: usd(499) })).result;
+      expect(landed.yesPriceAfter).toBe(side === "yes" ? 0.999 : 0.001);
+      expect(world.refusal(tradeOf({ side, amountMicro: usd(499) + 1n }))).toBe("PRICE_BOUND");
+    },
+  );
 });
 
 describe("what a trade does", () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
 import { Bench, buy, code, depositOf } from "./bench.ts";
+import type { FakeJournal, Statement } from "./fake-journal.ts";
 
 let bench: Bench;
 
@@ -22,6 +23,10 @@ const TENANT_POISON: Command = {
   meta: "{}",
   liquidityMicro: DOLLAR,
 };
+
+function refuseAll(journal: FakeJournal, statement: Statement): void {
+  for (let times = 0; times < 400; times++) journal.plan.push({ statement, fate: "failed" });
+}
 
 describe("two processes on one tenant", () => {
   test("alone, a process commits in one statement and never locks the head", async () => {
@@ -125,6 +130,22 @@ describe("a poisoned command", () => {
     expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
     expect(bench.errors).toEqual([]);
   });
+
+  test.each(["commit", "load", "begin"] as const)(
+    "is not looked for when the database refuses for reasons of its own: a %s is tried twice, then all are told",
+    async (statement) => {
+      const [journal] = bench.journals;
+      // The slow path begins after another process has written.
+      if (statement === "begin") await bench.run(bench.submit(depositOf("theirs"), 1));
+      refuseAll(journal, statement);
+      const commands = Array.from({ length: 100 }, (_, index) => bench.submit(depositOf(`d${index}`)));
+      const heard = await bench.run(Promise.all(commands));
+      expect(new Set(heard.map(code))).toEqual(new Set(["DATABASE_UNAVAILABLE"]));
+      expect([...journal.sent.values()].reduce((sum, times) => sum + times, 0)).toBeLessThan(12);
+      journal.plan.length = 0;
+      expect(code(await bench.run(bench.submit(depositOf("later"))))).toBe("answered");
+    },
+  );
 
   test("two thousand good commands around three bad ones all go through", async () => {
     const bad = [100, 1023, 1700];
