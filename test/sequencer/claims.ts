@@ -23,7 +23,8 @@ export function holds({ attempt, what }: Claim, ledger: NaiveLedger, keys: Keys)
     return what === "INSUFFICIENT_FUNDS" && ledger.balance(`wallet:${command.traderId}`) < command.amountMicro;
   if (command.type === "decideWithdrawal") {
     const status = ledger.withdrawals.get(command.id)?.status;
-    return what === (status === undefined ? "NOT_FOUND" : "WITHDRAWAL_DECIDED") && status !== "pending";
+    if (what === "NOT_FOUND") return status === undefined;
+    return what === "WITHDRAWAL_DECIDED" && status === (command.approve ? "rejected" : "approved");
   }
   if (command.type === "restrictUser") return what === "NOT_FOUND" && !ledger.known.has(command.traderId);
   if (!("marketId" in command)) return what === "TREASURY_INSUFFICIENT" && command.type === "createMarket";

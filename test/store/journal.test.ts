@@ -1,8 +1,9 @@
+import postgres from "postgres";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
 import { prepareBatch } from "../../src/sequencer/batch.ts";
 import type { Batch, Head } from "../../src/store/commit.ts";
-import { ConnectionLost, connect, type Sql, StatementFailed } from "../../src/store/connect.ts";
+import { ConnectionLost, classify, connect, type Sql, StatementFailed } from "../../src/store/connect.ts";
 import { type Journal, openJournal } from "../../src/store/journal.ts";
 import { World } from "../engine/world.ts";
 import { DOLLAR, deposit, dump, KEY, type Live, openLive, until } from "../sequencer/live.ts";
@@ -160,6 +161,10 @@ describe("exclusively", () => {
     });
     await expect(failure).rejects.toThrow("no");
     expect(await dump(live.owner)).toBe(before);
+    const open = await live.owner`
+      select 1 from pg_stat_activity
+       where application_name = 'pmctl writer' and datname = current_database() and state like 'idle in transaction%'`;
+    expect(open).toHaveLength(0);
     expect(await two.commit(batchOn((await two.readHead()).head))).toMatchObject({ swapped: true });
   });
 
@@ -183,6 +188,20 @@ describe("exclusively", () => {
 });
 
 describe("errors are of two kinds", () => {
+  test.each([
+    ["ERROR", "23505", "a constraint", StatementFailed],
+    ["ERROR", "57014", "the statement's time is up", StatementFailed],
+    ["ERROR", "53100", "the disk is full", StatementFailed],
+    ["ERROR", "40003", "completion unknown, says the database itself", ConnectionLost],
+    ["ERROR", "08006", "a connection failure behind a pooler", ConnectionLost],
+    ["ERROR", "57P01", "shutdown, reported by a pooler", ConnectionLost],
+    ["FATAL", "25P03", "idle in a transaction for too long", ConnectionLost],
+    ["PANIC", "XX000", "the server crashed", ConnectionLost],
+  ])("%s %s, %s", (severity, code, _what, kind) => {
+    const told = Object.assign(Object.create(postgres.PostgresError.prototype), { severity, code, message: "told" });
+    expect(classify(told)).toBeInstanceOf(kind);
+  });
+
   test("a statement that the database refused has not happened: StatementFailed", async () => {
     const batch = batchOn((await one.readHead()).head, "a\0b");
     await expect(one.commit(batch)).rejects.toBeInstanceOf(StatementFailed);

@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { DecideWithdrawal, RequestWithdrawal } from "../../src/engine/commands.ts";
+import { openWorld, usd, type World } from "./world.ts";
+
+let world: World;
+
+beforeEach(() => {
+  world = openWorld();
+  world.fund("ann", 100);
+});
+
+const request: RequestWithdrawal = { type: "requestWithdrawal", id: "w1", traderId: "ann", amountMicro: usd(60) };
+const decide = (approve: boolean): DecideWithdrawal => ({
+  type: "decideWithdrawal",
+  id: "w1",
+  traderId: "ann",
+  approve,
+});
+
+const money = () => [world.balance("wallet:ann"), world.balance("pending:ann"), world.balance("external:withdrawals")];
+
+describe("withdrawals", () => {
+  test("leave the wallet at once, so that the money cannot be spent while an operator decides", () => {
+    world.run(request);
+    expect(money()).toEqual([usd(40), usd(60), 0n]);
+    expect(world.refusal({ ...request, id: "w2" })).toBe("INSUFFICIENT_FUNDS");
+  });
+
+  test("of exactly the balance pass, of a micro-dollar more do not", () => {
+    expect(world.refusal({ ...request, amountMicro: usd(100) })).toBe("accepted");
+    expect(world.refusal({ ...request, amountMicro: usd(100) + 1n })).toBe("INSUFFICIENT_FUNDS");
+  });
+
+  test.each<[string, boolean, bigint[]]>([
+    ["approved leave the house", true, [usd(40), 0n, usd(60)]],
+    ["rejected go back to the wallet", false, [usd(100), 0n, 0n]],
+  ])("%s, and the same decision again changes nothing", (_what, approve, expected) => {
+    world.run(request);
+    const first = world.run(decide(approve)).result;
+    expect(money()).toEqual(expected);
+    world.wait(1000);
+    const { result, draft } = world.run(decide(approve));
+    expect(result).toEqual(first);
+    expect([...draft.writes(), ...draft.transfers, ...draft.audit]).toEqual([]);
+    expect(world.refusal(decide(!approve))).toBe("WITHDRAWAL_DECIDED");
+  });
+
+  test("that nobody asked for cannot be decided", () => {
+    expect(world.refusal(decide(true))).toBe("NOT_FOUND");
+  });
+
+  test("of a restricted user are refused; what was asked for before can still be decided", () => {
+    world.run(request);
+    world.trader("ann", { restricted: true });
+    expect(world.refusal({ ...request, id: "w2", amountMicro: 1n })).toBe("ACCOUNT_RESTRICTED");
+    expect(world.refusal(decide(false))).toBe("accepted");
+  });
+});
+
+test("an operator's credit comes from outside, and the record names the user, not the operator", () => {
+  const { draft, result } = world.run({ type: "creditWallet", traderId: "ann", amountMicro: usd(5) });
+  expect(draft.transfers).toEqual([{ debit: "external:operator", credit: "wallet:ann", amountMicro: usd(5) }]);
+  expect(result.balanceMicro).toBe(usd(105));
+  expect(draft.audit).toEqual([
+    { type: "wallet.credited", payload: { userId: "ann", amount: "5", provider: "operator" } },
+  ]);
+});
