@@ -2,6 +2,7 @@ import type { Json } from "../domain/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market.ts";
+import { RowMap } from "./row-map.ts";
 import { type Account, mayBeNegative, type Table, type Tables } from "./rows.ts";
 
 /** What a command sees: rows by table and key, the committed ones or those of the commands before it. */
@@ -47,19 +48,23 @@ export class Draft implements Reader {
   /** No commit at or after this instant of the database's clock: the closing time of the market traded. */
   before: number | null = null;
   readonly #below: Reader;
-  readonly #writes = new Map<string, RowWrite>();
+  readonly #writes = new RowMap<RowWrite>();
 
   constructor(below: Reader) {
     this.#below = below;
   }
 
   get<T extends Table>(table: T, key: string): Tables[T] | undefined {
-    const write = this.#writes.get(`${table}/${key}`);
+    const write = this.#writes.get(table, key);
     return write ? (write.row as Tables[T]) : this.#below.get(table, key);
   }
 
   put<T extends Table>(table: T, key: string, row: Tables[T]): void {
-    this.#writes.set(`${table}/${key}`, { table, key, row } as RowWrite);
+    this.adopt({ table, key, row } as RowWrite);
+  }
+
+  adopt(write: RowWrite): void {
+    this.#writes.set(write.table, write.key, write);
   }
 
   writes(): Iterable<RowWrite> {

@@ -32,7 +32,7 @@ export interface Fill {
   pool: Pool;
 }
 
-export const EMPTY_PORTFOLIO: Portfolio = { positions: new Map(), exposureMicro: 0n };
+export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 
 /**
  * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, the
@@ -90,7 +90,7 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
 }
 
 function heldMicro(state: Reader, traderId: string, { marketId, side }: { marketId: string; side: Side }): bigint {
-  return state.get("portfolio", traderId)?.positions.get(positionKey(marketId, side))?.sharesMicro ?? 0n;
+  return state.get("position", positionKey(traderId, marketId, side))?.sharesMicro ?? 0n;
 }
 
 interface Admitted {

@@ -3,17 +3,7 @@ import { openPool, pricesOf, type Side, statusAt } from "../domain/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import type { CreateMarket, Results, ResumeMarket, SettleMarket, SuspendMarket } from "./commands.ts";
 import type { Draft, Reader } from "./draft.ts";
-import {
-  type Book,
-  escrowOf,
-  type Market,
-  type Position,
-  positionKey,
-  SINGLE,
-  type Tenant,
-  TREASURY,
-  walletOf,
-} from "./rows.ts";
+import { type Book, escrowOf, type Market, type Position, SINGLE, type Tenant, TREASURY, walletOf } from "./rows.ts";
 
 /** @throws Fault MARKET_NOT_FOUND */
 export function requireMarket(state: Reader, id: string): { market: Market; book: Book } {
@@ -145,12 +135,7 @@ function sharesLeftToHouse(market: Market, book: Book, outcome: Side): bigint {
 }
 
 /** The row stays as history; the exposure, where it is in memory, drops by the position's cost. */
-function closePosition(draft: Draft, { traderId, marketId, side }: Position): void {
+function closePosition(draft: Draft, { traderId, costMicro }: Position): void {
   const portfolio = draft.get("portfolio", traderId);
-  const key = positionKey(marketId, side);
-  const position = portfolio?.positions.get(key);
-  if (!portfolio || !position) return;
-  const positions = new Map(portfolio.positions);
-  positions.delete(key);
-  draft.put("portfolio", traderId, { positions, exposureMicro: portfolio.exposureMicro - position.costMicro });
+  if (portfolio) draft.put("portfolio", traderId, { exposureMicro: portfolio.exposureMicro - costMicro });
 }

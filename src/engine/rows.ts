@@ -72,9 +72,8 @@ export interface Position extends Versioned {
   costMicro: bigint;
 }
 
-/** A trader's positions in markets not settled, with their total cost: the exposure. Derived, never stored. */
+/** The cost of a trader's positions in markets not settled. Derived, never stored; who loads it loads the positions too. */
 export interface Portfolio {
-  positions: ReadonlyMap<string, Position>;
   exposureMicro: bigint;
 }
 
@@ -186,7 +185,7 @@ export const externalOf = (provider: string) => `external:${provider}`;
 export const receivableOf = (traderId: string) => `receivable:${traderId}`;
 /** Accounts where money comes from, or is owed to. All others hold what they hold. */
 export const mayBeNegative = (account: string) => /^(external|receivable):/.test(account);
-export const positionKey = (marketId: string, side: Side) => `${side}:${marketId}`;
+export const positionKey = (traderId: string, marketId: string, side: Side) => `${side}:${marketId}:${traderId}`;
 export const receiptKey = (provider: string, reference: string) => `${provider}\n${reference}`;
 export const answerKey = (caller: string, key: string) => `${caller}\n${key}`;
 

@@ -20,8 +20,7 @@ export function placeTrade(draft: Draft, command: PlaceTrade, now: number): Trad
   draft.transfer(walletOf(traderId), FEES, fill.feeMicro);
   if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
   const held = heldOf(draft, command);
-  const position = putPosition(draft, {
-    ...held,
+  const position = putPosition(draft, held, {
     sharesMicro: held.sharesMicro + fill.sharesMicro,
     costMicro: held.costMicro + amountMicro,
   });
@@ -43,8 +42,7 @@ export function sellShares(draft: Draft, command: SellShares, now: number): Trad
   const releasedMicro = (held.costMicro * sharesMicro) / held.sharesMicro;
   draft.transfer(escrowOf(marketId), walletOf(traderId), netMicro);
   draft.transfer(escrowOf(marketId), FEES, fill.feeMicro);
-  const position = putPosition(draft, {
-    ...held,
+  const position = putPosition(draft, held, {
     sharesMicro: held.sharesMicro - sharesMicro,
     costMicro: held.costMicro - releasedMicro,
   });
@@ -55,21 +53,17 @@ export function sellShares(draft: Draft, command: SellShares, now: number): Trad
 
 /** The position before the trade; nothing at all is a position of none. */
 function heldOf(draft: Draft, { traderId, marketId, side }: PlaceTrade | SellShares): Position {
-  const held = draft.get("portfolio", traderId)?.positions.get(positionKey(marketId, side));
+  const held = draft.get("position", positionKey(traderId, marketId, side));
   return held ?? { marketId, traderId, side, sharesMicro: 0n, costMicro: 0n, version: 0 };
 }
 
-/** Replaces the position in its own row and in the portfolio, whose exposure follows its cost. */
-function putPosition(draft: Draft, position: Position): Position {
-  const { traderId, marketId, side, costMicro } = position;
-  const portfolio = draft.get("portfolio", traderId) ?? EMPTY_PORTFOLIO;
-  const key = positionKey(marketId, side);
-  const costBefore = portfolio.positions.get(key)?.costMicro ?? 0n;
-  draft.put("position", `${traderId}/${key}`, position);
-  draft.put("portfolio", traderId, {
-    positions: new Map(portfolio.positions).set(key, position),
-    exposureMicro: portfolio.exposureMicro + costMicro - costBefore,
-  });
+/** Replaces the position; the trader's exposure follows its cost. */
+function putPosition(draft: Draft, held: Position, change: Pick<Position, "sharesMicro" | "costMicro">): Position {
+  const { traderId, marketId, side } = held;
+  const position = { ...held, ...change };
+  const { exposureMicro } = draft.get("portfolio", traderId) ?? EMPTY_PORTFOLIO;
+  draft.put("position", positionKey(traderId, marketId, side), position);
+  draft.put("portfolio", traderId, { exposureMicro: exposureMicro + position.costMicro - held.costMicro });
   return position;
 }
 

@@ -80,7 +80,7 @@ export function prepareBatch(
       if (draft.audit.length > 0) {
         storeAnswer(draft, submission, result, ts);
         append(batch, draft, submission, isoTs, key);
-        for (const write of draft.writes()) overlay.put(write.table, write.key, write.row);
+        for (const write of draft.writes()) overlay.adopt(write);
       } else invariant([...draft.writes()].length === 0, "whatever is written has an audit entry");
       return { kind: "done", result };
     } catch (fault) {

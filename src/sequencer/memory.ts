@@ -1,49 +1,50 @@
 import type { Reader, RowWrite } from "../engine/draft.ts";
+import { RowMap } from "../engine/row-map.ts";
 import type { Need, Table, Tables } from "../engine/rows.ts";
 import type { Loaded } from "../store/load.ts";
 
 /** Rows kept at the most; past it memory starts afresh, which costs one load per row in use. */
 const MAX_ROWS = 50_000;
 
-/** Found inside other rows (portfolios, the keyring), only true until the next trade (holders), or never read again. */
-const NOT_KEPT = new Set<Table>(["position", "apiKey", "holders", "assessment"]);
+/** Found inside another row (the keyring), only true until the next trade (holders), or never read again. */
+const NOT_KEPT = new Set<Table>(["apiKey", "holders", "assessment"]);
 
 /**
  * Committed rows, and the knowledge of which do not exist. It is the truth for as long as the head has not moved by
  * another hand: every write swaps the head.
  */
 export class Memory implements Reader {
-  readonly #rows = new Map<string, Tables[Table] | null>();
-  #passing: string[] = [];
+  readonly #rows = new RowMap<Tables[Table] | null>();
+  #passing: Need[] = [];
 
   get<T extends Table>(table: T, key: string): Tables[T] | undefined {
-    return (this.#rows.get(`${table}/${key}`) ?? undefined) as Tables[T] | undefined;
+    return (this.#rows.get(table, key) ?? undefined) as Tables[T] | undefined;
   }
 
   missing(needs: Iterable<Need>): Need[] {
-    const missing = new Map<string, Need>();
+    const missing = new RowMap<Need>();
     for (const need of needs) {
-      const id = `${need.table}/${need.key}`;
-      if (!this.#rows.has(id)) missing.set(id, need);
+      const { table, key } = need;
+      if (!this.#rows.has(table, key)) missing.set(table, key, need);
     }
     return [...missing.values()];
   }
 
   learn(loaded: Loaded[]): void {
     for (const { table, key, row } of loaded) {
-      this.#rows.set(`${table}/${key}`, row);
-      if (NOT_KEPT.has(table)) this.#passing.push(`${table}/${key}`);
+      this.#rows.set(table, key, row);
+      if (NOT_KEPT.has(table)) this.#passing.push({ table, key });
     }
   }
 
   /** Ends a batch: takes over what its commit wrote. Versions move on, as the statement wrote `version + 1`. */
   publish(writes: readonly RowWrite[]): void {
     for (const { table, key, row } of writes) {
-      // Portfolios and the keyring hold the same row objects, so they see the new version too.
+      // The keyring holds the same row objects, so it sees the new version too.
       if ("version" in row) row.version += 1;
-      if (!NOT_KEPT.has(table)) this.#rows.set(`${table}/${key}`, row);
+      if (!NOT_KEPT.has(table)) this.#rows.set(table, key, row);
     }
-    for (const id of this.#passing) this.#rows.delete(id);
+    for (const { table, key } of this.#passing) this.#rows.delete(table, key);
     this.#passing = [];
     if (this.#rows.size > MAX_ROWS) this.forget();
   }

@@ -2,6 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { type Command, needsOf } from "../engine/commands.ts";
 import type { Reader } from "../engine/draft.ts";
 import { fillBuy, fillSell } from "../engine/fill.ts";
+import { RowMap } from "../engine/row-map.ts";
 import type { Table, Tables } from "../engine/rows.ts";
 import { loadRows } from "../store/load.ts";
 import { readClock } from "../store/queries/clock.ts";
@@ -26,10 +27,10 @@ export async function quoteTrade(
   const command: Command = { type: "placeTrade", id: "", traderId: user?.id ?? "", ...purchase };
   const needs = needsOf(command).filter(({ table }) => user || !OF_A_USER.includes(table));
   const [loaded, now] = await Promise.all([loadRows(read, needs), readClock(read)]);
-  const rows = new Map(loaded.map(({ table, key, row }) => [`${table}/${key}`, row]));
+  const rows = new RowMap<Tables[Table] | null>();
+  for (const { table, key, row } of loaded) rows.set(table, key, row);
   const state: Reader = {
-    get: <T extends Table>(table: T, key: string) =>
-      (rows.get(`${table}/${key}`) ?? undefined) as Tables[T] | undefined,
+    get: <T extends Table>(table: T, key: string) => (rows.get(table, key) ?? undefined) as Tables[T] | undefined,
   };
   const fill =
     action === "sell"

@@ -1,6 +1,7 @@
 import type { AuditEntry } from "../domain/audit-link.ts";
 import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
+import { arrayLiteral, type Cell, quoted } from "./arrays.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 
 /** The order of commits: seq and hash of the last audit entry, the fencing epoch, and the time of the last entry. */
@@ -23,8 +24,6 @@ export interface Batch {
   audit: AuditEntry[];
 }
 
-type Cell = string | number | bigint | boolean | null;
-
 /** A table of the statement: its columns with their types, and what to do when the row exists. */
 interface Target {
   name: string;
@@ -33,16 +32,20 @@ interface Target {
   key?: string[];
   /** Replaces the version guard. */
   onConflict?: string;
+  /** No text of this table is empty or holds a newline, so its columns travel as lines, with nothing to escape. */
+  lines?: boolean;
 }
 
-const target = (name: string, columns: string, options: Pick<Target, "key" | "onConflict"> = {}): Target => ({
+const target = (name: string, columns: string, options: Pick<Target, "key" | "onConflict" | "lines"> = {}): Target => ({
   name,
   columns: columns.split(", ").map((column) => column.split(" ") as [string, string]),
   ...options,
 });
 
 const TARGETS = {
-  audit: target("audit", "seq bigint, type text, actor text, payload text, ts text, key_id text, hash text"),
+  audit: target("audit", "seq bigint, type text, actor text, payload text, ts text, key_id text, hash text", {
+    lines: true,
+  }),
   transfer: target("transfer", "seq bigint, leg integer, debit text, credit text, amount_micro bigint"),
   trade: target(
     "trade",
@@ -222,7 +225,9 @@ export function commitStatement(batch: Batch): { text: string; parameters: (stri
     writers.push(writer(TARGETS[name], parameters.length));
     counts.push(`(select count(*) from ${TARGETS[name].name}_w)`);
     TARGETS[name].columns.forEach(([, type], column) => {
-      parameters.push(arrayLiteral(cells, column, type === "text"));
+      const values = cells.map((row) => row[column] as Cell);
+      if (type !== "text") parameters.push(arrayLiteral(values, String));
+      else parameters.push(TARGETS[name].lines ? values.join("\n") : arrayLiteral(values, quoted));
     });
     count += cells.length;
   }
@@ -240,7 +245,10 @@ select (select count(*) from swap)::int as swapped,
 
 function writer(target: Target, offset: number): string {
   const names = target.columns.map(([name]) => name);
-  const arrays = target.columns.map(([, type], index) => `$${offset + index + 1}::${type}[]`);
+  const arrays = target.columns.map(([, type], index) => {
+    const parameter = `$${offset + index + 1}`;
+    return target.lines && type === "text" ? `string_to_array(${parameter}, e'\\n')` : `${parameter}::${type}[]`;
+  });
   const conflict = target.onConflict ?? (target.key ? versionGuard(target.name, names, target.key) : undefined);
   return `${target.name}_w as (
   insert into ${target.name} (${names.join(", ")})
@@ -281,17 +289,4 @@ function collect(batch: Batch): Map<TargetName, Cell[][]> {
   }
   // A fixed order keeps the number of distinct statements small.
   return new Map([...rows].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** A PostgreSQL array literal of one column. Built here because the driver cannot send bigint or boolean arrays. */
-function arrayLiteral(rows: Cell[][], column: number, quoted: boolean): string {
-  let literal = "{";
-  for (let index = 0; index < rows.length; index++) {
-    const cell = rows[index]?.[column];
-    if (index > 0) literal += ",";
-    if (cell === null || cell === undefined) literal += "NULL";
-    else if (quoted) literal += `"${String(cell).replace(/["\\]/g, "\\$&")}"`;
-    else literal += String(cell);
-  }
-  return `${literal}}`;
 }

@@ -1,7 +1,8 @@
 import type { Side } from "../domain/market.ts";
-import { type Portfolio, type Position, positionKey } from "../engine/rows.ts";
+import { type Position, positionKey } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
+import type { Loaded } from "./load.ts";
 
 interface PositionRow {
   trader_id: string;
@@ -21,24 +22,23 @@ const toPosition = (row: PositionRow): Position => ({
   version: Number(row.version),
 });
 
-/** Every trader asked for gets a portfolio, an empty one if it holds nothing. */
-export async function loadPortfolios(sql: Sql, traderIds: string[]): Promise<Map<string, Portfolio>> {
+/** A portfolio for every trader asked for, and the positions in it. */
+export async function loadPortfolios(sql: Sql, traderIds: string[]): Promise<Loaded[]> {
   const rows = await sql<PositionRow[]>`
     select p.trader_id, p.market_id, p.side, p.shares_micro, p.cost_micro, p.version
       from position p
       join book b on b.market_id = p.market_id
      where p.trader_id = any(${textArray(traderIds)}::text[])
        and b.status <> 'settled'`;
-  const portfolios = new Map<string, { positions: Map<string, Position>; exposureMicro: bigint }>(
-    traderIds.map((id) => [id, { positions: new Map(), exposureMicro: 0n }]),
-  );
-  for (const position of rows.map(toPosition)) {
-    const portfolio = portfolios.get(position.traderId);
-    if (!portfolio) continue;
-    portfolio.positions.set(positionKey(position.marketId, position.side), position);
-    portfolio.exposureMicro += position.costMicro;
-  }
-  return portfolios;
+  const positions = rows.map(toPosition);
+  const exposures = new Map(traderIds.map((id) => [id, 0n]));
+  for (const { traderId, costMicro } of positions) exposures.set(traderId, (exposures.get(traderId) ?? 0n) + costMicro);
+  return [
+    ...[...exposures].map(([key, exposureMicro]): Loaded => ({ table: "portfolio", key, row: { exposureMicro } })),
+    ...positions.map(
+      (row): Loaded => ({ table: "position", key: positionKey(row.traderId, row.marketId, row.side), row }),
+    ),
+  ];
 }
 
 /** Every position in the markets, closed ones included. */

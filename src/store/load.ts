@@ -46,6 +46,7 @@ export async function loadRows(sql: Sql, needs: Need[]): Promise<Loaded[]> {
     [...keysByTable].map(async ([table, keySet]): Promise<Loaded[]> => {
       const keys = [...keySet];
       if (table === "holders") return loadHolders(sql, keys);
+      if (table === "portfolio") return loadPortfolios(sql, keys);
       const rows = await LOADERS[table](sql, keys);
       return keys.map((key) => ({ table, key, row: rows.get(key) ?? null }));
     }),
@@ -55,13 +56,12 @@ export async function loadRows(sql: Sql, needs: Need[]): Promise<Loaded[]> {
 
 type Loader<T extends Table> = (sql: Sql, keys: string[]) => Promise<Map<string, Tables[T]>>;
 
-const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
+const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
   account: loadAccounts,
   market: loadMarkets,
   book: loadBooks,
   trader: loadTraders,
-  portfolio: loadPortfolios,
   keyring: loadKeyring,
   receipt: loadReceipts,
   payment: loadPayments,
@@ -72,7 +72,7 @@ const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
   apiKey: neverLoaded,
 };
 
-/** Positions are read as portfolios or holders, keys as the keyring, assessments not at all. */
+/** Positions come with portfolios or as holders, keys as the keyring, assessments not at all. */
 function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 const sharesOf = (state: World, trader = "ann") =>
-  state.get("portfolio", trader)?.positions.get(positionKey("m1", "yes"))?.sharesMicro ?? 0n;
+  state.get("position", positionKey(trader, "m1", "yes"))?.sharesMicro ?? 0n;
 
 describe("a sale", () => {
   test("pays the proceeds less the fee, out of the escrow", () => {
@@ -107,7 +107,7 @@ function traded(
   state.run(marketOf({ kind, p0Ppm }));
   state.fund("ann", 1e6);
   for (const { sell, side, share, dollars } of trades) {
-    const held = state.get("portfolio", "ann")?.positions.get(positionKey("m1", side))?.sharesMicro ?? 0n;
+    const held = state.get("position", positionKey("ann", "m1", side))?.sharesMicro ?? 0n;
     const command = sell
       ? saleOf({ side, sharesMicro: share === 1 ? held : BigInt(Math.floor(Number(held) * share)) })
       : tradeOf({ side, amountMicro: dollars });
@@ -143,10 +143,10 @@ test("no round trip profits: after any trades, selling out leaves no more than w
       const state = traded(kind, p0Ppm, 0, trades);
       let pairs = (1n << 62n) as bigint;
       for (const side of ["yes", "no"] as const) {
-        const held = state.get("portfolio", "ann")?.positions.get(positionKey("m1", side))?.sharesMicro ?? 0n;
+        const held = state.get("position", positionKey("ann", "m1", side))?.sharesMicro ?? 0n;
         const sale = saleOf({ side, sharesMicro: held });
         if (held > 0n && state.refusal(sale) === "accepted") state.run(sale);
-        const left = state.get("portfolio", "ann")?.positions.get(positionKey("m1", side))?.sharesMicro ?? 0n;
+        const left = state.get("position", positionKey("ann", "m1", side))?.sharesMicro ?? 0n;
         pairs = left < pairs ? left : pairs;
       }
       // A pair of YES and NO is a dollar whatever happens; what could not be sold past the bound is no profit.

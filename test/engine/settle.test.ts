@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Side } from "../../src/domain/market.ts";
+import { positionKey } from "../../src/engine/rows.ts";
 import { CLOSE, marketOf, openWorld, tradeOf, usd, type World } from "./world.ts";
 
 /** Ann on both sides, Bob on NO, in a market of a thousand dollars. */
@@ -12,7 +14,8 @@ function tradedWorld(kind: "cpmm" | "lmsr"): World {
   return world;
 }
 
-const position = (world: World, traderId: string, side: string) => world.get("position", `${traderId}/${side}:m1`);
+const position = (world: World, traderId: string, side: Side) =>
+  world.get("position", positionKey(traderId, "m1", side));
 
 describe.each(["cpmm", "lmsr"] as const)("settlement of a %s market", (kind) => {
   test.each(["yes", "no"] as const)(
@@ -55,7 +58,7 @@ describe.each(["cpmm", "lmsr"] as const)("settlement of a %s market", (kind) => 
     const world = tradedWorld(kind);
     expect(world.get("portfolio", "ann")?.exposureMicro).toBe(usd(130.333_333));
     world.run({ type: "settleMarket", marketId: "m1", outcome: "no" });
-    expect(world.get("portfolio", "ann")).toEqual({ positions: new Map(), exposureMicro: 0n });
+    expect(world.get("portfolio", "ann")).toEqual({ exposureMicro: 0n });
     expect(position(world, "ann", "yes")?.costMicro).toBe(usd(120.333_333));
   });
 });

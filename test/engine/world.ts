@@ -2,15 +2,7 @@ import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
 import type { ApplyConfig, Command, CreateMarket, PlaceTrade, Results, SellShares } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
-import {
-  type Portfolio,
-  type Position,
-  SINGLE,
-  type Table,
-  type Tables,
-  type Trader,
-  walletOf,
-} from "../../src/engine/rows.ts";
+import { type Position, SINGLE, type Table, type Tables, type Trader, walletOf } from "../../src/engine/rows.ts";
 
 /** The instant at which tests begin, and a closing time an hour later. */
 export const NOW = 1_800_000_000_000;
@@ -194,8 +186,10 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-export function exposureOf(portfolio: Portfolio): bigint {
-  let sum = 0n;
-  for (const { costMicro } of portfolio.positions.values()) sum += costMicro;
-  return sum;
+/** What a trader's positions in markets not settled have cost. */
+export function exposureOf(world: World, traderId: string): bigint {
+  return world
+    .all("position")
+    .filter(([, row]) => row.traderId === traderId && world.get("book", row.marketId)?.status !== "settled")
+    .reduce((sum, [, { costMicro }]) => sum + costMicro, 0n);
 }

@@ -122,9 +122,13 @@ export class FakeDatabase {
       const open = this.#positions(
         ({ traderId, marketId }) => traderId === key && this.row("book", marketId)?.status !== "settled",
       );
-      const positions = new Map(open.map((position) => [positionKey(position.marketId, position.side), position]));
       const exposureMicro = open.reduce((sum, { costMicro }) => sum + costMicro, 0n);
-      return [{ table, key, row: { positions, exposureMicro } }];
+      return [
+        { table, key, row: { exposureMicro } },
+        ...open.map(
+          (row): Loaded => ({ table: "position", key: positionKey(row.traderId, row.marketId, row.side), row }),
+        ),
+      ];
     }
     if (table === "keyring") return [{ table, key, row: this.all("apiKey") }];
     const row = this.rows.get(`${table}/${key}`);

@@ -1,0 +1,38 @@
+import type { Table } from "./rows.ts";
+
+/** Values by table and key. A map for each table: a key joined of both would be built and hashed anew at every look. */
+export class RowMap<Value> {
+  readonly #tables = new Map<Table, Map<string, Value>>();
+
+  get(table: Table, key: string): Value | undefined {
+    return this.#tables.get(table)?.get(key);
+  }
+
+  has(table: Table, key: string): boolean {
+    return this.#tables.get(table)?.has(key) ?? false;
+  }
+
+  set(table: Table, key: string, value: Value): void {
+    const rows = this.#tables.get(table);
+    if (rows) rows.set(key, value);
+    else this.#tables.set(table, new Map([[key, value]]));
+  }
+
+  delete(table: Table, key: string): void {
+    this.#tables.get(table)?.delete(key);
+  }
+
+  clear(): void {
+    this.#tables.clear();
+  }
+
+  *values(): Generator<Value> {
+    for (const rows of this.#tables.values()) yield* rows.values();
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const rows of this.#tables.values()) size += rows.size;
+    return size;
+  }
+}
