@@ -24,7 +24,10 @@ export interface Batch {
   audit: AuditEntry[];
 }
 
-/** A table of the statement: its columns with their types, and what to do when the row exists. */
+/**
+ * A table of the statement: its columns with their types, and what to do when the row exists. A `line` is a text that is
+ * never null, never empty and holds no control character: such columns travel as lines, with nothing to escape.
+ */
 interface Target {
   name: string;
   columns: [name: string, type: string][];
@@ -32,24 +35,20 @@ interface Target {
   key?: string[];
   /** Replaces the version guard. */
   onConflict?: string;
-  /** No text of this table is empty or holds a newline, so its columns travel as lines, with nothing to escape. */
-  lines?: boolean;
 }
 
-const target = (name: string, columns: string, options: Pick<Target, "key" | "onConflict" | "lines"> = {}): Target => ({
+const target = (name: string, columns: string, options: Pick<Target, "key" | "onConflict"> = {}): Target => ({
   name,
   columns: columns.split(", ").map((column) => column.split(" ") as [string, string]),
   ...options,
 });
 
 const TARGETS = {
-  audit: target("audit", "seq bigint, type text, actor text, payload text, ts text, key_id text, hash text", {
-    lines: true,
-  }),
-  transfer: target("transfer", "seq bigint, leg integer, debit text, credit text, amount_micro bigint"),
+  audit: target("audit", "seq bigint, type line, actor line, payload line, ts line, key_id line, hash line"),
+  transfer: target("transfer", "seq bigint, leg integer, debit line, credit line, amount_micro bigint"),
   trade: target(
     "trade",
-    "seq bigint, id text, market_id text, trader_id text, side text, amount_micro bigint, fee_micro bigint, shares_micro bigint, released_micro bigint, yes_price_ppm integer, ts bigint",
+    "seq bigint, id line, market_id line, trader_id line, side line, amount_micro bigint, fee_micro bigint, shares_micro bigint, released_micro bigint, yes_price_ppm integer, ts bigint",
   ),
   hedge: target(
     "hedge",
@@ -58,7 +57,7 @@ const TARGETS = {
   // Deltas are safe here: the swap of the head makes this statement the only writer.
   hour: target(
     "market_hour",
-    "market_id text, hour bigint, volume_micro bigint, yes_price_ppm integer, fee_micro bigint",
+    "market_id line, hour bigint, volume_micro bigint, yes_price_ppm integer, fee_micro bigint",
     {
       onConflict:
         "(market_id, hour) do update set volume_micro = market_hour.volume_micro + excluded.volume_micro, yes_price_ppm = excluded.yes_price_ppm, fee_micro = market_hour.fee_micro + excluded.fee_micro",
@@ -66,7 +65,7 @@ const TARGETS = {
   ),
   traderDay: target(
     "trader_day",
-    "day bigint, trader_id text, market_id text, volume_micro bigint, trades integer, realized_micro bigint",
+    "day bigint, trader_id line, market_id line, volume_micro bigint, trades integer, realized_micro bigint",
     {
       onConflict:
         "(day, trader_id, market_id) do update set volume_micro = trader_day.volume_micro + excluded.volume_micro, trades = trader_day.trades + excluded.trades, realized_micro = trader_day.realized_micro + excluded.realized_micro",
@@ -81,7 +80,7 @@ const TARGETS = {
     "id smallint, policy text, policy_updated_at bigint, kyc_required boolean, liquidity_micro bigint, capital_micro bigint, document text, version bigint",
     { key: ["id"] },
   ),
-  account: target("account", "id text, balance_micro bigint, version bigint", { key: ["id"] }),
+  account: target("account", "id line, balance_micro bigint, version bigint", { key: ["id"] }),
   market: target(
     "market",
     "id text, question text, category text, kind text, p0_ppm integer, fund_micro bigint, close_at bigint, resolution_ref text, meta text, created_at bigint, house_yes_micro bigint, house_no_micro bigint",
@@ -98,7 +97,7 @@ const TARGETS = {
   ),
   position: target(
     "position",
-    "trader_id text, market_id text, side text, shares_micro bigint, cost_micro bigint, version bigint",
+    "trader_id line, market_id line, side line, shares_micro bigint, cost_micro bigint, version bigint",
     { key: ["trader_id", "market_id", "side"] },
   ),
   apiKey: target("api_key", "hash text, name text, type text, created_at bigint, expires_at bigint, version bigint", {
@@ -226,8 +225,7 @@ export function commitStatement(batch: Batch): { text: string; parameters: (stri
     counts.push(`(select count(*) from ${TARGETS[name].name}_w)`);
     TARGETS[name].columns.forEach(([, type], column) => {
       const values = cells.map((row) => row[column] as Cell);
-      if (type !== "text") parameters.push(arrayLiteral(values, String));
-      else parameters.push(TARGETS[name].lines ? values.join("\n") : arrayLiteral(values, quoted));
+      parameters.push(type === "line" ? values.join("\n") : arrayLiteral(values, type === "text" ? quoted : String));
     });
     count += cells.length;
   }
@@ -247,7 +245,7 @@ function writer(target: Target, offset: number): string {
   const names = target.columns.map(([name]) => name);
   const arrays = target.columns.map(([, type], index) => {
     const parameter = `$${offset + index + 1}`;
-    return target.lines && type === "text" ? `string_to_array(${parameter}, e'\\n')` : `${parameter}::${type}[]`;
+    return type === "line" ? `string_to_array(${parameter}, e'\\n')` : `${parameter}::${type}[]`;
   });
   const conflict = target.onConflict ?? (target.key ? versionGuard(target.name, names, target.key) : undefined);
   return `${target.name}_w as (
