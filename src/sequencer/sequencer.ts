@@ -1,6 +1,6 @@
 import { Fault } from "../domain/fault.ts";
 import { type Command, needsOwnBatch, type Results } from "../engine/commands.ts";
-import type { Need, StoredAnswer } from "../engine/rows.ts";
+import type { StoredAnswer } from "../engine/rows.ts";
 import type { AuditKey } from "../engine/seal.ts";
 import type { Batch, Head } from "../store/commit.ts";
 import { ConnectionLost, StatementFailed } from "../store/connect.ts";
@@ -37,6 +37,8 @@ export interface SequencerOptions {
   /** Milliseconds that never step back. */
   monotonic?: () => number;
   sleep?: (ms: number) => Promise<void>;
+  /** Runs the work after everything that is ready now. */
+  later?: (work: () => void) => void;
   /** Told of faults that no caller is to blame for. */
   onError?: (error: unknown) => void;
   /** Told of each commit: commands in the batch, entries written. */
@@ -52,6 +54,7 @@ export class Sequencer {
   readonly #auditKey: AuditKey;
   readonly #monotonic: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
+  readonly #later: (work: () => void) => void;
   readonly #onError: (error: unknown) => void;
   readonly #onCommit: NonNullable<SequencerOptions["onCommit"]>;
   readonly #memory = new Memory();
@@ -67,11 +70,12 @@ export class Sequencer {
   #running: Promise<void> | null = null;
   #closed = false;
 
-  constructor({ journal, auditKey, monotonic, sleep, onError, onCommit }: SequencerOptions) {
+  constructor({ journal, auditKey, monotonic, sleep, later, onError, onCommit }: SequencerOptions) {
     this.#journal = journal;
     this.#auditKey = auditKey;
     this.#monotonic = monotonic ?? (() => performance.now());
     this.#sleep = sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+    this.#later = later ?? setImmediate;
     this.#onError = onError ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
     this.#clock = new DatabaseClock(this.#monotonic);
@@ -100,6 +104,7 @@ export class Sequencer {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
+    await new Promise<void>((resolve) => this.#later(resolve));
   }
 
   async #run(): Promise<void> {
@@ -200,7 +205,7 @@ export class Sequencer {
   }
 
   async #prepare(jobs: Job[], head: Head): Promise<Prepared> {
-    const missing = this.#memory.missing(needsOfAll(jobs));
+    const missing = this.#memory.missing(jobs.flatMap(needsOfSubmission));
     if (missing.length > 0) this.#memory.learn(await this.#journal.load(missing));
     return prepareBatch(this.#memory, jobs, { head, now: this.#clock.now(), key: this.#auditKey });
   }
@@ -264,8 +269,9 @@ export class Sequencer {
       // A fence on the way here has moved the epoch on.
       this.#head = { ...batch.next, epoch: this.#epoch };
     }
-    jobs.forEach((job, index) => {
-      settle(job, outcomes[index] as Outcome);
+    // The next batch goes to the database first: what callers do with their answers need not keep it waiting.
+    this.#later(() => {
+      for (const [index, job] of jobs.entries()) settle(job, outcomes[index] as Outcome);
     });
     if (batch) this.#onCommit({ commands: jobs.length, entries: batch.audit.length });
   }
@@ -280,10 +286,6 @@ export class Sequencer {
     this.#memory.forget();
     this.#head = null;
   }
-}
-
-function needsOfAll(jobs: Job[]): Need[] {
-  return jobs.flatMap(needsOfSubmission);
 }
 
 function sameHead(a: Head, b: Head): boolean {

@@ -57,7 +57,8 @@ export async function marketReads(
 async function withServer<T>(program: string, args: string[], work: (port: number) => Promise<T>): Promise<T> {
   const child = fork(new URL(program, import.meta.url), args, {
     // As `pmctl serve` starts itself.
-    execArgv: ["--max-semi-space-size=8", "--heap-growing-percent=50"],
+    execArgv: ["--max-semi-space-size=16", "--heap-growing-percent=100"],
+    env: { ...process.env, MALLOC_ARENA_MAX: "1" },
   });
   const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`The server ended with ${code}`)));
   const { port } = await Promise.race([message<{ port: number }>(child), ended]);

@@ -31,6 +31,7 @@ export class Bench {
         auditKey: auditKey("bench-secret"),
         monotonic: () => this.scheduler.now,
         sleep: (ms) => this.scheduler.sleep(ms),
+        later: (work) => work(),
         onError: (error) => this.errors.push(error),
         onCommit: ({ commands }) => this.batches.push(commands),
       });

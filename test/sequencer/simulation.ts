@@ -61,6 +61,7 @@ class Process {
       auditKey: auditKey(SECRET),
       monotonic: () => scheduler.now + bootedAt,
       sleep: (ms) => scheduler.sleep(ms),
+      later: (work) => void scheduler.sleep(scheduler.random.between(0, 2)).then(work),
       onError: (error) => run.errors.push(error),
       onCommit: ({ commands }) => count(run, commands > 1 ? "batches of several" : "batches of one"),
     });
