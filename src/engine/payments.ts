@@ -1,5 +1,6 @@
 import { decimalFromMicro } from "../domain/money.ts";
 import type { Results } from "./commands.ts";
+import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 import { externalOf, type Need, type Payment, receiptKey, receivableOf, walletOf } from "./rows.ts";
 import { newTrader } from "./traders.ts";
@@ -33,12 +34,13 @@ export interface RecordPayment {
   /** Whom the payment belonged to when the caller looked: the rows of this user are loaded. */
   ownerId: string | undefined;
   fact: PaymentFact;
+  delivery?: Delivery | undefined;
 }
 
 const failedRefund = (id: string) => `${id} failed`;
 const wonDispute = (id: string) => `${id} won`;
 
-export function needsOfPayment({ provider, reference, ownerId, fact }: RecordPayment): Need[] {
+export function needsOfPayment({ provider, reference, ownerId, fact, delivery }: RecordPayment): Need[] {
   const ids =
     fact.kind === "refund"
       ? fact.refunds.flatMap(({ id }) => [id, failedRefund(id)])
@@ -48,6 +50,7 @@ export function needsOfPayment({ provider, reference, ownerId, fact }: RecordPay
   const named = fact.kind === "paid" ? fact.traderId : undefined;
   const users = [ownerId, named].filter((user) => user !== undefined);
   return [
+    ...needsOfDelivery(delivery),
     { table: "payment", key: receiptKey(provider, reference) },
     { table: "account", key: externalOf(provider) },
     ...ids.map((id): Need => ({ table: "receipt", key: receiptKey(provider, id) })),
@@ -69,20 +72,21 @@ export function recordPayment(draft: Draft, command: RecordPayment, now: number)
   const owner = payment.userId === "" ? undefined : payment.userId;
   // Rows of an owner that the caller did not know of are not loaded: absent here would mean empty.
   if (owner !== ownerId) return { ownerId: owner };
+  once(draft, command.delivery, now, () => recordFact(draft, payment, fact, now));
+  return { ownerId };
+}
+
+function recordFact(draft: Draft, payment: Payment, fact: PaymentFact, now: number): undefined {
   switch (fact.kind) {
     case "paid":
-      recordPaid(draft, payment, fact, now);
-      break;
+      return recordPaid(draft, payment, fact, now);
     case "refund":
-      recordRefunds(draft, payment, fact);
-      break;
+      return recordRefunds(draft, payment, fact);
     case "dispute":
-      recordDispute(draft, payment, fact);
-      break;
+      return recordDispute(draft, payment, fact);
     case "unusable":
-      recordConflict(draft, payment, fact.problem, { userId: fact.traderId });
+      return recordConflict(draft, payment, fact.problem, { userId: fact.traderId });
   }
-  return { ownerId };
 }
 
 function newPayment(provider: string, reference: string): Payment {
@@ -102,7 +106,7 @@ function newPayment(provider: string, reference: string): Payment {
   };
 }
 
-function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }, now: number): void {
+function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }, now: number): undefined {
   const { traderId, amountMicro, received } = fact;
   const receivedMicro = received ? amountMicro : payment.receivedMicro;
   const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
@@ -140,7 +144,7 @@ function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { k
 }
 
 /** By id, and by the running total: whichever of the two events comes first, the money is taken back once. */
-function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): void {
+function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): undefined {
   const { provider } = payment;
   const isNew = (id: string) => !draft.get("receipt", receiptKey(provider, id));
   const counted = fact.refunds.filter(({ id }) => isNew(id));
@@ -158,7 +162,7 @@ function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kin
   takeBackRest(draft, next, "refund");
 }
 
-function recordDispute(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "dispute" }): void {
+function recordDispute(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "dispute" }): undefined {
   const { id, amountMicro, won } = fact;
   const opened = keepReceipt(draft, payment, id, amountMicro);
   const ended = won && keepReceipt(draft, payment, wonDispute(id), amountMicro);
@@ -231,7 +235,7 @@ function recordConflict(
   { provider, reference, userId, creditedMicro }: Payment,
   problem: string,
   asked: { userId?: string | undefined; amount?: string },
-): void {
+): undefined {
   draft.record("payment.conflict", {
     provider,
     txRef: reference,

@@ -30,7 +30,7 @@ export class Bench {
         journal: own,
         auditKey: auditKey("bench-secret"),
         monotonic: () => this.scheduler.now,
-        sleep: (ms) => this.scheduler.sleep(ms),
+        after: (ms, run) => this.scheduler.after(ms, run),
         onError: (error) => this.errors.push(error),
         onCommit: ({ commands }) => this.batches.push(commands),
       });

@@ -60,7 +60,7 @@ class Process {
       journal: this.journal,
       auditKey: auditKey(SECRET),
       monotonic: () => scheduler.now + bootedAt,
-      sleep: (ms) => scheduler.sleep(ms),
+      after: (ms, run) => scheduler.after(ms, run),
       onError: (error) => run.errors.push(error),
       onCommit: ({ commands }) => count(run, commands > 1 ? "batches of several" : "batches of one"),
     });
