@@ -47,11 +47,7 @@ export const KycEvent = z
     tenantId: z.string(),
     userId: UserId,
     status: text(64),
-    provider: z
-      .string()
-      .min(1)
-      .max(64)
-      .regex(/^\P{Cc}*$/u, "must not contain control characters"),
+    provider: text(64).regex(/^\P{Cc}*$/u, "must not contain control characters"),
     verifiedAt: Timestamp,
     jurisdiction: CountryCode.optional(),
   })
