@@ -17,3 +17,7 @@ create table inbound_delivery (
   primary key (provider, sha256),
   constraint inbound_delivery_hash_is_sha256 check (length(sha256) = 64)
 );
+
+-- The log by type and by actor. Users' trades, which are most of it, pay for neither: they are found by their own table.
+create index audit_by_type on audit (type, seq) where type <> 'trade.executed';
+create index audit_by_actor on audit (actor, seq) where actor not like 'user:%' or type <> 'trade.executed';
