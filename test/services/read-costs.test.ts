@@ -180,4 +180,41 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
     const costs = await costOf(all);
     expect(costs.filter(({ table }) => ["trade", "transfer", "audit"].includes(table))).toEqual([]);
   });
+
+  test.each([
+    [undefined, undefined],
+    ["wallet.credited", undefined],
+    ["trade.executed", undefined],
+    [undefined, "user:u7"],
+    ["trade.executed", "user:u7"],
+    ["wallet.credited", "user:u7"],
+    [undefined, "provider:payments"],
+    ["trade.executed", "admin:ops"],
+    ["config.applied", "cli:setup"],
+  ])("the log of type %s and actor %s has every entry once, newest first, page by page", async (type, actor) => {
+    const api = localApi(services.handlers, { actor: "admin:ops" });
+    const seen: number[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page: Page = await api.listAudit({
+        limit: 37,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(type === undefined ? {} : { type }),
+        ...(actor === undefined ? {} : { actor }),
+      });
+      seen.push(...page.entries.map(({ seq }) => seq));
+      cursor = seen.length > 400 ? null : page.cursor;
+    }
+    const rows = await owner`
+      select seq::int from audit
+       where (${type ?? null}::text is null or type = ${type ?? null})
+         and (${actor ?? null}::text is null or actor = ${actor ?? null})
+       order by seq desc
+       limit ${Math.max(seen.length, 1)}`;
+    expect(seen).toEqual(rows.map(({ seq }) => seq));
+  });
 });
+
+interface Page {
+  entries: { seq: number }[];
+  cursor: string | null;
+}
