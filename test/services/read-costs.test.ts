@@ -57,7 +57,7 @@ async function fill(sql: Sql): Promise<void> {
     insert into account select 'pending:u' || n, 1, 1 from generate_series(0, ${TRADERS - 1}) n;
     insert into trade
     select 1000 + n, 'trd_' || n, ${market}, ${trader}, 'yes', 1000000, 10000, 1900000, 500000, ${ts}, null
-      from generate_series(1, ${TRADES}) n;
+      from generate_series(1, ${TRADES}) n where n % 10 <> 0;
     insert into audit
     select 1000 + n, case when n % 1000 = 0 then 'policy.updated' when n % 10 = 0 then 'wallet.credited' else 'trade.executed' end,
            case when n % 1000 = 0 then 'admin:ops' when n % 10 = 0 then 'provider:payments' else 'user:' || ${trader} end,
@@ -77,7 +77,7 @@ async function fill(sql: Sql): Promise<void> {
     select ${market}, (${ts}) / 3600000 * 3600000, 1000000, 500000, 10000 from generate_series(1, ${TRADES}) n
         on conflict do nothing;
     insert into hedge
-    select 1000 + n * 10, 'm' || ((n * 10) % 300), 'BTCUSD', 'long', 100, 'ref' from generate_series(1, 3000) n;
+    select 1001 + n * 10, 'm' || ((n * 10 + 1) % 300), 'BTCUSD', 'long', 100, 'ref' from generate_series(1, 2999) n;
     insert into withdrawal
     select 'w' || lpad(n::text, 6, '0'), 'u' || n, 1, case when n % 50 = 0 then 'pending' else 'approved' end, 1,
            case when n % 50 = 0 then null else 2 end, 1
@@ -131,7 +131,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["positions", (api) => api.listPositions({})],
   ["orders", (api) => api.listOrders({})],
   ["orders of a market", (api) => api.listOrders({ marketId: "m7" })],
-  ["an order", (api) => api.getOrder({ id: "trd_7" })],
+  ["an order", (api) => api.getOrder({ id: "trd_3007" })],
   ["the wallet", (api) => api.getWallet({})],
   ["the statement", (api) => api.listStatement({})],
   ["suitability", (api) => api.getSuitability({})],
