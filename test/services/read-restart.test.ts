@@ -47,6 +47,18 @@ test("reads go on when the database was restarted: none hangs, none gets another
     return answered;
   };
 
+  const admin = connect(connection, { name: "admin", max: 1 });
+  for (let round = 0; round < 50; round++) {
+    // Sent before, during and after the end of the connections.
+    const readers = Array.from({ length: 12 }, async () => {
+      for (let question = 0; question < 20; question++) if ((await ask()) === "lost") wrong.push(`${round} lost`);
+    });
+    await admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pmctl reader'`;
+    await Promise.all(readers);
+    expect(wrong).toEqual([]);
+  }
+  await admin.end({ timeout: 5 });
+
   for (let round = 0; round < 3; round++) {
     let over = false;
     const readers = Array.from({ length: 20 }, async () => {
