@@ -11,6 +11,7 @@ import {
   type Need,
   pendingOf,
   receiptKey,
+  receivableOf,
   SINGLE,
   TREASURY,
   walletOf,
@@ -197,6 +198,7 @@ export function needsOf(command: Command): Need[] {
         { table: "receipt", key: receiptKey(command.provider, command.reference) },
         { table: "trader", key: command.traderId },
         account(walletOf(command.traderId)),
+        account(receivableOf(command.traderId)),
         account(externalOf(command.provider)),
       ];
     case "recordPayment":

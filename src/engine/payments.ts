@@ -1,5 +1,6 @@
 import { decimalFromMicro } from "../domain/money.ts";
 import type { Results } from "./commands.ts";
+import { creditUser } from "./credit.ts";
 import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 import { externalOf, type Need, type Payment, receiptKey, receivableOf, walletOf } from "./rows.ts";
@@ -118,13 +119,8 @@ function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: 
   } else {
     const creditedMicro = receivedMicro === null ? amountMicro : smaller(amountMicro, receivedMicro);
     if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
-    draft.transfer(externalOf(payment.provider), walletOf(traderId), creditedMicro);
-    draft.record("wallet.credited", {
-      userId: traderId,
-      amount: decimalFromMicro(creditedMicro),
-      txRef: payment.reference,
-      provider: payment.provider,
-    });
+    const { provider, reference: txRef } = payment;
+    creditUser(draft, { provider, userId: traderId, amountMicro: creditedMicro, txRef });
     // Refunds and disputes that were faster than the payment take their part at once.
     takeBackRest(draft, { ...payment, userId: traderId, creditedMicro, receivedMicro }, "refund");
   }
@@ -155,11 +151,13 @@ function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kin
     refundTotalMicro: larger(payment.refundTotalMicro, fact.totalMicro ?? 0n),
     refundsFailedMicro: payment.refundsFailedMicro + sum(failed),
   };
-  // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to.
-  if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) return;
+  if (counted.length + failed.length === 0 && next.refundTotalMicro === payment.refundTotalMicro) return;
   for (const { id, amountMicro } of counted) keepReceipt(draft, payment, id, amountMicro);
   for (const { id, amountMicro } of failed) keepReceipt(draft, payment, failedRefund(id), amountMicro);
-  takeBackRest(draft, next, "refund");
+  // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to. It
+  // moves nothing and is remembered, or a further refund would be taken for one that the total covers.
+  if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) put(draft, next);
+  else takeBackRest(draft, next, "refund");
 }
 
 function recordDispute(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "dispute" }): undefined {
@@ -194,8 +192,10 @@ function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
   const dueMicro = creditedMicro - keptMicro + smaller(keptMicro, lostMicro);
   put(draft, { ...payment, takenBackMicro: dueMicro });
   if (dueMicro > takenBackMicro) debit(draft, payment, dueMicro - takenBackMicro, reason);
-  else if (dueMicro < takenBackMicro) giveBack(draft, payment, takenBackMicro - dueMicro, reason);
-  else if (draft.audit.length === 0)
+  else if (dueMicro < takenBackMicro) {
+    const { provider, reference: txRef } = payment;
+    creditUser(draft, { provider, userId, amountMicro: takenBackMicro - dueMicro, txRef, cause: reason });
+  } else if (draft.audit.length === 0)
     recordConflict(draft, payment, userId === "" ? `${reason} before the payment` : `${reason} counted before`, {});
 }
 
@@ -208,22 +208,6 @@ function debit(draft: Draft, { provider, reference, userId }: Payment, amountMic
     userId,
     amount: decimalFromMicro(amountMicro),
     receivable: decimalFromMicro(amountMicro - fromWalletMicro),
-    txRef: reference,
-    provider,
-    cause: reason,
-  });
-}
-
-/** What the user owes is paid first. */
-function giveBack(draft: Draft, { provider, reference, userId }: Payment, amountMicro: bigint, reason: string): void {
-  const owedMicro = larger(0n, -draft.account(receivableOf(userId)).balanceMicro);
-  const settledMicro = smaller(amountMicro, owedMicro);
-  draft.transfer(externalOf(provider), receivableOf(userId), settledMicro);
-  draft.transfer(externalOf(provider), walletOf(userId), amountMicro - settledMicro);
-  draft.record("wallet.credited", {
-    userId,
-    amount: decimalFromMicro(amountMicro),
-    receivable: decimalFromMicro(settledMicro),
     txRef: reference,
     provider,
     cause: reason,

@@ -3,10 +3,11 @@ import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { capMinor, isPassed, traderStateOf } from "../domain/trader.ts";
 import type { RecordDeposit, RecordKyc, RestrictUser, Results, SubmitSuitability } from "./commands.ts";
+import { creditUser } from "./credit.ts";
 import { once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 import { requireTenant } from "./markets.ts";
-import { externalOf, receiptKey, type Trader, walletOf } from "./rows.ts";
+import { receiptKey, type Trader } from "./rows.ts";
 
 /** Users exist from the first time that a token, a webhook or an operator names them. */
 export function newTrader(id: string, now: number): Trader {
@@ -70,13 +71,7 @@ function creditDeposit(draft: Draft, command: RecordDeposit, now: number): undef
   }
   if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
   draft.put("receipt", key, { provider, reference, amountMicro, userId: traderId });
-  draft.transfer(externalOf(provider), walletOf(traderId), amountMicro);
-  draft.record("wallet.credited", {
-    userId: traderId,
-    amount: decimalFromMicro(amountMicro),
-    txRef: reference,
-    provider,
-  });
+  creditUser(draft, { provider, userId: traderId, amountMicro, txRef: reference });
 }
 
 /** Every assessment is kept and the last one counts, under the thresholds in force at each trade (decision 21). */

@@ -42,10 +42,10 @@ export interface Prepared {
 }
 
 /**
- * What is written without an audit entry, where a command changed nothing: what was answered, and that it was delivered.
- * Executing such a command again finds the row and does nothing, which is what makes its outcome safe to doubt.
+ * What is written without an audit entry, where a command moved nothing: what was answered, that it was delivered, and
+ * what a provider said of a payment. Executing such a command again finds the row and does nothing, which is what makes its outcome safe to doubt.
  */
-const QUIET = new Set<Table>(["storedAnswer", "inboundDelivery"]);
+const QUIET = new Set<Table>(["storedAnswer", "inboundDelivery", "payment", "receipt"]);
 
 /** Whether the chain stands still in the batch, so that it cannot tell whether the batch is in. */
 export function isQuiet({ audit }: Batch): boolean {
