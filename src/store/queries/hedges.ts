@@ -37,8 +37,9 @@ export async function readHedgeBook(sql: Sql): Promise<{ symbols: HedgeSymbol[];
            (count(*) filter (where direction = 'short'))::int as short_hedges,
            -- The interface's integers end at 2^53 - 1.
            least(sum(notional_minor), 9007199254740991)::text as notional_minor,
-           trunc(sum(case when cost_micro >= tagged_micro then amount_micro
-                          else amount_micro * cost_micro / tagged_micro end))::text as active_micro
+           -- Rounded first: three thirds of a dollar are a dollar.
+           trunc(round(sum(case when cost_micro >= tagged_micro then amount_micro
+                                else amount_micro * cost_micro / tagged_micro end), 6))::text as active_micro
       from open
      group by symbol
      order by symbol`,
