@@ -30,7 +30,7 @@ export interface Idempotency<C extends Command = Command> {
 
 /** What a submission comes to, once the commit (or the head) has confirmed it. */
 export type Outcome =
-  | { kind: "done"; result: Results[Command["type"]] }
+  | { kind: "done"; result: Results[Command["type"]]; entry: AuditEntry | undefined }
   | { kind: "replayed"; answer: StoredAnswer }
   | { kind: "refused"; fault: unknown };
 
@@ -81,8 +81,10 @@ export function prepareBatch(
         storeAnswer(draft, submission, result, ts);
         append(batch, draft, submission, isoTs, key);
         for (const write of draft.writes()) overlay.put(write.table, write.key, write.row);
-      } else invariant([...draft.writes()].length === 0, "whatever is written has an audit entry");
-      return { kind: "done", result };
+        return { kind: "done", result, entry: batch.audit.at(-1) };
+      }
+      invariant([...draft.writes()].length === 0, "whatever is written has an audit entry");
+      return { kind: "done", result, entry: undefined };
     } catch (fault) {
       return { kind: "refused", fault };
     }

@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Command, needsOwnBatch, type Results } from "../engine/commands.ts";
 import type { Need, StoredAnswer } from "../engine/rows.ts";
@@ -21,9 +22,10 @@ const MAX_ATTEMPTS = 8;
 /** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
 const MAX_UNKNOWN_MS = 8000;
 
+/** `entry` is the last one that the command wrote, sealed and committed; a command that changed nothing has none. */
 export type Answer<C extends Command> =
-  | { result: Results[C["type"]]; replayed?: undefined }
-  | { result?: undefined; replayed: StoredAnswer };
+  | { result: Results[C["type"]]; entry: AuditEntry | undefined; replayed?: undefined }
+  | { result?: undefined; entry?: undefined; replayed: StoredAnswer };
 
 interface Job extends Submission {
   enqueuedAt: number;
@@ -292,5 +294,6 @@ function sameHead(a: Head, b: Head): boolean {
 
 function settle(job: Job, outcome: Outcome): void {
   if (outcome.kind === "refused") job.reject(outcome.fault);
-  else job.resolve(outcome.kind === "done" ? { result: outcome.result } : { replayed: outcome.answer });
+  else if (outcome.kind === "done") job.resolve({ result: outcome.result, entry: outcome.entry });
+  else job.resolve({ replayed: outcome.answer });
 }

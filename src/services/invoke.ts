@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
+import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { StoredAnswer } from "../engine/rows.ts";
 import { ConnectionLost, classify } from "../store/connect.ts";
@@ -12,6 +13,8 @@ export interface Caller {
   user?: { id: string; jurisdiction?: string | undefined } | undefined;
   /** An operator's words for the audit entry. */
   reason?: string | undefined;
+  /** Told of the last audit entry of each commit that was made for the caller. */
+  onSealed?: ((seal: Seal) => void) | undefined;
   /** Entity tags, one of which must still name the version to be changed. */
   ifMatch?: readonly string[] | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
@@ -39,10 +42,22 @@ export class Tagged<Value> {
   }
 }
 
+/** A verdict that rests in part on an earlier, full verification. */
+export class Verified<Value> {
+  readonly value: Value;
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly verifiedAt: number;
+
+  constructor(value: Value, verifiedAt: number) {
+    this.value = value;
+    this.verifiedAt = verifiedAt;
+  }
+}
+
 export type Handler<Id extends OperationId> = (
   input: Input<Id>,
   caller: Caller,
-) => Promise<Result<Id> | Replayed | Tagged<Result<Id>>>;
+) => Promise<Result<Id> | Replayed | Tagged<Result<Id>> | Verified<Result<Id>>>;
 
 /** One handler per operation that is served; an operation without one answers 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
@@ -52,6 +67,10 @@ export interface Invocation<Id extends OperationId> {
   replayed: boolean;
   /** The version of what was read or changed, where the operation is `tagged`. */
   tag?: string;
+  /** The last audit entry that it wrote. A stored answer wrote none: its entry belongs to the first request. */
+  seal?: Seal;
+  /** When the whole of what the answer is about was last verified, in milliseconds. */
+  verifiedAt?: number;
 }
 
 /**
@@ -67,16 +86,26 @@ export async function invoke<Id extends OperationId>(
   const handler = handlers[id] as Handler<Id> | undefined;
   if (!handler) throw new Fault("NOT_FOUND", "Not found");
   const decoded = decodeInput(id, input);
-  const result = await handler(decoded, caller).catch((error: unknown) => {
+  let seal: Seal | undefined;
+  const onSealed = (entry: Seal) => {
+    seal = entry;
+  };
+  const observed = operations[id].method === "GET" ? caller : { ...caller, onSealed };
+  const result = await handler(decoded, observed).catch((error: unknown) => {
     throw classify(error) instanceof ConnectionLost
       ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable", { cause: error })
       : error;
   });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
-  if (result instanceof Tagged) return { value: encodeResult(id, result.value), replayed: false, tag: result.tag };
+  const sealed = seal === undefined ? {} : { seal };
+  if (result instanceof Tagged)
+    return { value: encodeResult(id, result.value), replayed: false, tag: result.tag, ...sealed };
+  if (result instanceof Verified)
+    return { value: encodeResult(id, result.value), replayed: false, verifiedAt: result.verifiedAt };
   return {
     value: operations[id].method === "GET" ? encodeOnce(id, result) : encodeResult(id, result),
     replayed: false,
+    ...sealed,
   };
 }
 

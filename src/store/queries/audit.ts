@@ -1,32 +1,33 @@
 import type { AuditEntry } from "../../domain/audit-link.ts";
+import type { ChainPoint, SealedLines } from "../../engine/chain-walk.ts";
 import type { Sql } from "../connect.ts";
 
 export interface AuditQuery {
-  /** Only entries before this one. */
+  /** Only entries before this one, newest first. */
   before?: bigint | undefined;
+  /** Only entries after this one, oldest first. */
+  after?: bigint | undefined;
   type?: string | undefined;
   actor?: string | undefined;
   limit: number;
 }
 
-/** Entries, newest first. */
-export async function listAuditEntries(sql: Sql, { before, type, actor, limit }: AuditQuery): Promise<AuditEntry[]> {
+/** Entries, newest first unless `after` is given. */
+export async function listAuditEntries(
+  sql: Sql,
+  { before, after, type, actor, limit }: AuditQuery,
+): Promise<AuditEntry[]> {
   const rows = await sql<AuditRow[]>`
     select seq, type, actor, payload, ts, key_id, hash
       from audit
      where true
        ${before === undefined ? sql`` : sql`and seq < ${String(before)}`}
+       ${after === undefined ? sql`` : sql`and seq > ${String(after)}`}
        ${type === undefined ? sql`` : sql`and type = ${type}`}
        ${actor === undefined ? sql`` : sql`and actor = ${actor}`}
-     order by seq desc
+     order by seq ${after === undefined ? sql`desc` : sql`asc`}
      limit ${limit}`;
   return rows.map(toEntry);
-}
-
-/** An entry as verification wants it: the lines that its hash covers, ready made. */
-export interface SealedLines {
-  lines: string;
-  hash: string;
 }
 
 /**
@@ -50,11 +51,12 @@ export async function readSealedLines(sql: Sql, from: bigint, limit: number): Pr
   });
 }
 
-/** The head row, which makes a cut tail visible. */
-export async function readAuditHead(sql: Sql): Promise<{ seq: bigint; hash: string }> {
-  const [row] = await sql<{ seq: string; hash: string }[]>`select seq, hash from head where id = 1`;
+/** The head row, which makes a cut tail visible, and the database's time in milliseconds. */
+export async function readAuditHead(sql: Sql): Promise<ChainPoint & { readAt: number }> {
+  const [row] = await sql<{ seq: string; hash: string; read_at: number }[]>`
+    select seq, hash, (extract(epoch from clock_timestamp()) * 1000)::float8 as read_at from head where id = 1`;
   if (!row) throw new Error("The head row is missing");
-  return { seq: BigInt(row.seq), hash: row.hash };
+  return { seq: BigInt(row.seq), hash: row.hash, readAt: Math.floor(row.read_at) };
 }
 
 interface AuditRow {
