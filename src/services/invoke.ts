@@ -15,6 +15,8 @@ export interface Caller {
   reason?: string | undefined;
   /** Told of the last audit entry of each commit that was made for the caller. */
   onSealed?: ((seal: Seal) => void) | undefined;
+  /** Told when the chain that an answer speaks of was last verified from its first entry on. */
+  onVerified?: ((verifiedAt: number) => void) | undefined;
   /** Entity tags, one of which must still name the version to be changed. */
   ifMatch?: readonly string[] | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
@@ -42,22 +44,10 @@ export class Tagged<Value> {
   }
 }
 
-/** A verdict that rests in part on an earlier, full verification. */
-export class Verified<Value> {
-  readonly value: Value;
-  /** Milliseconds since the epoch, by the database's clock. */
-  readonly verifiedAt: number;
-
-  constructor(value: Value, verifiedAt: number) {
-    this.value = value;
-    this.verifiedAt = verifiedAt;
-  }
-}
-
 export type Handler<Id extends OperationId> = (
   input: Input<Id>,
   caller: Caller,
-) => Promise<Result<Id> | Replayed | Tagged<Result<Id>> | Verified<Result<Id>>>;
+) => Promise<Result<Id> | Replayed | Tagged<Result<Id>>>;
 
 /** One handler per operation that is served; an operation without one answers 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
@@ -69,7 +59,7 @@ export interface Invocation<Id extends OperationId> {
   tag?: string;
   /** The last audit entry that it wrote. A stored answer wrote none: its entry belongs to the first request. */
   seal?: Seal;
-  /** When the whole of what the answer is about was last verified, in milliseconds. */
+  /** When the chain was last verified from its first entry on, in milliseconds. */
   verifiedAt?: number;
 }
 
@@ -86,27 +76,25 @@ export async function invoke<Id extends OperationId>(
   const handler = handlers[id] as Handler<Id> | undefined;
   if (!handler) throw new Fault("NOT_FOUND", "Not found");
   const decoded = decodeInput(id, input);
-  let seal: Seal | undefined;
-  const onSealed = (entry: Seal) => {
-    seal = entry;
+  const said: Pick<Invocation<Id>, "seal" | "verifiedAt"> = {};
+  const onSealed = (seal: Seal) => {
+    said.seal = seal;
   };
-  const observed = operations[id].method === "GET" ? caller : { ...caller, onSealed };
+  const onVerified = (verifiedAt: number) => {
+    said.verifiedAt = verifiedAt;
+  };
+  const { method, auth } = operations[id];
+  // What traders read has nothing to say beside its answer.
+  const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
   const result = await handler(decoded, observed).catch((error: unknown) => {
     throw classify(error) instanceof ConnectionLost
       ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable", { cause: error })
       : error;
   });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
-  const sealed = seal === undefined ? {} : { seal };
   if (result instanceof Tagged)
-    return { value: encodeResult(id, result.value), replayed: false, tag: result.tag, ...sealed };
-  if (result instanceof Verified)
-    return { value: encodeResult(id, result.value), replayed: false, verifiedAt: result.verifiedAt };
-  return {
-    value: operations[id].method === "GET" ? encodeOnce(id, result) : encodeResult(id, result),
-    replayed: false,
-    ...sealed,
-  };
+    return { value: encodeResult(id, result.value), replayed: false, tag: result.tag, ...said };
+  return { value: method === "GET" ? encodeOnce(id, result) : encodeResult(id, result), replayed: false, ...said };
 }
 
 function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {

@@ -3,12 +3,12 @@ import { listAuditEntries } from "../store/queries/audit.ts";
 import { reconcileLedger } from "../store/queries/reconcile.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { type Caller, type Handlers, Verified } from "./invoke.ts";
+import type { Caller, Handlers } from "./invoke.ts";
 
 export function recordHandlers(context: ServiceContext) {
   return {
     listAudit: (input) => listAudit(context, input),
-    getAuditStatus: () => getAuditStatus(context),
+    getAuditStatus: (_, caller) => getAuditStatus(context, caller),
     reconcile: (_, caller) => reconcile(context, caller),
   } satisfies Handlers;
 }
@@ -36,9 +36,13 @@ async function listAudit({ read }: ServiceContext, input: Input<"listAudit">): P
   };
 }
 
-async function getAuditStatus({ auditWatch }: ServiceContext): Promise<Verified<Result<"getAuditStatus">>> {
+async function getAuditStatus(
+  { auditWatch }: ServiceContext,
+  { onVerified }: Caller,
+): Promise<Result<"getAuditStatus">> {
   const { verified, head, count, verifiedAt } = await auditWatch.status();
-  return new Verified({ verified, head, count: Number(count) }, verifiedAt);
+  onVerified?.(verifiedAt);
+  return { verified, head, count: Number(count) };
 }
 
 /** A text that somebody broke reads as empty: the entry is shown, and verification names it. */
