@@ -28,30 +28,37 @@ export const GENESIS: ChainPoint = { seq: 0n, hash: GENESIS_HASH };
 /** Follows the chain entry by entry. One instance verifies one chain, front to back. */
 export class ChainWalk {
   readonly #keys: Map<string, AuditKey>;
-  #point: ChainPoint;
+  #seq: bigint;
+  #hash: string;
 
   /** @param from a point that is known to be good; the first entry's predecessor unless given */
   constructor(keys: readonly AuditKey[], from: ChainPoint = GENESIS) {
     this.#keys = new Map(keys.map((key) => [key.id, key]));
-    this.#point = from;
+    this.#seq = from.seq;
+    this.#hash = from.hash;
+  }
+
+  get seq(): bigint {
+    return this.#seq;
   }
 
   /** The last entry that held. */
   get point(): ChainPoint {
-    return this.#point;
+    return { seq: this.#seq, hash: this.#hash };
   }
 
   /** @returns what is wrong with the next entry, or undefined when it holds. */
   follow({ lines, hash }: SealedLines): ChainBreak | undefined {
+    const seq = this.#seq + 1n;
     const [keyId = "", text = ""] = lines.split("\n", 2);
-    const seq = this.#point.seq + 1n;
     if (text !== String(seq)) return { seq, problem: `entry ${seq} is missing` };
     const key = this.#keys.get(keyId);
     if (!key) return { seq, problem: `entry ${seq} is sealed with the key ${keyId}, which is not among those given` };
-    const computed = auditHash(key, this.#point.hash, lines);
+    const computed = auditHash(key, this.#hash, lines);
     if (computed !== hash)
       return { seq, problem: `entry ${seq} or its link to the one before was altered`, stored: hash, computed };
-    this.#point = { seq, hash };
+    this.#hash = hash;
+    this.#seq = seq;
     return undefined;
   }
 }
@@ -86,12 +93,12 @@ export async function walkChain(
   if (head === undefined || head.seq > from.seq)
     for await (const page of pages) {
       for (const entry of page) {
-        const broken = walk.follow(entry) ?? missedAnchor(walk.point, anchors);
+        const broken = walk.follow(entry) ?? (anchors.size > 0 ? missedAnchor(walk.point, anchors) : undefined);
         if (broken) return { end: walk.point, broken };
-        if (walk.point.seq === head?.seq) break;
+        if (walk.seq === head?.seq) break;
       }
-      await onPage?.(walk.point.seq);
-      if (walk.point.seq === head?.seq) break;
+      await onPage?.(walk.seq);
+      if (walk.seq === head?.seq) break;
     }
   const broken = missedHead(walk.point, head) ?? cutAnchor(walk.point, anchors);
   return { end: walk.point, ...(broken ? { broken } : {}) };
