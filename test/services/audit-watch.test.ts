@@ -135,6 +135,25 @@ describe("a chain beyond the limit", () => {
   });
 });
 
+test("the operation says when the background last walked a chain beyond the tenant's limit", async () => {
+  const served = await openTenant({
+    tenantId: "acme",
+    connection: tenant.connection,
+    auditSecret: SECRET,
+    wholeAuditUpTo: LIMIT,
+    readers: 1,
+  });
+  try {
+    await served.auditWatch.round();
+    const asked = () => invoke(served.handlers, "getAuditStatus", {}, { actor: "admin:ops" });
+    const { verifiedAt, value } = await asked();
+    await tenant.api().reconcile({});
+    expect(await asked()).toMatchObject({ verifiedAt, value: { verified: true, count: value.count + 1 } });
+  } finally {
+    await served.close();
+  }
+});
+
 test("entries of an earlier key verify with the new one; without the earlier key the verdict names it", async () => {
   const [earlier, later] = [auditKey(SECRET), auditKey("the next audit secret of the tests")];
   const next = await openTenant({

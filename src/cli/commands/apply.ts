@@ -40,19 +40,22 @@ export async function runApply({ options, args, io }: CommandContext<object>): P
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
   const failures: ExitCode[] = [];
-  for (const tenant of tenants) {
-    try {
-      const ready = await readyTenant(workspace.directory, tenant);
-      const { seal, ...result } = await applyTenant(ready, { actor: operatorActor(), reason: options.reason });
-      if (seal) receipts.onSealed(tenant, seal);
-      applied.push({ tenant, ...result });
-    } catch (error) {
-      if (tenants.length === 1) throw error;
-      io.output.note(`${tenant} was not applied:`);
-      failures.push(io.output.fail(error));
+  try {
+    for (const tenant of tenants) {
+      try {
+        const ready = await readyTenant(workspace.directory, tenant);
+        const { seal, ...result } = await applyTenant(ready, { actor: operatorActor(), reason: options.reason });
+        if (seal) receipts.onSealed(tenant, seal);
+        applied.push({ tenant, ...result });
+      } catch (error) {
+        if (tenants.length === 1) throw error;
+        io.output.note(`${tenant} was not applied:`);
+        failures.push(io.output.fail(error));
+      }
     }
+  } finally {
+    receipts.close();
   }
-  receipts.close();
   await io.output.print(applied, view);
   if (failures.length === 0) return EXIT.ok;
   return applied.length > 0 ? EXIT.partly : (failures[0] ?? EXIT.unexpected);

@@ -43,8 +43,9 @@ const NAMES = [
 export async function reconcileLedger(sql: Sql): Promise<Check[]> {
   const rows = await sql<{ name: string; difference: string; rows: string }[]>`
     ${ledgerChecks(sql)}
-    select name, trunc(sum(difference))::text as difference, count(*) filter (where difference <> 0)::text as rows
+    select name, trunc(sum(difference))::text as difference, count(*)::text as rows
       from checks
+     where difference <> 0
      group by name`;
   return NAMES.map((name) => {
     const row = rows.find((each) => each.name === name);
