@@ -36,6 +36,7 @@ export async function applyTenant(
     tenantId: config.tenant,
     connection: database.connection,
     auditSecret: secrets.auditKey,
+    previousAuditSecrets: secrets.previousAuditKeys,
     actor,
     reason,
     config: appliedState(config, secrets, await currentCommit(directory)),

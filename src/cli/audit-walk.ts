@@ -1,9 +1,13 @@
-import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
 import type { Api, WireResult } from "../contract/operations.ts";
-import { auditLines, auditPreimage, GENESIS_HASH } from "../domain/audit-link.ts";
+import { auditLines, canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { GENESIS, type SealedLines, type Walked, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
+import { auditKey } from "../engine/seal.ts";
 
-type Entry = WireResult<"listAudit">["entries"][number];
+/** An entry as it travels over HTTP and stands in an export. */
+export type Entry = WireResult<"listAudit">["entries"][number];
 
 /** What a verification found, as `audit verify` prints it. */
 export interface ChainReport {
@@ -11,91 +15,115 @@ export interface ChainReport {
   /** Hash of the latest entry, 64 zeros before the first. */
   head: string;
   count: number;
-  /** The first entry that does not hold, and why. */
-  broken?: { seq: number; problem: string };
+  /** The first entry that does not hold, and why; with the hash that stands there and the one that should. */
+  broken?: { seq: number; problem: string; stored?: string; computed?: string };
+}
+
+/** Where to begin, what the chain must go through, and who is told of its progress. */
+export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
+  onProgress?: (checked: number, count: number) => void;
 }
 
 const PAGE = 200;
 
 /**
- * Verifies a chain over HTTP with the key at hand, trusting nothing but the entries themselves: from the newest back to
- * the first, each hash is computed again from its text and its predecessor's hash. The count that the server states
- * makes a cut tail visible.
+ * Verifies a chain over HTTP with the keys at hand, trusting nothing but the entries themselves: each hash is computed
+ * again from its text and its predecessor's hash. The count that the server states makes a cut tail visible.
  *
- * @param secret the audit key
- * @param onProgress told how many entries have been checked
+ * @param secrets of every key that has sealed entries
  */
 export async function verifyOverApi(
   api: Api,
-  secret: string,
-  onProgress: (checked: number, count: number) => void = () => {},
+  secrets: readonly string[],
+  { from, anchors, onProgress }: VerifyOptions = {},
 ): Promise<ChainReport> {
   const { head, count } = await api.getAuditStatus({});
-  const walk = new BackwardWalk(createSecretKey(secret, "utf8"));
-  let cursor: string | undefined;
-  do {
-    const page = await api.listAudit({ limit: PAGE, cursor });
-    if (cursor === undefined) checkHead(walk, page.entries, head, count);
-    for (const entry of page.entries) walk.step(entry);
-    onProgress(walk.checked, count);
-    if (page.cursor !== null && page.entries.length === 0)
-      throw new Fault("UNREACHABLE", "The server gives empty pages of the audit log");
-    cursor = page.cursor ?? undefined;
-  } while (cursor !== undefined);
-  walk.finish();
-  const { broken } = walk;
-  return { verified: broken === undefined, head, count, ...(broken ? { broken } : {}) };
+  const walked = await walkChain(sealedPages(entriesAfter(api, from?.seq ?? 0n)), {
+    keys: secrets.map(auditKey),
+    head: { seq: BigInt(count), hash: head },
+    from,
+    anchors,
+    onPage: (seq) => onProgress?.(Number(seq), count),
+  });
+  return chainReport({ head, count }, walked);
 }
 
 /**
- * The head must be an entry. Those that came after the status was asked for are newer than it; more of them than a page
- * holds leave it to the links, which reach the head's entry anyway.
+ * Verifies an export without a database or a server. It cannot tell whether entries after its last one are missing:
+ * that takes the head, or a receipt.
  */
-function checkHead(walk: BackwardWalk, entries: readonly Entry[], head: string, count: number): void {
-  const newest = entries[0]?.seq ?? 0;
-  if (newest < count) walk.report(newest + 1, `entry ${newest + 1} and all after it are missing`);
-  const atHead = entries.find(({ seq }) => seq === count);
-  if (atHead && atHead.hash !== head) walk.report(count + 1, "the head row does not match the last entry");
+export async function verifyFile(
+  file: string,
+  secrets: readonly string[],
+  { anchors, onProgress }: VerifyOptions = {},
+): Promise<ChainReport> {
+  const walked = await walkChain(sealedPages(entriesOfFile(file)), {
+    keys: secrets.map(auditKey),
+    anchors,
+    onPage: (seq) => onProgress?.(Number(seq), Number(seq)),
+  });
+  const { seq, hash } = walked.end;
+  return chainReport({ head: hash, count: Number(seq) }, walked);
 }
 
-/** Checks each entry as soon as its predecessor is known. Of several problems the earliest entry's counts. */
-class BackwardWalk {
-  broken: { seq: number; problem: string } | undefined;
-  checked = 0;
-  readonly #key: KeyObject;
-  #later: Entry | undefined;
-  #held = 0;
+export function chainReport(head: { head: string; count: number }, { broken }: Pick<Walked, "broken">): ChainReport {
+  if (!broken) return { verified: true, ...head };
+  return { verified: false, ...head, broken: { ...broken, seq: Number(broken.seq) } };
+}
 
-  constructor(key: KeyObject) {
-    this.#key = key;
+/** All entries after `seq`, oldest first, page by page. */
+export async function* entriesAfter(api: Api, seq: bigint = GENESIS.seq): AsyncGenerator<Entry[]> {
+  let cursor: string | undefined;
+  do {
+    const page = await api.listAudit({ after: Number(seq), limit: PAGE, cursor });
+    if (page.entries.length > 0) yield page.entries;
+    else if (page.cursor !== null) throw new Fault("UNREACHABLE", "The server gives empty pages of the audit log");
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+async function* entriesOfFile(file: string): AsyncGenerator<Entry[]> {
+  let page: Entry[] = [];
+  let line = 0;
+  try {
+    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+      line += 1;
+      if (text !== "") page.push(entryOf(text, file, line));
+      if (page.length === PAGE) {
+        yield page;
+        page = [];
+      }
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault("USAGE", `${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
+  if (page.length > 0) yield page;
+}
 
-  step(entry: Entry): void {
-    if (this.#later) this.#check(this.#later, entry.seq, entry.hash);
-    this.#later = entry;
-  }
+function entryOf(text: string, file: string, line: number): Entry {
+  const entry = parse(text) as Entry | undefined;
+  if (typeof entry?.seq !== "number" || typeof entry.payloadText !== "string" || typeof entry.hash !== "string")
+    throw new Fault("USAGE", `${file}:${line} is not an audit entry as \`pmctl audit export\` writes it`);
+  return entry;
+}
 
-  finish(): void {
-    if (this.#later) this.#check(this.#later, 0, GENESIS_HASH);
-    // Not one link holds: what differs is the key, or everything.
-    if (this.broken && this.#held === 0 && this.checked > 0) this.report(1, "entry 1 is sealed with an unknown key");
-  }
+async function* sealedPages(pages: AsyncIterable<readonly Entry[]>): AsyncGenerator<SealedLines[]> {
+  for await (const page of pages) yield page.map(sealedLines);
+}
 
-  report(seq: number, problem: string): void {
-    if (!this.broken || seq <= this.broken.seq) this.broken = { seq, problem };
-  }
+/** An object that says something else than the sealed text is no entry of this chain: people and tools read the object. */
+function sealedLines({ payload, ...entry }: Entry): SealedLines {
+  const says = parse(entry.payloadText);
+  const agrees = says !== undefined && canonicalJson(payload) === canonicalJson(says as typeof payload);
+  const payloadText = agrees ? entry.payloadText : canonicalJson(payload);
+  return { lines: auditLines({ ...entry, seq: BigInt(entry.seq), payloadText }), hash: entry.hash };
+}
 
-  #check(entry: Entry, previousSeq: number, previousHash: string): void {
-    this.checked += 1;
-    const { seq, hash } = entry;
-    const missing = previousSeq + 1;
-    if (missing !== seq) this.report(missing, `entry ${missing} is missing`);
-    else if (this.#seal(previousHash, entry) === hash) this.#held += 1;
-    else this.report(seq, `entry ${seq} or its link to the one before was altered`);
-  }
-
-  #seal(previousHash: string, entry: Entry): string {
-    const lines = auditLines({ ...entry, seq: BigInt(entry.seq) });
-    return createHmac("sha256", this.#key).update(auditPreimage(previousHash, lines)).digest("hex");
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

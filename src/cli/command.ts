@@ -3,10 +3,11 @@ import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { Format, Output } from "./output.ts";
 import type { Prompts } from "./prompts.ts";
+import { openReceipts, type ReceiptOptions } from "./receipts.ts";
 import type { Session, SessionOptions } from "./session.ts";
 
 /** Options that every command takes. */
-export interface Globals extends SessionOptions {
+export interface Globals extends SessionOptions, ReceiptOptions {
   output?: Format;
   fields?: string[];
   yes?: boolean;
@@ -50,16 +51,21 @@ export interface CommandModule {
 
 /** Opens the tenant for as long as `work` runs. */
 export async function withSession(
-  options: SessionOptions,
+  options: SessionOptions & ReceiptOptions,
   { output }: Io,
   work: (session: Session) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { openSession } = await import("./session.ts");
-  const session = await openSession(options, (message) => output.note(message));
+  const receipts = openReceipts(options, output);
   try {
-    return await work(session);
+    const session = await openSession(options, (message) => output.note(message), receipts.onSealed);
+    try {
+      return await work(session);
+    } finally {
+      await session.close();
+    }
   } finally {
-    await session.close();
+    receipts.close();
   }
 }
 

@@ -11,7 +11,7 @@ export type Format = (typeof FORMATS)[number];
 
 /** What output needs of a stream; the process's own and a test's buffer have it. */
 export interface Sink {
-  write(text: string): unknown;
+  write(text: string, done?: (error?: Error | null) => void): unknown;
   isTTY?: boolean | undefined;
   columns?: number | undefined;
 }
@@ -53,6 +53,15 @@ export class Output {
     return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
   }
 
+  /** False when stderr was asked to be as readable for programs as stdout. */
+  get speaksToPeople(): boolean {
+    return !this.#speaksJson;
+  }
+
+  get #speaksJson(): boolean {
+    return this.#asked && (this.format === "json" || this.format === "ndjson");
+  }
+
   /**
    * Prints a result.
    * @throws Fault USAGE when a field of `--fields` is not there
@@ -61,6 +70,15 @@ export class Output {
     const text = await this.#render(value, view);
     this.#clearProgress();
     if (text !== "") this.#options.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  }
+
+  /**
+   * Data that is too long to be held whole. Resolves when the piece is out.
+   * @returns false when the reader has left
+   */
+  stream(text: string): Promise<boolean> {
+    this.#clearProgress();
+    return new Promise((resolve) => this.#options.stdout.write(text, (error) => resolve(!error)));
   }
 
   /** A line for people about what happened; not an error. */
@@ -87,8 +105,7 @@ export class Output {
   }
 
   #errorText(message: string, code: string): string {
-    if (this.#asked && (this.format === "json" || this.format === "ndjson"))
-      return JSON.stringify({ error: message, code });
+    if (this.#speaksJson) return JSON.stringify({ error: message, code });
     return `pmctl: ${severalLines(message)}`;
   }
 

@@ -65,7 +65,7 @@ class CommandHost implements Host {
   action<Options extends object>(work: Action<Options>): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
-      const options = command.optsWithGlobals<Globals & Options>();
+      const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: nameOf(command) };
       const { stdin, stderr } = this.#streams;
       const context: CommandContext<Options> = {
         options,
@@ -79,6 +79,11 @@ class CommandHost implements Host {
       this.exitCode = await work(context);
     };
   }
+}
+
+/** Such as `market settle`, without the program's own name. */
+function nameOf(command: Command): string {
+  return command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
 function outputFor(options: Partial<Globals>, { stdout, stderr }: Streams): Output {
@@ -130,6 +135,7 @@ function globalOptions(): Option[] {
       .default("auto"),
     new Option("--url <address>", "the server to talk to"),
     new Option("--reason <text>", "why; goes into the audit entry"),
+    new Option("--receipt <file>", "append proof of what the command put on record: audit verify --anchor takes it"),
     new Option("--yes", "confirm in advance whatever the command would ask"),
     new Option("--no-input", "never ask"),
     new Option("--quiet", "only errors on stderr"),

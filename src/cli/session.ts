@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { httpApi } from "../client/http-api.ts";
 import type { Api } from "../contract/operations.ts";
+import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClock } from "./clock.ts";
@@ -22,8 +23,8 @@ export interface Session {
   readonly services: TenantServices | undefined;
   /** The operations, as the operator or on behalf of a user. */
   api(userId?: string): Api;
-  /** The key of the audit chain, from the tenant's secrets. */
-  auditSecret(): string;
+  /** The keys of the audit chain from the tenant's secrets, the current one first. */
+  auditSecrets(): string[];
   close(): Promise<void>;
 }
 
@@ -35,13 +36,19 @@ const LONGEST_REASON = 500;
  * Opens the tenant that a command means.
  *
  * @param note told what a command waits for
+ * @param onReceipt told of each audit entry that the command writes
  * @throws Fault when the tenant, a secret that this door needs, or the door itself is missing
  */
-export async function openSession(options: SessionOptions, note: (message: string) => void): Promise<Session> {
+export async function openSession(
+  options: SessionOptions,
+  note: (message: string) => void,
+  onReceipt: (tenant: string, seal: Seal) => void = () => {},
+): Promise<Session> {
   const reason = checkReason(options.reason);
   const tenant = readOperatorTenant(options.tenant);
   const door = await chooseDoor(tenant, options.via, options.url);
-  if (door.kind === "db") return openDatabaseSession(tenant, reason);
+  const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
+  if (door.kind === "db") return openDatabaseSession(tenant, reason, onSealed);
 
   const apiKey = adminKey(tenant);
   if (isReadableOnTheWay(door.url)) note("The admin key travels unencrypted: this address begins with http://");
@@ -54,9 +61,10 @@ export async function openSession(options: SessionOptions, note: (message: strin
         apiKey,
         reason,
         onWait: note,
+        onSealed,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
       }),
-    auditSecret: () => auditSecretOf(tenant),
+    auditSecrets: () => auditSecretsOf(tenant),
     close: async () => {},
   };
 }
@@ -80,10 +88,15 @@ function adminKey({ id, config, secret }: OperatorTenant): string {
   return secret(key.secret, ["keys", "admin", index, "secret"]);
 }
 
-async function openDatabaseSession(tenant: OperatorTenant, reason: string | undefined): Promise<Session> {
+async function openDatabaseSession(
+  tenant: OperatorTenant,
+  reason: string | undefined,
+  onSealed: (seal: Seal) => void,
+): Promise<Session> {
   const { id, directory, config, secret } = tenant;
   // Before the database is started: a missing secret is the quicker and the clearer answer.
-  const auditSecret = auditSecretOf(tenant);
+  const auditSecrets = auditSecretsOf(tenant);
+  const [auditSecret, ...previousAuditSecrets] = auditSecrets;
   const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
   const [{ openDatabase }, { openTenant }, { localApi }] = await Promise.all([
     import("./database.ts"),
@@ -91,7 +104,7 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
     import("../client/local-api.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
-  const services = await openTenant({ tenantId: id, connection, auditSecret, readers: 2 });
+  const services = await openTenant({ tenantId: id, connection, auditSecret, previousAuditSecrets, readers: 2 });
   const actor = operatorActor();
   return {
     tenant,
@@ -100,15 +113,21 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
       localApi(services.handlers, {
         actor,
         reason,
+        onSealed,
         user: userId === undefined ? undefined : { id: requireUserId(userId) },
       }),
-    auditSecret: () => auditSecret,
+    auditSecrets: () => auditSecrets,
     close: () => services.close(),
   };
 }
 
-function auditSecretOf({ config, secret }: OperatorTenant): string {
-  return secret(config.audit.key, ["audit", "key"]);
+/** The keys of the audit chain, the one that seals new entries first. */
+export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...string[]] {
+  const { key, previous } = config.audit;
+  return [
+    secret(key, ["audit", "key"]),
+    ...previous.map((reference, index) => secret(reference, ["audit", "previous", index])),
+  ];
 }
 
 /** The server takes no other reason, so the database gets no other either. */

@@ -39,6 +39,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     tenantId: config.tenant,
     connection: database.connection,
     auditSecret: secrets.auditKey,
+    previousAuditSecrets: secrets.previousAuditKeys,
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands }) => metrics.observeBatch(commands),
   });
@@ -52,6 +53,10 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const stopWatching = watchCluster(database.cluster, services, log);
   const closing = startClosingSweeper(services, (error) =>
     log.error({ err: error }, "Closed markets cannot be recorded"),
+  );
+  services.auditWatch.start(
+    ({ seq, problem }) => log.error({ seq: Number(seq), problem }, "THE AUDIT CHAIN IS BROKEN"),
+    (error) => log.error({ err: error }, "The audit chain cannot be verified"),
   );
   return {
     url,

@@ -1,6 +1,15 @@
+import type { Seal } from "../domain/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
 
 const LONGEST_MESSAGE = 2000;
+
+/** The audit entry that an answer names; undefined when the request wrote none. */
+export function sealOf({ headers }: Response): Seal | undefined {
+  const [seq = "", hash = "", ts = "", keyId = ""] = ["audit-seq", "audit-hash", "audit-time", "audit-key-id"].map(
+    (name) => headers.get(name) ?? "",
+  );
+  return /^\d{1,15}$/.test(seq) && /^[0-9a-f]{64}$/.test(hash) ? { seq: BigInt(seq), hash, ts, keyId } : undefined;
+}
 
 /** Whole seconds to wait after a 429, between 1 and the length of the rate limit's window. */
 export function retryAfterSec(response: Response): number {

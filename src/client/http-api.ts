@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Operation } from "../contract/operation.ts";
 import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
+import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { connectionFailure, faultFrom, retryAfterSec } from "./http-answer.ts";
+import { connectionFailure, faultFrom, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
 
 export interface HttpApiOptions {
@@ -16,6 +17,8 @@ export interface HttpApiOptions {
   reason?: string | undefined;
   /** Told before each wait for a rate limit or a lost connection, so that nobody wonders. */
   onWait?: ((message: string) => void) | undefined;
+  /** Told of the audit entry that a call wrote. */
+  onSealed?: ((seal: Seal) => void) | undefined;
   sleep?: (ms: number) => Promise<unknown>;
 }
 
@@ -115,6 +118,8 @@ class Call {
   #result(response: Response, body: unknown): unknown {
     if (body === undefined)
       throw new Fault("UNREACHABLE", `${this.#server} does not answer like a pmctl server: its answer is not JSON`);
+    const seal = sealOf(response);
+    if (seal) this.#options.onSealed?.(seal);
     if (!("paged" in operations[this.#id])) return body;
     return { items: body, nextCursor: response.headers.get("next-cursor") };
   }

@@ -10,7 +10,11 @@ import { type Caller, type Handlers, invoke } from "../services/invoke.ts";
 export function localApi(handlers: Handlers, caller: Caller): Api {
   const methods = operationIds.map((id) => [
     id,
-    async (input: unknown) => (await invoke(handlers, id, input, caller)).value,
+    async (input: unknown) => {
+      const { value, seal } = await invoke(handlers, id, input, caller);
+      if (seal) caller.onSealed?.(seal);
+      return value;
+    },
   ]);
   return Object.fromEntries(methods) as Api;
 }

@@ -29,6 +29,8 @@ export interface TenantSecrets {
   keys: ResolvedKey[];
   jwt: ResolvedJwt;
   auditKey: string;
+  /** Keys that sealed earlier entries. */
+  previousAuditKeys: string[];
   /** The external database's connection string; undefined for the embedded one. */
   databaseUrl: string | undefined;
   webhooks: {
@@ -79,6 +81,7 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
     keys: resolvedKeys.map(({ path: _, ...key }) => key),
     jwt: resolveJwt(auth.jwt, source.directory, secret),
     auditKey: secret(audit.key, ["audit", "key"], MIN_SECRET_BYTES),
+    previousAuditKeys: list(audit.previous, ["audit", "previous"]),
     databaseUrl: database === "embedded" ? undefined : secret(database.url, ["database", "url"]),
     webhooks: {
       inbound,

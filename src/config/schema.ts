@@ -132,6 +132,9 @@ export const TenantFileSchema = z
     audit: z
       .strictObject({
         key: SecretReference.meta({ description: "Where the key of the audit chain is kept; outside the database." }),
+        previous: secretList.meta({
+          description: "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
+        }),
       })
       .meta({ description: "The audit log." }),
     treasury: z

@@ -25,6 +25,12 @@ export const AuditFilter = z.object({
   cursor: PageCursor.optional(),
   type: text(64).optional().meta({ description: "Extension: only entries of this type." }),
   actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "Extension: only entries after this seq, oldest first." }),
 });
 
 export const AuditPage = z

@@ -14,6 +14,9 @@ export interface AuditEntry {
   hash: string;
 }
 
+/** An entry's place in the chain. Its hash covers every entry before it, so to know one is to pin them all. */
+export type Seal = Pick<AuditEntry, "seq" | "hash" | "ts" | "keyId">;
+
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 

@@ -30,7 +30,7 @@ export interface Idempotency<C extends Command = Command> {
 
 /** What a submission comes to, once the commit (or the head) has confirmed it. */
 export type Outcome =
-  | { kind: "done"; result: Results[Command["type"]] }
+  | { kind: "done"; result: Results[Command["type"]]; entry: AuditEntry | undefined }
   | { kind: "replayed"; answer: StoredAnswer }
   | { kind: "refused"; fault: unknown };
 
@@ -89,11 +89,12 @@ export function prepareBatch(
       if (replay) return { kind: "replayed", answer: replay };
       const { result, draft } = execute(overlay, submission.command, now);
       storeAnswer(draft, submission, result, now);
-      if (draft.audit.length === 0)
+      const sealed = draft.audit.length > 0;
+      if (!sealed)
         for (const { table } of draft.writes()) invariant(QUIET.has(table), `a change of ${table} has an audit entry`);
       append(batch, draft, submission, isoTs, key);
       for (const write of draft.writes()) overlay.adopt(write);
-      return { kind: "done", result };
+      return { kind: "done", result, entry: sealed ? batch.audit.at(-1) : undefined };
     } catch (fault) {
       return { kind: "refused", fault };
     }

@@ -29,3 +29,9 @@ export class DatabaseClock {
     return Math.floor(this.#monotonic() + this.#offset);
   }
 }
+
+/** Runs something later; returns how to call it off. */
+export function later(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}

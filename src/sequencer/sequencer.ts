@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Command, Results } from "../engine/commands.ts";
 import type { StoredAnswer } from "../engine/rows.ts";
@@ -6,7 +7,7 @@ import { type Batch, type Head, sameHead } from "../store/commit.ts";
 import { ConnectionLost, StatementFailed } from "../store/connect.ts";
 import type { HeadReading, Journal } from "../store/journal.ts";
 import { isQuiet, needsOfSubmission, type Outcome, type Prepared, prepareBatch, type Submission } from "./batch.ts";
-import { DatabaseClock } from "./clock.ts";
+import { DatabaseClock, later } from "./clock.ts";
 import { faultOf, outcomeUnknown, overloaded } from "./faults.ts";
 import { Memory } from "./memory.ts";
 import { Queue } from "./queue.ts";
@@ -16,9 +17,10 @@ const MAX_ATTEMPTS = 8;
 /** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
 const MAX_UNKNOWN_MS = 8000;
 
+/** `entry` is the last one that the command wrote, sealed and committed; a command that changed nothing has none. */
 export type Answer<C extends Command> =
-  | { result: Results[C["type"]]; replayed?: undefined }
-  | { result?: undefined; replayed: StoredAnswer };
+  | { result: Results[C["type"]]; entry: AuditEntry | undefined; replayed?: undefined }
+  | { result?: undefined; entry?: undefined; replayed: StoredAnswer };
 
 interface Job extends Submission {
   enqueuedAt: number;
@@ -287,12 +289,8 @@ export class Sequencer {
   }
 }
 
-function later(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms);
-  return () => clearTimeout(timer);
-}
-
 function settle(job: Job, outcome: Outcome): void {
   if (outcome.kind === "refused") job.reject(outcome.fault);
-  else job.resolve(outcome.kind === "done" ? { result: outcome.result } : { replayed: outcome.answer });
+  else if (outcome.kind === "done") job.resolve({ result: outcome.result, entry: outcome.entry });
+  else job.resolve({ replayed: outcome.answer });
 }

@@ -11,6 +11,10 @@ const EXPOSED = [
   "RateLimit-Remaining",
   "RateLimit-Reset",
   "Idempotent-Replayed",
+  "Audit-Seq",
+  "Audit-Hash",
+  "Audit-Time",
+  "Audit-Key-Id",
 ].join(", ");
 const ALLOWED = "x-api-key, authorization, content-type, idempotency-key, last-event-id";
 const PREFLIGHT_SECONDS = 7200;

@@ -91,10 +91,29 @@ export const HEADERS = {
     description: "`true` when this is the stored first answer.",
     schema: { type: "string", const: "true" },
   },
+  "Audit-Seq": {
+    description: "Extension: the last audit entry that this request wrote; absent when it wrote none.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "Audit-Hash": {
+    description:
+      "Extension: that entry's hash, which covers all entries before it. Kept, it makes a rewritten log visible.",
+    schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
+  },
+  "Audit-Time": {
+    description: "Extension: when that entry was written.",
+    schema: { type: "string", format: "date-time" },
+  },
+  "Audit-Key-Id": { description: "Extension: which audit key sealed it.", schema: { type: "string" } },
+  "Audit-Verified-At": {
+    description: "Extension: when the chain was last verified from its first entry on.",
+    schema: { type: "string", format: "date-time" },
+  },
   "RateLimit-Limit": { description: "Requests per minute.", schema: { type: "integer" } },
   "RateLimit-Remaining": { description: "Requests left in the window.", schema: { type: "integer" } },
   "RateLimit-Reset": { description: "Seconds until the window ends.", schema: { type: "integer" } },
 };
+export const SEAL_HEADERS = ["Audit-Seq", "Audit-Hash", "Audit-Time", "Audit-Key-Id"] as const;
 export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
 export const IDEMPOTENCY_KEY = {

@@ -13,6 +13,7 @@ import {
   IDEMPOTENCY_KEY,
   IF_MATCH,
   RATE_LIMIT_HEADERS,
+  SEAL_HEADERS,
   SECURITY,
   SECURITY_SCHEMES,
   SIGNED_AT,
@@ -191,6 +192,11 @@ function wireFields({ input }: Operation): Record<string, Json> {
 const refusalHeaders = (status: number): Json =>
   headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 ? (["Retry-After"] as const) : []));
 
+/** Providers hear no more than that their event arrived, and a session is not on record. */
+function mayRecord({ method, auth, path }: Operation): boolean {
+  return method !== "GET" && (auth === "admin" || auth === "user") && path !== "/v1/session";
+}
+
 function responsesOf(id: OperationId, operation: Operation, content: Json): Json {
   const { paged, writes, tagged } = operation;
   const answered = headers(
@@ -199,6 +205,8 @@ function responsesOf(id: OperationId, operation: Operation, content: Json): Json
     ...(paged ? (["Next-Cursor", "Link"] as const) : []),
     ...(writes ? (["Idempotent-Replayed"] as const) : []),
     ...(tagged ? (["ETag"] as const) : []),
+    ...(mayRecord(operation) ? SEAL_HEADERS : []),
+    ...(id === "getAuditStatus" ? (["Audit-Verified-At"] as const) : []),
   );
   return {
     200: { description: "Done.", headers: answered, content },

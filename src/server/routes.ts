@@ -3,6 +3,7 @@ import type { HTTPMethod } from "h3";
 import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
+import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Handlers, type Invocation, invoke } from "../services/invoke.ts";
 import { isTimely, verifySignature } from "../webhooks/signature.ts";
@@ -89,18 +90,30 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
 function wireAnswer(
   exchange: Exchange,
   operation: Operation,
-  { value, replayed, tag }: Invocation<OperationId>,
+  { value, replayed, tag, seal, verifiedAt }: Invocation<OperationId>,
 ): Answer {
   if (operation.paged) {
     const page = value as unknown as { items: unknown; nextCursor: string | null };
     return ok(page.items, page.nextCursor === null ? undefined : nextPage(exchange, page.nextCursor));
   }
+  if (seal) return ok(value, tag === undefined ? sealHeaders(seal) : [["etag", `"${tag}"`], ...sealHeaders(seal)]);
   if (tag !== undefined) return ok(value, [["etag", `"${tag}"`]]);
+  if (verifiedAt !== undefined) return ok(value, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
   if (replayed) return ok(value, [["idempotent-replayed", "true"]]);
   const answer = ok(value);
   // Health alone answers with its usual body when it is bad (decision 6).
   const unhealthy = operation === operations.getHealth && (value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
+}
+
+/** What a receipt holds: whoever keeps it can tell later whether the chain still has this entry. */
+function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
+  return [
+    ["audit-seq", String(seq)],
+    ["audit-hash", hash],
+    ["audit-time", ts],
+    ["audit-key-id", keyId],
+  ];
 }
 
 /** The same page as a table, to be saved: one column per field of the item's schema. */

@@ -1,7 +1,6 @@
-import { GENESIS_HASH } from "../domain/audit-link.ts";
-import { type AuditKey, auditHash } from "../engine/seal.ts";
+import { type ChainBreak, type ChainPoint, GENESIS, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
 import type { Sql } from "../store/connect.ts";
-import { readAuditHead, readSealedLines, type SealedLines } from "../store/queries/audit.ts";
+import { readAuditHead, readSealedLines } from "../store/queries/audit.ts";
 
 /** A page fits into a socket's buffer, so the database can be a page ahead; hashing it takes about a millisecond. */
 const PAGE = 400;
@@ -11,76 +10,40 @@ export interface Verification {
   /** Hash of the latest entry, 64 zeros before the first. */
   head: string;
   count: bigint;
-  /** The first entry that does not hold, and why. */
-  broken?: { seq: bigint; problem: string };
+  /** When the head was read, by the database's clock: what was written since is not part of it. */
+  askedAt: number;
+  /** The last entry that held. */
+  end: ChainPoint;
+  broken?: ChainBreak;
 }
 
-/** Follows the chain entry by entry. One instance verifies one chain, front to back. */
-export class ChainWalk {
-  readonly #keys: Map<string, AuditKey>;
-  #hash = GENESIS_HASH;
-  #seq = 0n;
-
-  constructor(keys: AuditKey[]) {
-    this.#keys = new Map(keys.map((key) => [key.id, key]));
-  }
-
-  get hash(): string {
-    return this.#hash;
-  }
-
-  get seq(): bigint {
-    return this.#seq;
-  }
-
-  /** @returns what is wrong with the next entry, or undefined when it holds. */
-  follow({ lines, hash }: SealedLines): string | undefined {
-    const [keyId = "", seq = ""] = lines.split("\n", 2);
-    const expected = this.#seq + 1n;
-    if (seq !== String(expected)) return `entry ${expected} is missing`;
-    const key = this.#keys.get(keyId);
-    if (!key) return `entry ${expected} is sealed with an unknown key`;
-    if (auditHash(key, this.#hash, lines) !== hash)
-      return `entry ${expected} or its link to the one before was altered`;
-    this.#hash = hash;
-    this.#seq = expected;
-    return undefined;
-  }
-}
-
-/** Verifies the whole chain against its keys and the head row, which makes a cut tail visible. */
+/** Verifies the chain against its keys and the head row, which makes a cut tail visible. */
 export async function verifyChain(
   sql: Sql,
-  keys: AuditKey[],
-  onProgress?: (seq: bigint) => void,
+  keys: WalkOptions["keys"],
+  options: Omit<WalkOptions, "keys" | "head"> = {},
 ): Promise<Verification> {
   const head = await readAuditHead(sql);
-  const walk = new ChainWalk(keys);
-  const broken = (problem: string): Verification => ({
-    verified: false,
-    head: head.hash,
-    count: head.seq,
-    broken: { seq: walk.seq + 1n, problem },
-  });
-  // Two pages ahead: the database prepares them while this one is being hashed.
+  const from = options.from ?? GENESIS;
+  const { end, broken } = await walkChain(pagesAfter(sql, from.seq), { ...options, keys, head });
+  const verdict = { verified: broken === undefined, head: head.hash, count: head.seq, askedAt: head.readAt, end };
+  return broken ? { ...verdict, broken } : verdict;
+}
+
+/** Two pages ahead: the database prepares them while this one is being hashed. */
+async function* pagesAfter(sql: Sql, seq: bigint) {
   const readPage = (from: bigint) => {
     const page = readSealedLines(sql, from, PAGE);
     page.catch(() => {});
     return page;
   };
-  const pages = [readPage(1n), readPage(1n + BigInt(PAGE))];
-  for (let from = 1n; walk.seq < head.seq; from += BigInt(PAGE)) {
-    const page = await (pages.shift() as Promise<SealedLines[]>);
-    pages.push(readPage(from + 2n * BigInt(PAGE)));
-    if (page.length === 0) return broken(`entry ${walk.seq + 1n} and all after it are missing`);
-    for (const entry of page) {
-      // Entries written since the head was read are not part of this verification.
-      if (walk.seq === head.seq) break;
-      const problem = walk.follow(entry);
-      if (problem) return broken(problem);
-    }
-    onProgress?.(walk.seq);
+  let next = seq + 1n;
+  const pages = [readPage(next), readPage(next + BigInt(PAGE))];
+  for (;;) {
+    const page = await pages.shift();
+    if (!page || page.length === 0) return;
+    pages.push(readPage(next + 2n * BigInt(PAGE)));
+    next += BigInt(PAGE);
+    yield page;
   }
-  if (walk.hash !== head.hash) return broken("the head row does not match the last entry");
-  return { verified: true, head: head.hash, count: head.seq };
 }

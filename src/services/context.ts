@@ -1,9 +1,9 @@
 import type { OperationId, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Command, Results } from "../engine/commands.ts";
-import type { AuditKey } from "../engine/seal.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { Sql } from "../store/connect.ts";
+import type { AuditWatch } from "./audit-watch.ts";
 import { type Caller, encodeResult, Replayed } from "./invoke.ts";
 
 /** What handlers work with. */
@@ -14,7 +14,7 @@ export interface ServiceContext {
   read: Sql;
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Sql;
-  auditKey: AuditKey;
+  auditWatch: AuditWatch;
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;
 }
@@ -30,7 +30,7 @@ export async function submit<Id extends OperationId, C extends Command>(
   caller: Caller,
   toResult: (result: Results[C["type"]]) => Result<Id>,
 ): Promise<Result<Id> | Replayed> {
-  const { actor, reason, idempotency } = caller;
+  const { actor, reason, idempotency, onSealed } = caller;
   const answer = await sequencer.submit<C>({
     command,
     actor,
@@ -40,6 +40,7 @@ export async function submit<Id extends OperationId, C extends Command>(
       render: (result) => ({ status: 200, body: JSON.stringify(encodeResult(id, toResult(result))) }),
     },
   });
+  if (answer.entry) onSealed?.(answer.entry);
   return answer.replayed ? new Replayed(answer.replayed) : toResult(answer.result);
 }
 

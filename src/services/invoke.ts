@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
+import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { StoredAnswer } from "../engine/rows.ts";
 import { ConnectionLost, classify } from "../store/connect.ts";
@@ -12,6 +13,10 @@ export interface Caller {
   user?: { id: string; jurisdiction?: string | undefined } | undefined;
   /** An operator's words for the audit entry. */
   reason?: string | undefined;
+  /** Told of the last audit entry of each commit that was made for the caller. */
+  onSealed?: ((seal: Seal) => void) | undefined;
+  /** Told when the chain that an answer speaks of was last verified from its first entry on. */
+  onVerified?: ((verifiedAt: number) => void) | undefined;
   /** Entity tags, one of which must still name the version to be changed. */
   ifMatch?: readonly string[] | undefined;
   /** A provider's raw body with its hash, where one delivered it. */
@@ -54,6 +59,10 @@ export interface Invocation<Id extends OperationId> {
   replayed: boolean;
   /** The version of what was read or changed, where the operation is `tagged`. */
   tag?: string;
+  /** The last audit entry that it wrote. A stored answer wrote none: its entry belongs to the first request. */
+  seal?: Seal;
+  /** When the chain was last verified from its first entry on, in milliseconds. */
+  verifiedAt?: number;
 }
 
 /**
@@ -69,17 +78,25 @@ export async function invoke<Id extends OperationId>(
   const handler = handlers[id] as Handler<Id> | undefined;
   if (!handler) throw new Fault("NOT_FOUND", "Not found");
   const decoded = decodeInput(id, input);
-  const result = await handler(decoded, caller).catch((error: unknown) => {
+  const said: Pick<Invocation<Id>, "seal" | "verifiedAt"> = {};
+  const onSealed = (seal: Seal) => {
+    said.seal = seal;
+  };
+  const onVerified = (verifiedAt: number) => {
+    said.verifiedAt = verifiedAt;
+  };
+  const { method, auth } = operations[id];
+  // What traders read has nothing to say beside its answer.
+  const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
+  const result = await handler(decoded, observed).catch((error: unknown) => {
     throw classify(error) instanceof ConnectionLost
       ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable", { cause: error })
       : error;
   });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
-  if (result instanceof Tagged) return { value: encodeResult(id, result.value), replayed: false, tag: result.tag };
-  return {
-    value: operations[id].method === "GET" ? encodeOnce(id, result) : encodeResult(id, result),
-    replayed: false,
-  };
+  if (result instanceof Tagged)
+    return { value: encodeResult(id, result.value), replayed: false, tag: result.tag, ...said };
+  return { value: method === "GET" ? encodeOnce(id, result) : encodeResult(id, result), replayed: false, ...said };
 }
 
 function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Seal } from "../domain/audit-link.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
 import { type Connection, connect } from "../store/connect.ts";
 import { ensureDatabase } from "../store/database.ts";
@@ -9,6 +10,7 @@ export interface ProvisionOptions {
   tenantId: string;
   connection: Connection;
   auditSecret: string;
+  previousAuditSecrets?: readonly string[];
   /** Into the audit entry. */
   actor: string;
   reason?: string | undefined;
@@ -20,6 +22,8 @@ export interface Provisioned {
   migrations: string[];
   /** Whether anything of the tenant changed. */
   changed: boolean;
+  /** The audit entry of the change. */
+  seal: Seal | undefined;
 }
 
 /**
@@ -27,13 +31,13 @@ export interface Provisioned {
  * A second run changes nothing.
  */
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
-  const { tenantId, connection, auditSecret, actor, reason, config } = options;
+  const { tenantId, connection, auditSecret, previousAuditSecrets = [], actor, reason, config } = options;
   await ensureDatabase(connection);
   const migrations = await migrateDatabase(connection);
-  const tenant = await openTenant({ tenantId, connection, auditSecret, readers: 1 });
+  const tenant = await openTenant({ tenantId, connection, auditSecret, previousAuditSecrets, readers: 1 });
   try {
     const answer = await tenant.sequencer.submit({ command: { type: "applyConfig", ...config }, actor, reason });
-    return { migrations, changed: answer.result?.changed ?? false };
+    return { migrations, changed: answer.result?.changed ?? false, seal: answer.entry };
   } finally {
     await tenant.close();
   }

@@ -7,6 +7,7 @@ import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
+import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
@@ -25,6 +26,10 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   tenantId: string;
   connection: Connection;
   auditSecret: string;
+  /** Of keys that sealed earlier entries: they verify, and seal nothing new. */
+  previousAuditSecrets?: readonly string[];
+  /** Entries up to which `GET /v1/audit/status` verifies the whole chain in the request. */
+  wholeAuditUpTo?: bigint;
   /** How many reads may run at once. */
   readers?: number;
 }
@@ -37,6 +42,10 @@ export interface TenantServices {
   read: Sql;
   checks: Sql;
   auditKey: AuditKey;
+  /** The current key and those that sealed earlier entries. */
+  auditKeys: readonly AuditKey[];
+  /** Knows whether the audit chain holds; whoever serves lets it walk in the background. */
+  auditWatch: AuditWatch;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
   /** Within two seconds, whatever state the database is in. */
@@ -55,15 +64,17 @@ const HEALTH_TIMEOUT_MS = 1_500;
  * @throws Fault REFUSED when the schema is older or newer than this binary.
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
-  const { tenantId, connection, auditSecret, readers = 8, onError, onCommit } = options;
+  const { tenantId, connection, auditSecret, previousAuditSecrets = [], readers = 8, onError, onCommit } = options;
   const restricted = await checkDatabase(tenantId, connection);
   const key = auditKey(auditSecret);
+  const auditKeys = [key, ...previousAuditSecrets.map(auditKey)];
   const journal = openJournal(connection, { restricted });
   const pool = (own: ConnectOptions & { statementTimeoutMs: number }) =>
     readPool(() => connect(connection, { ...own, restricted }), own.statementTimeoutMs + GRACE_MS);
   const read = pool({ name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS });
   const checks = pool({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true });
   const tail = new AuditTail(read, onError);
+  const auditWatch = new AuditWatch({ sql: checks, keys: auditKeys, wholeUpTo: options.wholeAuditUpTo });
   const sequencer = new Sequencer({
     journal,
     auditKey: key,
@@ -80,7 +91,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     sequencer,
     read,
     checks,
-    auditKey: key,
+    auditWatch,
     newId: (prefix) => newId(prefix, Math.floor(wallClock())),
   };
   return {
@@ -105,10 +116,13 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditKey: key,
+    auditKeys,
+    auditWatch,
     tail,
     isDatabaseUp,
     close: async () => {
       tail.close();
+      await auditWatch.stop();
       await sequencer.close();
       await Promise.all([journal.close(), read.end({ timeout: 5 }), checks.end({ timeout: 5 })]);
     },

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyOverApi } from "../../src/cli/audit-walk.ts";
-import { chainVerifier, runAuditStatus, runAuditVerify, type Verify } from "../../src/cli/commands/audit.ts";
+import { runAuditStatus } from "../../src/cli/commands/audit.ts";
+import { chainVerifier, runAuditVerify, type Verify } from "../../src/cli/commands/audit-verify.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
+import { auditKey } from "../../src/engine/seal.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
-import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { explainLedger } from "../../src/store/queries/reconcile.ts";
 import { AUDIT_SECRET, doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 
@@ -11,8 +13,8 @@ const ENTRIES = 450;
 
 /** How each door verifies: straight from the database, or page by page over the API. */
 const verifiers: Record<string, (door: TestDoor, secret: string) => Verify> = {
-  db: ({ services }) => chainVerifier({ services, auditSecret: () => AUDIT_SECRET }),
-  http: (_, secret) => chainVerifier({ services: undefined, auditSecret: () => secret }),
+  db: ({ services }) => chainVerifier({ services, auditSecrets: () => [AUDIT_SECRET] }),
+  http: (_, secret) => chainVerifier({ services: undefined, auditSecrets: () => [secret] }),
 };
 
 describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
@@ -56,7 +58,9 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
     await owner`update audit set payload = '{"ok":false}' where seq = 212`;
     const { exit, report, error } = await verify();
     expect(exit).toBe(8);
-    expect(report).toMatchObject({ verified: false, broken: { seq: 212 } });
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(report).toMatchObject({ verified: false, broken: { seq: 212, stored: hash, computed: hash } });
+    expect(report.broken.stored).not.toBe(report.broken.computed);
     expect(error).toMatchObject({ code: "INTEGRITY", error: expect.stringContaining("212") });
 
     const io = testIo({ format: "json" });
@@ -90,7 +94,10 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
   test.runIf(name === "http")("another key verifies nothing, and the report says that it is the key", async () => {
     const { exit, report } = await verify("the audit secret of somebody else");
     expect(exit).toBe(8);
-    expect(report.broken).toEqual({ seq: 1, problem: "entry 1 is sealed with an unknown key" });
+    expect(report.broken).toEqual({
+      seq: 1,
+      problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among those given`,
+    });
   });
 
   test.runIf(name === "http")("an entry that is written during the walk does not disturb it", async () => {
@@ -105,7 +112,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
           return api.listAudit(input);
         },
       },
-      AUDIT_SECRET,
+      [AUDIT_SECRET],
     );
     expect(report).toMatchObject({ verified: true });
   });
@@ -113,11 +120,19 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
   test("a ledger that does not add up ends with 8, and explain names the check", async () => {
     await owner`update account set balance_micro = balance_micro + 1500000 where id = 'treasury'`;
     const io = testIo({ format: "json" });
-    const explain = () => reconcileLedger(door.services.read);
+    const explain = () => explainLedger(door.services.read);
     const { exit, stdout, stderr } = await end(io, () => runReconcile({ explain }, door.api(), io));
     expect(exit).toBe(8);
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, discrepancy: 1.5 });
-    expect(JSON.parse(stdout).checks).toContainEqual({ name: "accounts", ok: false, discrepancy: 1.5, rows: 1 });
+    expect(JSON.parse(stdout).checks).toContainEqual({
+      name: "accounts",
+      ok: false,
+      discrepancy: 1.5,
+      rows: 1,
+      stated: 1.5,
+      expected: 0,
+      places: [{ place: "treasury", stated: 100001.5, expected: 100000, discrepancy: 1.5 }],
+    });
     expect(JSON.parse(stderr)).toMatchObject({ code: "INTEGRITY" });
     await owner`update account set balance_micro = balance_micro - 1500000 where id = 'treasury'`;
   });

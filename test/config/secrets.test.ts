@@ -99,6 +99,7 @@ describe("resolveTenant", () => {
       ],
       jwt: { algorithm: "HS256", secret: ENVIRONMENT.ACME_JWT_SECRET, issuer: undefined, audience: undefined },
       auditKey: ENVIRONMENT.ACME_AUDIT_KEY,
+      previousAuditKeys: [],
       databaseUrl: "postgres://x",
       webhooks: {
         inbound: ["inbound-0123456789"],
@@ -108,6 +109,16 @@ describe("resolveTenant", () => {
       resolutionSecret: "inbound-0123456789",
       sourceHeaders: { pyth: { authorization: "Bearer p", accept: "application/json" } },
     });
+  });
+
+  test("keys that sealed earlier entries are resolved beside the current one", () => {
+    const config = load({ audit: "{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: OLD_KEY }] }" });
+    const secrets = resolveTenant(config, { ...ENVIRONMENT, OLD_KEY: "an-earlier-audit-key" });
+    expect(secrets).toMatchObject({
+      auditKey: ENVIRONMENT.ACME_AUDIT_KEY,
+      previousAuditKeys: ["an-earlier-audit-key"],
+    });
+    expect(configErrorOf(() => resolveTenant(config, ENVIRONMENT)).message).toContain("OLD_KEY");
   });
 
   test("a key set's file is found from the tenant's folder", () => {

@@ -5,7 +5,7 @@ import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
-import { createTestDatabase } from "../support/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 export const ADMIN_KEY = "sk_admin_0123456789abcdef";
 export const PUBLIC_KEY = "pk_public_0123456789abcdef";
@@ -17,6 +17,7 @@ export interface TestTenant {
   secondProcess(): Promise<TenantServices>;
   sql: Sql;
   /** As the operator, or for a user. */
+  connection: TestDatabase["connection"];
   api(userId?: string, reason?: string): Api;
   deposit(userId: string, usd: number): Promise<void>;
   market(change?: Partial<Parameters<Api["createMarket"]>[0]>): Promise<string>;
@@ -58,6 +59,7 @@ export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = fal
   let deposits = 0;
   return {
     services,
+    connection: database.connection,
     secondProcess: open,
     sql,
     api,

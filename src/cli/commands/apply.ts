@@ -3,6 +3,7 @@ import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
+import { openReceipts } from "../receipts.ts";
 
 export interface AppliedTenant {
   tenant: string;
@@ -36,18 +37,24 @@ export async function runApply({ options, args, io }: CommandContext<object>): P
   const workspace = openWorkspace();
   const tenants =
     args.length > 0 ? args.map((name) => pickTenant(workspace, name)) : [pickTenant(workspace, options.tenant)];
+  const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
   const failures: ExitCode[] = [];
-  for (const tenant of tenants) {
-    try {
-      const ready = await readyTenant(workspace.directory, tenant);
-      const result = await applyTenant(ready, { actor: operatorActor(), reason: options.reason });
-      applied.push({ tenant, ...result });
-    } catch (error) {
-      if (tenants.length === 1) throw error;
-      io.output.note(`${tenant} was not applied:`);
-      failures.push(io.output.fail(error));
+  try {
+    for (const tenant of tenants) {
+      try {
+        const ready = await readyTenant(workspace.directory, tenant);
+        const { seal, ...result } = await applyTenant(ready, { actor: operatorActor(), reason: options.reason });
+        if (seal) receipts.onSealed(tenant, seal);
+        applied.push({ tenant, ...result });
+      } catch (error) {
+        if (tenants.length === 1) throw error;
+        io.output.note(`${tenant} was not applied:`);
+        failures.push(io.output.fail(error));
+      }
     }
+  } finally {
+    receipts.close();
   }
   await io.output.print(applied, view);
   if (failures.length === 0) return EXIT.ok;

@@ -1,13 +1,12 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { ChainReport } from "../audit-walk.ts";
 import { time } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { count } from "../parsers.ts";
-import type { Session } from "../session.ts";
+import { registerExport, registerVerify } from "./audit-verify.ts";
 
 type Page = WireResult<"listAudit">;
 type Entry = Page["entries"][number];
@@ -40,14 +39,8 @@ export function register(noun: Command, host: Host): void {
     .action(
       host.action(({ options, io }) => withSession(options, io, (session) => runAuditStatus({}, session.api(), io))),
     );
-  noun
-    .command("verify")
-    .description("recompute every link of the chain; exit code 8 when one does not hold")
-    .action(
-      host.action(({ options, io }) =>
-        withSession(options, io, (session) => runAuditVerify({ verify: chainVerifier(session) }, session.api(), io)),
-      ),
-    );
+  registerVerify(noun, host);
+  registerExport(noun, host);
 }
 
 const listView: View<Page, Entry> = {
@@ -72,21 +65,6 @@ const statusView: View<Status, Status> = {
   ],
 };
 
-const reportView: View<ChainReport, ChainReport> = {
-  kind: "record",
-  fields: ({ verified, head, count: entries, broken }) => [
-    ["verified", verified ? "yes" : "NO"],
-    ["entries", String(entries)],
-    ["head", head],
-    ...(broken
-      ? ([
-          ["first bad entry", String(broken.seq)],
-          ["problem", broken.problem],
-        ] as const)
-      : []),
-  ],
-};
-
 export async function runAuditList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const { type, actor, limit = DEFAULT_LIMIT } = options;
   const entries: Entry[] = [];
@@ -108,38 +86,4 @@ export async function runAuditStatus(_: object, api: Api, { output }: Io): Promi
   await output.print(status, statusView);
   if (!status.verified) throw new Fault("INTEGRITY", "The audit chain is broken: pmctl audit verify shows where");
   return EXIT.ok;
-}
-
-export type Verify = (api: Api, onProgress: (checked: number, count: number) => void) => Promise<ChainReport>;
-
-/** @throws Fault INTEGRITY after printing, naming the first entry that does not hold */
-export async function runAuditVerify({ verify }: { verify: Verify }, api: Api, { output }: Io): Promise<ExitCode> {
-  const report = await verify(api, (checked, entries) => output.progress(`${checked} of ${entries} entries verified`));
-  await output.print(report, reportView);
-  const { broken } = report;
-  if (broken) throw new Fault("INTEGRITY", `The audit chain is broken: ${broken.problem}`);
-  return EXIT.ok;
-}
-
-/** Straight from the database, or page by page over HTTP; both recompute every link with the key at hand. */
-export function chainVerifier(session: Pick<Session, "services" | "auditSecret">): Verify {
-  const { services } = session;
-  if (!services)
-    return async (api, onProgress) => {
-      const { verifyOverApi } = await import("../audit-walk.ts");
-      return verifyOverApi(api, session.auditSecret(), onProgress);
-    };
-  return async (_, onProgress) => {
-    const { verifyChain } = await import("../../services/audit-verifier.ts");
-    const { readAuditHead } = await import("../../store/queries/audit.ts");
-    const total = Number((await readAuditHead(services.read)).seq);
-    const {
-      verified,
-      head,
-      count: entries,
-      broken,
-    } = await verifyChain(services.read, [services.auditKey], (seq) => onProgress(Number(seq), total));
-    const report = { verified, head, count: Number(entries) };
-    return broken ? { ...report, broken: { seq: Number(broken.seq), problem: broken.problem } } : report;
-  };
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
-import type { Check } from "../../store/queries/reconcile.ts";
+import type { ExplainedCheck } from "../../store/queries/reconcile.ts";
 import { time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
@@ -12,21 +12,26 @@ import type { Session } from "../session.ts";
 type Result = WireResult<"reconcile">;
 
 /** One check of the ledger as `--explain` shows it. */
-interface ExplainedCheck {
+interface ShownCheck {
   name: string;
   ok: boolean;
-  /** US dollars. */
+  /** US dollars, as all that follow. */
   discrepancy: number;
   rows: number;
+  /** What the rows under test add up to, and what they should. */
+  stated: number;
+  expected: number;
+  /** The first places that disagree. */
+  places: { place: string; stated: number; expected: number; discrepancy: number }[];
 }
 
 interface Explained extends Result {
-  checks: ExplainedCheck[];
+  checks: ShownCheck[];
 }
 
 export interface ReconcileOptions {
   /** Gives the single checks; undefined unless they are asked for. */
-  explain?: (() => Promise<Check[]>) | undefined;
+  explain?: (() => Promise<ExplainedCheck[]>) | undefined;
 }
 
 export function register(noun: Command, host: Host): void {
@@ -50,14 +55,20 @@ const resultFields = ({ ok, discrepancy, checkedAt }: Result): [string, string][
 const resultView: View<Result, Result> = { kind: "record", fields: resultFields };
 const explainedView: View<Explained, Explained> = {
   kind: "record",
-  fields: (result) => [
-    ...resultFields(result),
-    ...result.checks.map(({ name, ok, discrepancy, rows }): [string, string] => [
-      `  ${name}`,
-      ok ? "ok" : `off by ${usd(discrepancy)} in ${rows} row${rows === 1 ? "" : "s"}`,
-    ]),
-  ],
+  fields: (result) => [...resultFields(result), ...result.checks.flatMap(checkFields)],
 };
+
+function checkFields({ name, ok, discrepancy, rows, stated, expected, places }: ShownCheck): [string, string][] {
+  const sums = `${usd(stated)} stated, ${usd(expected)} expected`;
+  const verdict = ok ? `ok; ${sums}` : `off by ${usd(discrepancy)} in ${rows} row${rows === 1 ? "" : "s"}; ${sums}`;
+  return [
+    [`  ${name}`, verdict],
+    ...places.map((at): [string, string] => [
+      "",
+      `${at.place}: ${usd(at.stated)} stated, ${usd(at.expected)} expected, off by ${usd(at.discrepancy)}`,
+    ]),
+  ];
+}
 
 /** @throws Fault INTEGRITY after printing, when the ledger does not add up */
 export async function runReconcile({ explain }: ReconcileOptions, api: Api, { output }: Io): Promise<ExitCode> {
@@ -69,14 +80,27 @@ export async function runReconcile({ explain }: ReconcileOptions, api: Api, { ou
   return EXIT.ok;
 }
 
-function explained({ name, differenceMicro, rows }: Check): ExplainedCheck {
-  return { name, ok: differenceMicro === 0n, discrepancy: usdFromMicro(differenceMicro), rows };
+function explained(check: ExplainedCheck): ShownCheck {
+  return {
+    name: check.name,
+    ok: check.differenceMicro === 0n,
+    discrepancy: usdFromMicro(check.differenceMicro),
+    rows: check.rows,
+    stated: usdFromMicro(check.statedMicro),
+    expected: usdFromMicro(check.expectedMicro),
+    places: check.places.map(({ place, statedMicro, expectedMicro, differenceMicro }) => ({
+      place,
+      stated: usdFromMicro(statedMicro),
+      expected: usdFromMicro(expectedMicro),
+      discrepancy: usdFromMicro(differenceMicro),
+    })),
+  };
 }
 
-function checksOf({ services }: Session): () => Promise<Check[]> {
+function checksOf({ services }: Session): () => Promise<ExplainedCheck[]> {
   return async () => {
-    const { reconcileLedger } = await import("../../store/queries/reconcile.ts");
+    const { explainLedger } = await import("../../store/queries/reconcile.ts");
     if (!services) throw new Fault("USAGE", "--explain reads the database itself: use it with --via db");
-    return reconcileLedger(services.read);
+    return explainLedger(services.checks);
   };
 }

@@ -1,21 +1,24 @@
 import type { AuditEntry } from "../../domain/audit-link.ts";
+import type { ChainPoint, SealedLines } from "../../engine/chain-walk.ts";
 import type { Sql } from "../connect.ts";
 
 export interface AuditQuery {
-  /** Only entries before this one. */
+  /** Only entries before this one, newest first. */
   before?: bigint | undefined;
+  /** Only entries after this one, oldest first. */
+  after?: bigint | undefined;
   type?: string | undefined;
   actor?: string | undefined;
   limit: number;
 }
 
-/** Entries, newest first. However long the log is, a page reads about as many rows as it holds. */
+/** Entries, newest first unless `after` is given. However long the log is, a page reads about as many rows as it holds. */
 export async function listAuditEntries(sql: Sql, query: AuditQuery): Promise<AuditEntry[]> {
   const rows = await sql<AuditRow[]>`
     select a.seq, a.type, a.actor, a.payload, a.ts, a.key_id, a.hash
       from (${candidates(sql, query)}) c
       join audit a on a.seq = c.seq
-     order by a.seq desc
+     order by a.seq ${query.after === undefined ? sql`desc` : sql`asc`}
      limit ${query.limit}`;
   return rows.map(toEntry);
 }
@@ -27,10 +30,13 @@ const USER = "user:";
  * Where the entries are found: trades by their own table, everything else by two partial indexes that users' trades do
  * not enter. Their conditions are repeated, or the planner could not know that the index holds what is asked for.
  */
-function candidates(sql: Sql, { before, type, actor, limit }: AuditQuery) {
-  const beforeOf = (column: string) => (before === undefined ? sql`` : sql`and ${sql(column)} < ${String(before)}`);
-  if (type === TRADE && actor === undefined)
-    return sql`select seq from trade where true ${beforeOf("seq")} order by seq desc limit ${limit}`;
+function candidates(sql: Sql, { before, after, type, actor, limit }: AuditQuery) {
+  const within = (column: string) => sql`
+    ${before === undefined ? sql`` : sql`and ${sql(column)} < ${String(before)}`}
+    ${after === undefined ? sql`` : sql`and ${sql(column)} > ${String(after)}`}
+    order by ${sql(column)} ${after === undefined ? sql`desc` : sql`asc`}
+    limit ${limit}`;
+  if (type === TRADE && actor === undefined) return sql`select seq from trade where true ${within("seq")}`;
   const byType = type === undefined ? sql`` : sql`and type = ${type}`;
   const isRare = type === undefined || type === TRADE ? sql`` : sql`and type <> ${sql.unsafe(`'${TRADE}'`)}`;
   const byActor =
@@ -38,7 +44,7 @@ function candidates(sql: Sql, { before, type, actor, limit }: AuditQuery) {
       ? sql``
       : sql`and actor = ${actor} and (actor not like ${sql.unsafe(`'${USER}%'`)} or type <> ${sql.unsafe(`'${TRADE}'`)})`;
   const others = sql`
-    (select seq from audit where true ${byActor} ${byType} ${isRare} ${beforeOf("seq")} order by seq desc limit ${limit})`;
+    (select seq from audit where true ${byActor} ${byType} ${isRare} ${within("seq")})`;
   if (!actor?.startsWith(USER) || (type !== undefined && type !== TRADE)) return others;
   return sql`
     ${others}
@@ -46,15 +52,7 @@ function candidates(sql: Sql, { before, type, actor, limit }: AuditQuery) {
     (select t.seq
        from trade t
        join audit a on a.seq = t.seq and a.actor = ${actor}
-      where t.trader_id = ${actor.slice(USER.length)} ${beforeOf("t.seq")}
-      order by t.seq desc
-      limit ${limit})`;
-}
-
-/** An entry as verification wants it: the lines that its hash covers, ready made. */
-export interface SealedLines {
-  lines: string;
-  hash: string;
+      where t.trader_id = ${actor.slice(USER.length)} ${within("t.seq")})`;
 }
 
 /**
@@ -78,11 +76,12 @@ export async function readSealedLines(sql: Sql, from: bigint, limit: number): Pr
   });
 }
 
-/** The head row, which makes a cut tail visible. */
-export async function readAuditHead(sql: Sql): Promise<{ seq: bigint; hash: string }> {
-  const [row] = await sql<{ seq: string; hash: string }[]>`select seq, hash from head where id = 1`;
+/** The head row, which makes a cut tail visible, and the database's time in milliseconds. */
+export async function readAuditHead(sql: Sql): Promise<ChainPoint & { readAt: number }> {
+  const [row] = await sql<{ seq: string; hash: string; read_at: number }[]>`
+    select seq, hash, (extract(epoch from clock_timestamp()) * 1000)::float8 as read_at from head where id = 1`;
   if (!row) throw new Error("The head row is missing");
-  return { seq: BigInt(row.seq), hash: row.hash };
+  return { seq: BigInt(row.seq), hash: row.hash, readAt: Math.floor(row.read_at) };
 }
 
 interface AuditRow {

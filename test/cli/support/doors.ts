@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { httpApi } from "../../../src/client/http-api.ts";
 import { localApi } from "../../../src/client/local-api.ts";
 import type { Api } from "../../../src/contract/operations.ts";
+import type { Seal } from "../../../src/domain/audit-link.ts";
 import type { PolicyPatch } from "../../../src/domain/policy.ts";
 import { startServer } from "../../../src/server/server.ts";
 import { hashApiKey } from "../../../src/services/provision.ts";
@@ -18,7 +19,7 @@ const JWT_SECRET = "a jwt secret of the tests, which is long enough";
 export interface TestDoor {
   /** The operator in audit entries. */
   actor: string;
-  api(userId?: string, reason?: string): Api;
+  api(userId?: string, reason?: string, onSealed?: (seal: Seal) => void): Api;
   services: TenantServices;
   database: TestDatabase;
   /** Puts money into a wallet, as a provider's webhook does. */
@@ -39,7 +40,8 @@ async function openDatabaseDoor(): Promise<TestDoor> {
   const actor = "cli:tester";
   return {
     actor,
-    api: (userId, reason) => localApi(services.handlers, { actor, reason, user: userId ? { id: userId } : undefined }),
+    api: (userId, reason, onSealed) =>
+      localApi(services.handlers, { actor, reason, onSealed, user: userId ? { id: userId } : undefined }),
     services,
     database,
     deposit: depositInto(services),
@@ -69,11 +71,12 @@ async function openHttpDoor(): Promise<TestDoor> {
   );
   return {
     actor: "admin:ops",
-    api: (userId, reason) =>
+    api: (userId, reason, onSealed) =>
       httpApi({
         url: server.url,
         apiKey: ADMIN_KEY,
         reason,
+        onSealed,
         userToken: userId === undefined ? undefined : () => token(userId),
       }),
     services,

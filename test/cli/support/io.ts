@@ -51,8 +51,9 @@ export function testIo(options: TestIoOptions = {}): TestIo {
 function buffered(columns: number | undefined): Buffered {
   const sink: Buffered = {
     text: "",
-    write(text: string) {
+    write(text: string, done?: () => void) {
       sink.text += text;
+      done?.();
     },
   };
   return columns === undefined ? sink : Object.assign(sink, { isTTY: true, columns });

@@ -1,0 +1,89 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { Seal } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import type { Output } from "./output.ts";
+
+/** Proof of what a command put on record, to be kept where nobody who can write to the database can reach it. */
+export interface Receipt {
+  tenant: string;
+  seq: number;
+  /** The entry's hash: an HMAC under the audit key over this entry and all before it. */
+  hash: string;
+  ts: string;
+  keyId: string;
+  /** Such as `market settle`. */
+  command: string;
+}
+
+export interface ReceiptOptions {
+  /** A file that receipts are appended to, one line of JSON each. */
+  receipt?: string | undefined;
+  /** The command in words; the host fills it in. */
+  commandName?: string | undefined;
+}
+
+/** What takes the receipts of one command. */
+export interface ReceiptBook {
+  onSealed(tenant: string, seal: Seal): void;
+  close(): void;
+}
+
+/**
+ * Says where each change stands in the audit log, and keeps it.
+ * @throws Fault USAGE when the file cannot be written: before anything is changed
+ */
+export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions, output: Output): ReceiptBook {
+  const handle = file === undefined ? undefined : openForAppending(file);
+  return {
+    onSealed(tenant, { seq, hash, ts, keyId }) {
+      const receipt: Receipt = { tenant, seq: Number(seq), hash, ts, keyId, command: commandName };
+      if (handle !== undefined) writeSync(handle, `${JSON.stringify(receipt)}\n`);
+      if (output.speaksToPeople) output.note(`On record as audit entry ${seq}, hash ${hash}`);
+    },
+    close() {
+      if (handle !== undefined) closeSync(handle);
+    },
+  };
+}
+
+function openForAppending(file: string): number {
+  try {
+    return openSync(file, "a", 0o600);
+  } catch (cause) {
+    throw new Fault("USAGE", `--receipt ${file} cannot be written: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * The receipts of a tenant in a file: hashes by seq.
+ * @throws Fault USAGE when it holds none, or anything else; INTEGRITY when two contradict each other
+ */
+export async function readAnchors(file: string, tenant: string): Promise<Map<bigint, string>> {
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new Fault("USAGE", `--anchor ${file} cannot be read: ${(cause as Error).message}`, { cause });
+  });
+  const anchors = new Map<bigint, string>();
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    const { tenant: owner, seq, hash } = parseReceipt(line, `${file}:${index + 1}`);
+    if (owner !== tenant) continue;
+    const known = anchors.get(BigInt(seq));
+    if (known !== undefined && known !== hash)
+      throw new Fault("INTEGRITY", `${file} holds two receipts for entry ${seq} with different hashes`);
+    anchors.set(BigInt(seq), hash);
+  }
+  if (anchors.size === 0) throw new Fault("USAGE", `${file} holds no receipt of ${tenant}`);
+  return anchors;
+}
+
+function parseReceipt(line: string, where: string): Pick<Receipt, "tenant" | "seq" | "hash"> {
+  try {
+    const { tenant, seq, hash } = JSON.parse(line) as Record<string, unknown>;
+    if (typeof tenant === "string" && typeof hash === "string" && Number.isSafeInteger(seq) && Number(seq) > 0)
+      return { tenant, seq: Number(seq), hash };
+  } catch {
+    // Said below.
+  }
+  throw new Fault("USAGE", `${where} is not a receipt as --receipt writes it`);
+}

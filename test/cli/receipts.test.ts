@@ -1,0 +1,202 @@
+import { createHmac } from "node:crypto";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Entry, verifyFile } from "../../src/cli/audit-walk.ts";
+import { chainVerifier, runAuditExport, runAuditVerify } from "../../src/cli/commands/audit-verify.ts";
+import { openReceipts, readAnchors } from "../../src/cli/receipts.ts";
+import { readVerifiedPoint, writeVerifiedPoint } from "../../src/cli/verified-point.ts";
+import { GENESIS_HASH } from "../../src/domain/audit-link.ts";
+import { connect, type Sql } from "../../src/store/connect.ts";
+import { AUDIT_SECRET, doors, TENANT, type TestDoor } from "./support/doors.ts";
+import { end, testIo } from "./support/io.ts";
+
+describe.each(doors)("receipts and exports through the %s door", (name, open) => {
+  let door: TestDoor;
+  let owner: Sql;
+  let directory: string;
+  beforeAll(async () => {
+    door = await open();
+    owner = connect(door.database.connection, { name: "test", max: 1 });
+    directory = await mkdtemp("/tmp/pmctl-receipts-");
+  });
+  afterAll(async () => {
+    await owner.end({ timeout: 5 });
+    await door.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const path = (file: string) => join(directory, file);
+  const latest = async () => (await door.api().listAudit({ limit: 1 })).entries[0] as Entry;
+
+  /** Runs calls as a command does, and keeps their receipts in `file`. */
+  async function receipted(file: string, work: (api: ReturnType<TestDoor["api"]>) => Promise<unknown>) {
+    const io = testIo({ format: "table" });
+    const book = openReceipts({ receipt: path(file), commandName: "reconcile" }, io.output);
+    await work(door.api(undefined, undefined, (seal) => book.onSealed(TENANT, seal)));
+    book.close();
+    return io;
+  }
+
+  async function verify(options: { anchor?: string; incremental?: boolean } = {}) {
+    const io = testIo({ format: "json" });
+    const services = name === "db" ? door.services : undefined;
+    const verifier = chainVerifier({ services, auditSecrets: () => [AUDIT_SECRET] });
+    const anchors = options.anchor === undefined ? undefined : await readAnchors(path(options.anchor), TENANT);
+    const from = options.incremental ? await readVerifiedPoint(directory, TENANT) : undefined;
+    const { exit, stdout } = await end(io, () =>
+      runAuditVerify(
+        {
+          verify: verifier,
+          anchors,
+          from,
+          keep: ({ count, head }) => writeVerifiedPoint(directory, TENANT, { seq: BigInt(count), hash: head }),
+        },
+        door.api(),
+        io,
+      ),
+    );
+    return { exit, report: JSON.parse(stdout) };
+  }
+
+  test("a change gives the receipt of its own audit entry, a read and a change of nothing give none", async () => {
+    const io = await receipted("one", async (api) => {
+      await api.reconcile({});
+      await api.getPolicy({});
+    });
+    const { seq, hash, ts, keyId } = await latest();
+    const kept = JSON.parse(await readFile(path("one"), "utf8"));
+    expect(kept).toEqual({ tenant: TENANT, seq, hash, ts, keyId, command: "reconcile" });
+    expect(io.stderr.text).toBe(`On record as audit entry ${seq}, hash ${hash}\n`);
+    expect(io.stdout.text).toBe("");
+    expect((await stat(path("one"))).mode & 0o077).toBe(0);
+
+    const { id } = await door.api().createMarket({
+      question: "Again?",
+      category: "test",
+      kind: "cpmm",
+      p0: 0.5,
+      closeAt: "2096-01-01T00:00:00Z",
+      resolutionRef: "manual",
+    });
+    await receipted("twice", async (api) => {
+      await api.suspendMarket({ id });
+      await api.suspendMarket({ id });
+    });
+    expect((await readFile(path("twice"), "utf8")).trim().split("\n")).toHaveLength(1);
+  });
+
+  test("a trade on behalf of a user gives one too, of the last entry that it wrote", async () => {
+    const { id } = await door.api().createMarket({
+      question: "Receipt?",
+      category: "test",
+      kind: "cpmm",
+      p0: 0.5,
+      closeAt: "2096-01-01T00:00:00Z",
+      resolutionRef: "manual",
+    });
+    await door.deposit("ann", 100n);
+    const seals: bigint[] = [];
+    await door
+      .api("ann", undefined, ({ seq }) => seals.push(seq))
+      .placeTrade({ marketId: id, selection: { side: "yes" }, amount: 5 });
+    expect(seals).toEqual([BigInt((await latest()).seq)]);
+    expect((await latest()).type).toBe("trade.executed");
+  });
+
+  test("receipts are appended, and a file that cannot be written is told before anything changes", async () => {
+    for (let turn = 0; turn < 2; turn++) await receipted("many", (api) => api.reconcile({}));
+    expect((await readAnchors(path("many"), TENANT)).size).toBe(2);
+    const { seq } = await latest();
+    await expect(receipted("none/here", (api) => api.reconcile({}))).rejects.toMatchObject({ code: "USAGE" });
+    expect((await latest()).seq).toBe(seq);
+    await expect(readAnchors(path("many"), "other")).rejects.toMatchObject({ code: "USAGE" });
+  });
+
+  test("an anchor that the chain goes through holds", async () => {
+    await receipted("anchor", (api) => api.reconcile({}));
+    await door.api().reconcile({});
+    expect(await verify({ anchor: "anchor" })).toMatchObject({ exit: 0, report: { verified: true } });
+  });
+
+  test("a tail that was cut with its head row, or sealed anew with the key, does not hold against a receipt", async () => {
+    await receipted("tail", (api) => api.reconcile({}));
+    const { seq } = await latest();
+    const rows = await owner`select * from audit where seq = ${seq}`;
+    const [head] = await owner`select * from head`;
+    await owner`delete from audit where seq = ${seq}`;
+    await owner`update head set (seq, hash) = (select seq, hash from audit order by seq desc limit 1)`;
+    expect((await verify()).exit).toBe(0);
+    const cut = await verify({ anchor: "tail" });
+    expect(cut).toMatchObject({ exit: 8, report: { verified: false, broken: { seq } } });
+    expect(cut.report.broken.problem).toContain(`receipt for entry ${seq}`);
+
+    await door.api().reconcile({});
+    expect((await verify()).exit).toBe(0);
+    const rewritten = await verify({ anchor: "tail" });
+    expect(rewritten).toMatchObject({ exit: 8, report: { broken: { seq, computed: rows[0]?.hash } } });
+    await owner`delete from audit where seq >= ${seq}`;
+    await owner`insert into audit ${owner(rows as never)}`;
+    await owner`update head set seq = ${head?.seq}, hash = ${head?.hash}`;
+  });
+
+  test("incremental verification goes on from the last verified point; a full one does not believe it", async () => {
+    expect((await verify()).exit).toBe(0);
+    await door.api().reconcile({});
+    const { seq } = await latest();
+    const [early] = await owner`select actor from audit where seq = 2`;
+    await owner`update audit set actor = 'cli:mallory' where seq = 2`;
+    expect(await verify({ incremental: true })).toMatchObject({ exit: 0, report: { count: seq } });
+    expect(await verify()).toMatchObject({ exit: 8, report: { broken: { seq: 2 } } });
+    await owner`update audit set actor = ${early?.actor} where seq = 2`;
+    await writeVerifiedPoint(directory, TENANT, { seq: BigInt(seq), hash: GENESIS_HASH });
+    expect((await verify({ incremental: true })).exit).toBe(8);
+    expect((await verify()).exit).toBe(0);
+  });
+
+  describe("an export", () => {
+    let lines: string[];
+    beforeAll(async () => {
+      const io = testIo({ format: "json" });
+      await end(io, () => runAuditExport({ out: path("export") }, door.api(), io));
+      const text = await readFile(path("export"), "utf8");
+      lines = text.trim().split("\n");
+      expect(JSON.parse(io.stdout.text)).toMatchObject({ file: path("export"), entries: lines.length });
+    });
+
+    const altered = async (change: (lines: string[]) => string[]) => {
+      await writeFile(path("altered"), change([...lines]).join("\n"));
+      return verifyFile(path("altered"), [AUDIT_SECRET]);
+    };
+
+    test("has every entry in order, on stdout as in a file, and verifies offline", async () => {
+      const io = testIo();
+      await end(io, () => runAuditExport({}, door.api(), io));
+      expect(io.stdout.text.trim().split("\n")).toEqual(lines);
+      expect(lines.map((line) => JSON.parse(line).seq)).toEqual(lines.map((_, index) => index + 1));
+      const { seq, hash } = await latest();
+      expect(await verifyFile(path("export"), [AUDIT_SECRET])).toEqual({ verified: true, count: seq, head: hash });
+    });
+
+    test("that was altered, shortened in the middle, or says something else than its sealed text does not", async () => {
+      const replace = (index: number, from: string, to: string) => (all: string[]) =>
+        all.with(index, all[index]?.replace(from, to) ?? "");
+      expect((await altered(replace(3, '"actor":"', '"actor":"x'))).broken?.seq).toBe(4);
+      expect((await altered((all) => all.toSpliced(3, 1))).broken?.seq).toBe(4);
+      const index = lines.findIndex((line) => line.includes('"payload":{"discrepancy":0'));
+      const at = index < 0 ? lines.findIndex((line) => line.includes('"type":"reconcile.run"')) : index;
+      const entry = JSON.parse(lines[at] ?? "") as Entry;
+      const lied = JSON.stringify({ ...entry, payload: { ...entry.payload, ok: false } });
+      expect((await altered((all) => all.with(at, lied))).broken?.seq).toBe(at + 1);
+      await expect(altered(() => ["{}"])).rejects.toMatchObject({ code: "USAGE" });
+      await expect(verifyFile(path("nowhere"), [AUDIT_SECRET])).rejects.toMatchObject({ code: "USAGE" });
+    });
+
+    test("can be recomputed from its texts and the key alone, as openssl dgst -hmac does", () => {
+      const [before, entry] = lines.slice(0, 2).map((line) => JSON.parse(line) as Entry);
+      const { keyId, seq, ts, type, actor, payloadText } = entry as Entry;
+      const text = ["pmctl-audit-v1", before?.hash, keyId, seq, ts, type, actor, payloadText].join("\n");
+      expect(createHmac("sha256", AUDIT_SECRET).update(text).digest("hex")).toBe(entry?.hash);
+    });
+  });
+});

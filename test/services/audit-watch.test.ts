@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { auditKey } from "../../src/engine/seal.ts";
+import { AuditWatch } from "../../src/services/audit-watch.ts";
+import { invoke } from "../../src/services/invoke.ts";
+import { openTenant } from "../../src/services/tenant.ts";
+import type { Sql } from "../../src/store/connect.ts";
+import { openTestTenant, type TestTenant } from "./tenant.ts";
+
+const SECRET = "an audit secret of the tests, long enough";
+const KEYS = [auditKey(SECRET)];
+/** Chains longer than this count as long. */
+const LIMIT = 10n;
+
+let tenant: TestTenant;
+let sql: Sql;
+
+beforeAll(async () => {
+  tenant = await openTestTenant();
+  sql = tenant.sql;
+  for (let index = 0; index < 20; index++) await tenant.api().reconcile({});
+});
+afterAll(() => tenant.close());
+
+async function tampered(seq: number, work: () => Promise<void>): Promise<void> {
+  const [before] = await sql`select actor from audit where seq = ${seq}`;
+  await sql`update audit set actor = 'cli:mallory' where seq = ${seq}`;
+  try {
+    await work();
+  } finally {
+    await sql`update audit set actor = ${before?.actor} where seq = ${seq}`;
+  }
+}
+
+describe("a chain within the limit", () => {
+  test("is verified whole by whoever asks, however often the background has walked it", async () => {
+    const watch = new AuditWatch({ sql, keys: KEYS, wholeUpTo: 1000n, sleep: async () => {} });
+    expect(await watch.round()).toBeUndefined();
+    expect(await watch.status()).toMatchObject({ verified: true });
+    await tampered(3, async () => expect(await watch.status()).toMatchObject({ verified: false }));
+    expect(await watch.status()).toMatchObject({ verified: true });
+  });
+});
+
+describe("a chain beyond the limit", () => {
+  let watch: AuditWatch;
+  beforeEach(() => {
+    watch = new AuditWatch({ sql, keys: KEYS, wholeUpTo: LIMIT, sleep: async () => {} });
+  });
+
+  test("is verified whole while no background walk has ended", async () => {
+    await tampered(3, async () => expect(await watch.status()).toMatchObject({ verified: false }));
+  });
+
+  test("rests on the last full walk and says when that was; the tail is verified by whoever asks", async () => {
+    await watch.round();
+    const { verifiedAt, count } = await watch.status();
+    await tenant.api().reconcile({});
+    const later = await watch.status();
+    expect(later).toMatchObject({ verified: true, verifiedAt, count: count + 1n });
+    await tampered(Number(later.count), async () => expect(await watch.status()).toMatchObject({ verified: false }));
+    // What was walked before the damage is for the next full walk to find.
+    await tampered(3, async () => expect(await watch.status()).toMatchObject({ verified: true, verifiedAt }));
+  });
+
+  test("a break that a walk has found stays until a full walk finds the chain whole", async () => {
+    await tampered(3, async () => {
+      expect(await watch.round()).toMatchObject({ seq: 3n });
+      expect(await watch.status()).toMatchObject({ verified: false });
+    });
+    expect(await watch.status()).toMatchObject({ verified: false });
+    const fresh = new AuditWatch({ sql, keys: KEYS, wholeUpTo: LIMIT, sleep: async () => {} });
+    expect(await fresh.round()).toBeUndefined();
+    expect(await fresh.status()).toMatchObject({ verified: true });
+  });
+
+  test("new entries are followed from where the last walk ended, without beginning again", async () => {
+    await watch.round();
+    await tenant.api().reconcile({});
+    const { count } = await watch.status();
+    await tampered(Number(count), async () => expect(await watch.round()).toMatchObject({ seq: count }));
+    expect(await watch.status()).toMatchObject({ verified: false });
+  });
+
+  test("a log set back to an earlier state is not taken for a shorter one", async () => {
+    await watch.round();
+    const [last] = await sql`delete from audit where seq = (select max(seq) from audit) returning *`;
+    const [head] = await sql`select * from head`;
+    await sql`update head set (seq, hash) = (select seq, hash from audit order by seq desc limit 1)`;
+    expect(await watch.status()).toMatchObject({ verified: false });
+    await sql`insert into audit ${sql(last as never)}`;
+    await sql`update head set seq = ${head?.seq}, hash = ${head?.hash}`;
+    expect(await watch.status()).toMatchObject({ verified: true });
+  });
+
+  test("the walk rests after each page for longer than it worked, and stops when told to", async () => {
+    const rests: number[] = [];
+    const abort = new AbortController();
+    const paced = new AuditWatch({
+      sql,
+      keys: KEYS,
+      wholeUpTo: LIMIT,
+      sleep: async (ms) => {
+        rests.push(ms);
+        abort.abort();
+      },
+    });
+    await expect(paced.round(abort.signal)).rejects.toThrow();
+    expect(rests).toHaveLength(1);
+    expect(rests[0]).toBeGreaterThan(0);
+  });
+
+  test("a break is reported once, and the watch ends with its tenant", async () => {
+    const told: bigint[] = [];
+    const rounds = Promise.withResolvers<void>();
+    let sleeps = 0;
+    const looking = new AuditWatch({
+      sql,
+      keys: KEYS,
+      wholeUpTo: LIMIT,
+      sleep: async (_, signal) => {
+        sleeps += 1;
+        if (sleeps > 6) rounds.resolve();
+        if (sleeps > 6 && !signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+    });
+    await tampered(5, async () => {
+      looking.start(
+        ({ seq }) => told.push(seq),
+        () => {},
+      );
+      await rounds.promise;
+    });
+    await looking.stop();
+    expect(told).toEqual([5n]);
+  });
+});
+
+test("the operation says when the background last walked a chain beyond the tenant's limit", async () => {
+  const served = await openTenant({
+    tenantId: "acme",
+    connection: tenant.connection,
+    auditSecret: SECRET,
+    wholeAuditUpTo: LIMIT,
+    readers: 1,
+  });
+  try {
+    await served.auditWatch.round();
+    const asked = () => invoke(served.handlers, "getAuditStatus", {}, { actor: "admin:ops" });
+    const { verifiedAt, value } = await asked();
+    await tenant.api().reconcile({});
+    expect(await asked()).toMatchObject({ verifiedAt, value: { verified: true, count: value.count + 1 } });
+  } finally {
+    await served.close();
+  }
+});
+
+test("entries of an earlier key verify with the new one; without the earlier key the verdict names it", async () => {
+  const [earlier, later] = [auditKey(SECRET), auditKey("the next audit secret of the tests")];
+  const next = await openTenant({
+    tenantId: "acme",
+    connection: tenant.connection,
+    auditSecret: "the next audit secret of the tests",
+    previousAuditSecrets: [SECRET],
+    readers: 1,
+  });
+  try {
+    const { seal } = await invoke(next.handlers, "reconcile", {}, { actor: "admin:ops" });
+    expect(seal?.keyId).toBe(later.id);
+    expect(await next.auditWatch.status()).toMatchObject({ verified: true, head: seal?.hash });
+    const without = new AuditWatch({ sql, keys: [later] });
+    expect(await without.status()).toMatchObject({ verified: false });
+    expect(await without.round()).toMatchObject({ seq: 1n, problem: expect.stringContaining(earlier.id) });
+  } finally {
+    await next.close();
+  }
+});
