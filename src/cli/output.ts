@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { plain } from "./cells.ts";
 import { type ExitCode, failureOf } from "./errors.ts";
+import type { Pager } from "./pager.ts";
 import { fieldOf, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
 import { oneLine, severalLines } from "./text-width.ts";
@@ -14,9 +15,12 @@ export interface Sink {
   write(text: string): unknown;
   isTTY?: boolean | undefined;
   columns?: number | undefined;
+  rows?: number | undefined;
 }
 
 export interface OutputOptions {
+  /** Shows what is longer than the terminal; without it everything is written at once. */
+  pager?: Pager | undefined;
   stdout: Sink;
   stderr: Sink;
   /** As asked for; without it a table on a terminal and JSON elsewhere. */
@@ -28,10 +32,19 @@ export interface OutputOptions {
   debug?: boolean | undefined;
 }
 
+/** Drawn above a table, on terminals only; empty where there is no room for it. */
+type Picture<Value> = (value: Value, width: number) => string;
+
 /** How a result looks to people. Its JSON needs no description: it is the value itself. */
 export type View<Value, Row extends object> =
-  | { kind: "list"; rows: (value: Value) => readonly Row[]; columns: readonly Column<Row>[]; empty: string }
-  | { kind: "record"; fields: (value: Value) => readonly (readonly [string, string])[] }
+  | {
+      kind: "list";
+      rows: (value: Value) => readonly Row[];
+      columns: readonly Column<Row>[];
+      empty: string;
+      picture?: Picture<Value>;
+    }
+  | { kind: "record"; fields: (value: Value) => readonly (readonly [string, string])[]; picture?: Picture<Value> }
   /** A value that is used as it stands, in `$(...)` too: text unless another format is asked for by name. */
   | { kind: "text"; text: (value: Value) => string };
 
@@ -48,6 +61,11 @@ export class Output {
     this.format = options.format ?? (options.stdout.isTTY ? "table" : "json");
   }
 
+  /** Whether pictures would be seen: callers may save the work of asking for what they show. */
+  get showsPictures(): boolean {
+    return this.format === "table" && Boolean(this.#options.stdout.isTTY) && this.#options.fields === undefined;
+  }
+
   /** Whether progress would be seen: callers may save the work of counting. */
   get showsProgress(): boolean {
     return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
@@ -60,7 +78,43 @@ export class Output {
   async print<Value extends object, Row extends object = Value>(value: Value, view: View<Value, Row>): Promise<void> {
     const text = await this.#render(value, view);
     this.#clearProgress();
-    if (text !== "") this.#options.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+    if (text === "") return;
+    const whole = text.endsWith("\n") ? text : `${text}\n`;
+    const { stdout, pager } = this.#options;
+    const isLong = stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
+    if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
+  }
+
+  /** Replaces the screen's content from the top, for what is followed live on a terminal. */
+  redraw(text: string): void {
+    // Each line clears what it replaces; clearing the screen first would flicker.
+    const lines = text.split("\n").map((line) => `${line}\u001b[K\n`);
+    this.#options.stdout.write(`\u001b[H${lines.join("")}\u001b[J`);
+  }
+
+  /** A table as text, for {@link redraw}. */
+  tableText<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
+    return this.#table(value, view);
+  }
+
+  /** Shows that long work goes on, and for how long. */
+  async during<Result>(message: string, work: Promise<Result>): Promise<Result> {
+    if (!this.showsProgress) return work;
+    const startedAt = performance.now();
+    const show = () => this.progress(`${message}… ${Math.floor((performance.now() - startedAt) / 1000)} s`);
+    const timer = setInterval(show, 1000);
+    try {
+      return await work;
+    } finally {
+      clearInterval(timer);
+      this.#clearProgress();
+    }
+  }
+
+  /** Prints names, one per line or as the format has it. */
+  list(names: readonly string[]): void {
+    const asJson = this.#asked && this.format !== "table" && this.format !== "csv";
+    this.#options.stdout.write(asJson ? `${JSON.stringify(names)}\n` : `${names.join("\n")}\n`);
   }
 
   /** A line for people about what happened; not an error. */
@@ -68,6 +122,12 @@ export class Output {
     if (this.#options.quiet) return;
     this.#clearProgress();
     this.#options.stderr.write(`${severalLines(message)}\n`);
+  }
+
+  /** A value shown to people before a question: where questions go, and however quiet it is to be otherwise. */
+  explain<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
+    this.#clearProgress();
+    this.#options.stderr.write(`${this.#table(value, view)}\n`);
   }
 
   /** A line that the next one replaces, only where somebody watches. */
@@ -114,9 +174,12 @@ export class Output {
 
   #table<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
     if (view.kind === "text") return view.text(value);
-    if (view.kind === "record") return renderRecord(view.fields(value), this.#style());
+    const style = this.#style();
+    const picture = style.width === undefined ? "" : (view.picture?.(value, style.width) ?? "");
+    const above = picture === "" ? "" : `${picture}\n\n`;
+    if (view.kind === "record") return above + renderRecord(view.fields(value), style);
     const rows = view.rows(value);
-    if (rows.length > 0) return renderTable(rows, view.columns, this.#style());
+    if (rows.length > 0) return above + renderTable(rows, view.columns, style);
     this.note(view.empty);
     return "";
   }

@@ -41,7 +41,8 @@ export async function runApply({ options, args, io }: CommandContext<object>): P
   for (const tenant of tenants) {
     try {
       const ready = await readyTenant(workspace.directory, tenant);
-      const result = await applyTenant(ready, { actor: operatorActor(), reason: options.reason });
+      const applying = applyTenant(ready, { actor: operatorActor(), reason: options.reason });
+      const result = await io.output.during(`Applying ${tenant}`, applying);
       applied.push({ tenant, ...result });
     } catch (error) {
       if (tenants.length === 1) throw error;

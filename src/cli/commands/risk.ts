@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { usd } from "../cells.ts";
+import { barOf } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -18,6 +19,7 @@ const view: View<readonly Risk[], Risk> = {
     { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
     { title: "QUESTION", cell: ({ question }) => question, least: 24 },
     { title: "MAX LOSS", cell: ({ maxLiability }) => usd(maxLiability), align: "right" },
+    { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
     { title: "IF YES", cell: ({ yesPayout }) => usd(yesPayout), align: "right", optional: true },
     { title: "IF NO", cell: ({ noPayout }) => usd(noPayout), align: "right", optional: true },
   ],
