@@ -5,7 +5,7 @@ import { type ExitCode, failureOf } from "./errors.ts";
 import type { Pager } from "./pager.ts";
 import { fieldOf, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
-import { oneLine, severalLines } from "./text-width.ts";
+import { oneLine, severalLines, shorten, wrap } from "./text-width.ts";
 
 export const FORMATS = ["table", "json", "yaml", "csv", "ndjson"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -85,16 +85,35 @@ export class Output {
     if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
   }
 
-  /** Replaces the screen's content from the top, for what is followed live on a terminal. */
-  redraw(text: string): void {
-    // Each line clears what it replaces; clearing the screen first would flicker.
-    const lines = text.split("\n").map((line) => `${line}\u001b[K\n`);
-    this.#options.stdout.write(`\u001b[H${lines.join("")}\u001b[J`);
+  /** Whether a live view can be drawn. */
+  get isLive(): boolean {
+    return this.format === "table" && Boolean(this.#options.stdout.isTTY);
   }
 
-  /** A table as text, for {@link redraw}. */
-  tableText<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
-    return this.#table(value, view);
+  /** The terminal's other screen, as editors use it, so that what was there before comes back. */
+  enterScreen(): void {
+    this.#options.stdout.write("\u001b[?1049h\u001b[?25l");
+  }
+
+  leaveScreen(): void {
+    this.#options.stdout.write("\u001b[?25h\u001b[?1049l");
+  }
+
+  /** Draws a live view in place. What does not fit the screen is cut off, because a screen that scrolls cannot be redrawn. */
+  redraw<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
+    const { rows = 24 } = this.#options.stdout;
+    const lines = this.#table(value, view)
+      .split("\n")
+      .slice(0, rows - 2);
+    const hint = this.#style().title("Ctrl-C ends the watch");
+    // Each line clears what it replaces: clearing the screen first would flicker.
+    const drawn = [...lines, hint].map((line) => `${line}\u001b[K`).join("\r\n");
+    this.#options.stdout.write(`\u001b[H${drawn}\u001b[J`);
+  }
+
+  /** One line of JSON of a stream that never ends. */
+  line(value: object): void {
+    this.#options.stdout.write(`${JSON.stringify(value)}\n`);
   }
 
   /** Shows that long work goes on, and for how long. */
@@ -121,7 +140,7 @@ export class Output {
   note(message: string): void {
     if (this.#options.quiet) return;
     this.#clearProgress();
-    this.#options.stderr.write(`${severalLines(message)}\n`);
+    this.#options.stderr.write(`${this.#fold(severalLines(message))}\n`);
   }
 
   /** A value shown to people before a question: where questions go, and however quiet it is to be otherwise. */
@@ -133,7 +152,9 @@ export class Output {
   /** A line that the next one replaces, only where somebody watches. */
   progress(message: string): void {
     if (!this.showsProgress) return;
-    this.#options.stderr.write(`\r\u001b[2K${oneLine(message)}`);
+    // A line that wraps could not be taken back.
+    const { columns = 80 } = this.#options.stderr;
+    this.#options.stderr.write(`\r\u001b[2K${shorten(oneLine(message), columns - 1)}`);
     this.#progressShown = true;
   }
 
@@ -149,7 +170,17 @@ export class Output {
   #errorText(message: string, code: string): string {
     if (this.#asked && (this.format === "json" || this.format === "ndjson"))
       return JSON.stringify({ error: message, code });
-    return `pmctl: ${severalLines(message)}`;
+    return this.#fold(`pmctl: ${severalLines(message)}`);
+  }
+
+  /** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
+  #fold(text: string): string {
+    const { isTTY, columns } = this.#options.stderr;
+    if (!isTTY || !columns) return text;
+    return text
+      .split("\n")
+      .flatMap((line) => wrap(line, columns))
+      .join("\n");
   }
 
   async #render<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<string> {

@@ -14,7 +14,7 @@ import { NOUNS, type Noun } from "./registry.ts";
 export interface Streams {
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined; rows?: number | undefined };
-  stderr: Writable & { isTTY?: boolean | undefined };
+  stderr: Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { eventSource, type StreamEvent } from "../client/event-source.ts";
 import { httpApi } from "../client/http-api.ts";
 import type { Api } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
@@ -22,6 +23,8 @@ export interface Session {
   readonly services: TenantServices | undefined;
   /** The operations, as the operator or on behalf of a user. */
   api(userId?: string): Api;
+  /** What happens in these markets, or in all open ones, until the signal is given. */
+  events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
   /** The key of the audit chain, from the tenant's secrets. */
   auditSecret(): string;
   close(): Promise<void>;
@@ -56,6 +59,7 @@ export async function openSession(options: SessionOptions, note: (message: strin
         onWait: note,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
       }),
+    events: (markets, signal) => eventSource({ url: door.url, apiKey, markets, signal, onWait: note }),
     auditSecret: () => auditSecretOf(tenant),
     close: async () => {},
   };
@@ -85,10 +89,11 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
   // Before the database is started: a missing secret is the quicker and the clearer answer.
   const auditSecret = auditSecretOf(tenant);
   const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
-  const [{ openDatabase }, { openTenant }, { localApi }] = await Promise.all([
+  const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }] = await Promise.all([
     import("./database.ts"),
     import("../services/tenant.ts"),
     import("../client/local-api.ts"),
+    import("../client/local-events.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
   const services = await openTenant({ tenantId: id, connection, auditSecret, readers: 2 });
@@ -102,6 +107,7 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
         reason,
         user: userId === undefined ? undefined : { id: requireUserId(userId) },
       }),
+    events: (markets, signal) => localEvents(services, { markets, signal }),
     auditSecret: () => auditSecret,
     close: () => services.close(),
   };

@@ -1,4 +1,4 @@
-import { displayWidth, oneLine, shorten } from "./text-width.ts";
+import { displayWidth, oneLine, shorten, wrap } from "./text-width.ts";
 
 /** One column of a table: what people see of a row. */
 export interface Column<Row> {
@@ -11,7 +11,7 @@ export interface Column<Row> {
   least?: number;
   /** Left out where there is no room for it; the last such column goes first. */
   optional?: true;
-  /** A picture: on terminals only, and the first to go where there is no room. */
+  /** A picture: on terminals only, and optional. */
   picture?: true;
 }
 
@@ -32,7 +32,6 @@ interface Strip {
   least: number;
   align: "right" | undefined;
   optional: boolean;
-  picture: boolean;
 }
 
 /** Rows under their titles, fitted to the terminal: optional columns go, then the widest ones are shortened. */
@@ -59,7 +58,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
   // Half a number or half a picture tells something else than the whole.
   const isWhole = whole || picture || align === "right";
   const narrowest = isWhole ? width : Math.min(width, least ?? LEAST);
-  return { texts, width, least: narrowest, align, optional: optional || picture, picture };
+  return { texts, width, least: narrowest, align, optional: optional || picture };
 }
 
 /** Where not even the narrowest table fits, each row is a record of its own. Nothing is left out but pictures. */
@@ -75,38 +74,29 @@ function renderCards<Row>(rows: readonly Row[], columns: readonly Column<Row>[],
     .join("\n\n");
 }
 
-/** One value as lines of `name  value`. Long values go on under their beginning; a word is never broken, to be copied. */
+/**
+ * One value as lines of `name  value`. Long values go on under their beginning. A word is never broken, because people
+ * copy it: one for which there is no room beside the name stands below it.
+ */
 export function renderRecord(fields: readonly (readonly [string, string])[], style: TableStyle): string {
   const width = Math.max(0, ...fields.map(([name]) => displayWidth(name)));
   const room = style.width === undefined ? Number.POSITIVE_INFINITY : style.width - width - GAP.length;
   const indent = `\n${" ".repeat(width + GAP.length)}`;
   return fields
-    .map(([name, value]) =>
-      `${pad(style.title, name, width)}${GAP}${wrap(oneLine(value), room).join(indent)}`.trimEnd(),
-    )
+    .map(([name, value]) => {
+      const lines = wrap(oneLine(value), room);
+      const isBeside = lines.every((line) => displayWidth(line) <= room);
+      if (isBeside) return `${pad(style.title, name, width)}${GAP}${lines.join(indent)}`.trimEnd();
+      return [style.title(name), ...wrap(oneLine(value), room + width)].join(`\n${GAP}`);
+    })
     .join("\n");
-}
-
-function wrap(text: string, width: number): string[] {
-  if (displayWidth(text) <= width) return [text];
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (line === "" || displayWidth(longer) <= width) line = longer;
-    else {
-      lines.push(line);
-      line = word;
-    }
-  }
-  return [...lines, line];
 }
 
 function fit(strips: readonly Strip[], available: number | undefined): Strip[] {
   if (available === undefined) return [...strips];
   let kept = [...strips];
   while (totalOf(kept, ({ least }) => least) > available) {
-    const dispensable = kept.findLast(({ picture }) => picture) ?? kept.findLast(({ optional }) => optional);
+    const dispensable = kept.findLast(({ optional }) => optional);
     if (!dispensable) break;
     kept = kept.filter((strip) => strip !== dispensable);
   }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { price, shares, time, usd } from "../cells.ts";
+import { cents, price, time } from "../cells.ts";
 import { areaChart, barOf } from "../charts.ts";
 import { type CommandContext, type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
@@ -71,7 +71,7 @@ const depthView: View<Depth, Level> = {
   columns: [
     { title: "SIDE", cell: ({ side }) => side },
     { title: "UP TO", cell: (level) => price(level.price), align: "right" },
-    { title: "SHARES", cell: ({ size }) => shares(size), align: "right" },
+    { title: "SHARES", cell: ({ size }) => cents(size), align: "right" },
     { title: "", cell: barOf(({ size }) => size), picture: true },
   ],
   empty: "Nothing is on offer: the market takes no trades.",
@@ -82,9 +82,9 @@ const trendingView: View<readonly Trending[], Trending> = {
   rows: (markets) => markets,
   columns: [
     { title: "ID", cell: ({ id }) => id, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
     { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
-    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right" },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
     { title: "", cell: barOf(({ volume24h }) => volume24h), picture: true },
   ],
   empty: "No market is open.",

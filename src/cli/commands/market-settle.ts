@@ -121,7 +121,7 @@ async function askToSettle(options: SettleOptions, api: Api, { output, prompts }
   output.explain(preview, previewView);
   const warning = status === "open" ? "It is still open: a trade before you confirm stops the settlement.\n" : "";
   const phrase = `${id} ${outcome}`;
-  output.note(`\n${warning}To pay the winners, which cannot be undone, type: ${phrase}`);
+  output.note(`\n${warning}To pay the winners, which cannot be undone, type\n  ${phrase}`);
   await prompts.type("The market and the outcome", phrase);
   return preview;
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { RECENT_MARKETS } from "../../contract/markets.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { day, orDash, price, time, usd } from "../cells.ts";
+import { cents, day, orDash, price, time, usd } from "../cells.ts";
 import { sparkline } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
@@ -10,6 +10,7 @@ import type { View } from "../output.ts";
 import { count, decimal, identifier, jsonObject } from "../parsers.ts";
 import { onMarket, registerLooks } from "./market-look.ts";
 import { registerSettle } from "./market-settle.ts";
+import { registerWatch } from "./market-watch.ts";
 
 type MarketItem = WireResult<"listMarkets">["items"][number];
 type MarketDetail = WireResult<"getMarket">;
@@ -49,6 +50,7 @@ export function register(noun: Command, host: Host): void {
   registerHalt(noun, host, "suspend", "halt trading at once; never asks", runMarketSuspend);
   registerHalt(noun, host, "resume", "let a suspended market trade again", runMarketResume);
   registerSettle(noun, host);
+  registerWatch(noun, host);
 }
 
 function registerCreate(noun: Command, host: Host): void {
@@ -92,13 +94,13 @@ const listView = (lines: ReadonlyMap<string, readonly number[]>): View<readonly 
   rows: (markets) => markets,
   columns: [
     { title: "ID", cell: ({ id }) => id, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
-    { title: "CATEGORY", cell: ({ category }) => category, optional: true },
-    { title: "KIND", cell: ({ kind }) => kind, optional: true },
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
     { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
     { title: "LAST DAY", cell: ({ id }) => sparkline(lines.get(id) ?? [], 12), picture: true },
-    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right", optional: true },
-    { title: "CLOSES", cell: ({ closeAt }) => day(closeAt), whole: true },
+    { title: "CLOSES", cell: ({ closeAt }) => day(closeAt), whole: true, optional: true },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
+    { title: "KIND", cell: ({ kind }) => kind, optional: true },
+    { title: "CATEGORY", cell: ({ category }) => category, optional: true },
   ],
   empty: "No open market matches.",
 });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { usd } from "../cells.ts";
+import { cents, usd } from "../cells.ts";
 import { bar, barOf } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
@@ -55,8 +55,8 @@ const houseView: View<House, Category> = {
   rows: ({ byCategory }) => byCategory,
   columns: [
     { title: "CATEGORY", cell: ({ category }) => category },
-    { title: "REVENUE", cell: ({ revenue }) => usd(revenue), align: "right" },
-    { title: "VOLUME", cell: ({ volume }) => usd(volume), align: "right" },
+    { title: "REVENUE", cell: ({ revenue }) => cents(revenue), align: "right" },
+    { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
     { title: "MARGIN", cell: ({ netMargin }) => percent(netMargin), align: "right" },
     { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
   ],
@@ -68,13 +68,13 @@ const tradersView: View<Traders, Trader> = {
   rows: ({ traders }) => traders,
   columns: [
     { title: "USER", cell: ({ userId }) => userId, whole: true },
-    { title: "VOLUME", cell: ({ volume }) => usd(volume), align: "right" },
+    { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
     { title: "TRADES", cell: ({ trades }) => String(trades), align: "right", optional: true },
     { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
     { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
-    { title: "REALIZED", cell: ({ realizedPnl }) => usd(realizedPnl), align: "right", optional: true },
-    { title: "OPEN", cell: ({ unrealizedPnl }) => usd(unrealizedPnl), align: "right", optional: true },
-    { title: "P&L", cell: ({ totalPnl }) => usd(totalPnl), align: "right" },
+    { title: "REALIZED", cell: ({ realizedPnl }) => cents(realizedPnl), align: "right", optional: true },
+    { title: "OPEN", cell: ({ unrealizedPnl }) => cents(unrealizedPnl), align: "right", optional: true },
+    { title: "P&L", cell: ({ totalPnl }) => cents(totalPnl), align: "right" },
     { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
   ],
   empty: "Nobody traded.",
