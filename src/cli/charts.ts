@@ -62,7 +62,7 @@ function spanOf(values: readonly number[]): { low: number; high: number } {
 }
 
 function levelOf(value: number, low: number, high: number, levels: number): number {
-  return Math.min(levels - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * levels)));
+  return Math.round(((value - low) / (high - low)) * (levels - 1));
 }
 
 /** The value that held at each of `width` evenly spaced instants; the last one is the latest. */
