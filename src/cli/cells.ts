@@ -6,6 +6,12 @@ export function usd(amount: number): string {
   return Number(cents) === amount ? cents : amount.toFixed(6).replace(/0+$/, "");
 }
 
+/** US dollars to the cent, for columns that are looked over; what has to be exact takes {@link usd}. */
+export function cents(amount: number): string {
+  const text = amount.toFixed(2);
+  return text === "-0.00" ? "0.00" : text;
+}
+
 /** A price or probability, three decimals. */
 export function price(value: number): string {
   return value.toFixed(3);

@@ -16,6 +16,8 @@ export interface Globals extends SessionOptions, ReceiptOptions {
   quiet?: boolean;
   /** False with `--no-color`. */
   color: boolean;
+  /** False with `--no-pager`. */
+  pager: boolean;
 }
 
 /** What the run half of a command may use of the world. */

@@ -7,6 +7,7 @@ import { EXIT } from "./errors.ts";
 export class Interrupts {
   readonly #controller = new AbortController();
   #taken = false;
+  #held = 0;
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
@@ -14,10 +15,18 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
+  /** Ctrl-C is somebody else's until the returned function is called: a program that we wait for has the terminal. */
+  hold(): () => void {
+    this.#held += 1;
+    return () => {
+      this.#held -= 1;
+    };
+  }
+
   /** Listens to the process. Called once, by its entry. */
   listen(process: NodeJS.Process): void {
     process.on("SIGINT", () => {
-      if (!this.#abort()) process.exit(EXIT.interrupted);
+      if (this.#held === 0 && !this.#abort()) process.exit(EXIT.interrupted);
     });
     // Without a command that cares, these end as they would have without us: 128 and the signal's number.
     process.on("SIGTERM", () => {

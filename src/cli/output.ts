@@ -2,9 +2,10 @@ import { styleText } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { plain } from "./cells.ts";
 import { type ExitCode, failureOf } from "./errors.ts";
+import type { Pager } from "./pager.ts";
 import { fieldOf, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
-import { oneLine, severalLines } from "./text-width.ts";
+import { oneLine, severalLines, shorten, wrap } from "./text-width.ts";
 
 export const FORMATS = ["table", "json", "yaml", "csv", "ndjson"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -14,9 +15,12 @@ export interface Sink {
   write(text: string, done?: (error?: Error | null) => void): unknown;
   isTTY?: boolean | undefined;
   columns?: number | undefined;
+  rows?: number | undefined;
 }
 
 export interface OutputOptions {
+  /** Shows what is longer than the terminal; without it everything is written at once. */
+  pager?: Pager | undefined;
   stdout: Sink;
   stderr: Sink;
   /** As asked for; without it a table on a terminal and JSON elsewhere. */
@@ -28,10 +32,19 @@ export interface OutputOptions {
   debug?: boolean | undefined;
 }
 
+/** Drawn above a table, on terminals only; empty where there is no room for it. */
+type Picture<Value> = (value: Value, width: number) => string;
+
 /** How a result looks to people. Its JSON needs no description: it is the value itself. */
 export type View<Value, Row extends object> =
-  | { kind: "list"; rows: (value: Value) => readonly Row[]; columns: readonly Column<Row>[]; empty: string }
-  | { kind: "record"; fields: (value: Value) => readonly (readonly [string, string])[] }
+  | {
+      kind: "list";
+      rows: (value: Value) => readonly Row[];
+      columns: readonly Column<Row>[];
+      empty: string;
+      picture?: Picture<Value>;
+    }
+  | { kind: "record"; fields: (value: Value) => readonly (readonly [string, string])[]; picture?: Picture<Value> }
   /** A value that is used as it stands, in `$(...)` too: text unless another format is asked for by name. */
   | { kind: "text"; text: (value: Value) => string };
 
@@ -46,6 +59,11 @@ export class Output {
     this.#options = options;
     this.#asked = options.format !== undefined;
     this.format = options.format ?? (options.stdout.isTTY ? "table" : "json");
+  }
+
+  /** Whether pictures would be seen: callers may save the work of asking for what they show. */
+  get showsPictures(): boolean {
+    return this.format === "table" && Boolean(this.#options.stdout.isTTY) && this.#options.fields === undefined;
   }
 
   /** Whether progress would be seen: callers may save the work of counting. */
@@ -69,7 +87,62 @@ export class Output {
   async print<Value extends object, Row extends object = Value>(value: Value, view: View<Value, Row>): Promise<void> {
     const text = await this.#render(value, view);
     this.#clearProgress();
-    if (text !== "") this.#options.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+    if (text === "") return;
+    const whole = text.endsWith("\n") ? text : `${text}\n`;
+    const { stdout, pager } = this.#options;
+    const isLong = stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
+    if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
+  }
+
+  /** Whether a live view can be drawn. */
+  get isLive(): boolean {
+    return this.format === "table" && Boolean(this.#options.stdout.isTTY);
+  }
+
+  /** The terminal's other screen, as editors use it, so that what was there before comes back. */
+  enterScreen(): void {
+    this.#options.stdout.write("\u001b[?1049h\u001b[?25l");
+  }
+
+  leaveScreen(): void {
+    this.#options.stdout.write("\u001b[?25h\u001b[?1049l");
+  }
+
+  /** Draws a live view in place. What does not fit the screen is cut off, because a screen that scrolls cannot be redrawn. */
+  redraw<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
+    const { rows = 24 } = this.#options.stdout;
+    const lines = this.#table(value, view)
+      .split("\n")
+      .slice(0, rows - 2);
+    const hint = this.#style().title("Ctrl-C ends the watch");
+    // Each line clears what it replaces: clearing the screen first would flicker.
+    const drawn = [...lines, hint].map((line) => `${line}\u001b[K`).join("\r\n");
+    this.#options.stdout.write(`\u001b[H${drawn}\u001b[J`);
+  }
+
+  /** One line of JSON of a stream that never ends. */
+  line(value: object): void {
+    this.#options.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** Shows that long work goes on, and for how long. */
+  async during<Result>(message: string, work: Promise<Result>): Promise<Result> {
+    if (!this.showsProgress) return work;
+    const startedAt = performance.now();
+    const show = () => this.progress(`${message}… ${Math.floor((performance.now() - startedAt) / 1000)} s`);
+    const timer = setInterval(show, 1000);
+    try {
+      return await work;
+    } finally {
+      clearInterval(timer);
+      this.#clearProgress();
+    }
+  }
+
+  /** Prints names, one per line or as the format has it. */
+  list(names: readonly string[]): void {
+    const asJson = this.#asked && this.format !== "table" && this.format !== "csv";
+    this.#options.stdout.write(asJson ? `${JSON.stringify(names)}\n` : `${names.join("\n")}\n`);
   }
 
   /**
@@ -85,13 +158,21 @@ export class Output {
   note(message: string): void {
     if (this.#options.quiet) return;
     this.#clearProgress();
-    this.#options.stderr.write(`${severalLines(message)}\n`);
+    this.#options.stderr.write(`${this.#fold(severalLines(message))}\n`);
+  }
+
+  /** A value shown to people before a question: where questions go, and however quiet it is to be otherwise. */
+  explain<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
+    this.#clearProgress();
+    this.#options.stderr.write(`${this.#table(value, view)}\n`);
   }
 
   /** A line that the next one replaces, only where somebody watches. */
   progress(message: string): void {
     if (!this.showsProgress) return;
-    this.#options.stderr.write(`\r\u001b[2K${oneLine(message)}`);
+    // A line that wraps could not be taken back.
+    const { columns = 80 } = this.#options.stderr;
+    this.#options.stderr.write(`\r\u001b[2K${shorten(oneLine(message), columns - 1)}`);
     this.#progressShown = true;
   }
 
@@ -106,7 +187,17 @@ export class Output {
 
   #errorText(message: string, code: string): string {
     if (this.#speaksJson) return JSON.stringify({ error: message, code });
-    return `pmctl: ${severalLines(message)}`;
+    return this.#fold(`pmctl: ${severalLines(message)}`);
+  }
+
+  /** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
+  #fold(text: string): string {
+    const { isTTY, columns } = this.#options.stderr;
+    if (!isTTY || !columns) return text;
+    return text
+      .split("\n")
+      .flatMap((line) => wrap(line, columns))
+      .join("\n");
   }
 
   async #render<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<string> {
@@ -131,9 +222,12 @@ export class Output {
 
   #table<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
     if (view.kind === "text") return view.text(value);
-    if (view.kind === "record") return renderRecord(view.fields(value), this.#style());
+    const style = this.#style();
+    const picture = style.width === undefined ? "" : (view.picture?.(value, style.width) ?? "");
+    const above = picture === "" ? "" : `${picture}\n\n`;
+    if (view.kind === "record") return above + renderRecord(view.fields(value), style);
     const rows = view.rows(value);
-    if (rows.length > 0) return renderTable(rows, view.columns, this.#style());
+    if (rows.length > 0) return above + renderTable(rows, view.columns, style);
     this.note(view.empty);
     return "";
   }

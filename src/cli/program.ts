@@ -6,14 +6,15 @@ import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import type { ExitCode } from "./errors.ts";
 import { Interrupts } from "./interrupts.ts";
 import { FORMATS, Output } from "./output.ts";
+import { type Pager, terminalPager } from "./pager.ts";
 import { terminalPrompts } from "./prompts.ts";
 import { NOUNS, type Noun } from "./registry.ts";
 
 /** Where a command reads and writes; the process's own streams unless a test gives others. */
 export interface Streams {
   stdin: Readable & { isTTY?: boolean | undefined };
-  stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
-  stderr: Writable & { isTTY?: boolean | undefined };
+  stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined; rows?: number | undefined };
+  stderr: Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
 }
 
 /**
@@ -65,13 +66,15 @@ class CommandHost implements Host {
   action<Options extends object>(work: Action<Options>): (...parameters: unknown[]) => Promise<void> {
     return async (...parameters) => {
       const command = parameters.at(-1) as Command;
-      const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: nameOf(command) };
+      const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: pathOf(command) };
       const { stdin, stderr } = this.#streams;
+      const output = outputFor(options, this.#streams, terminalPager(this.#interrupts));
+      if (options.fields?.includes("?")) return this.#listFields(command, output);
       const context: CommandContext<Options> = {
         options,
         args: command.args,
         io: {
-          output: outputFor(options, this.#streams),
+          output,
           prompts: terminalPrompts({ stdin, stderr, allowed: options.input && !isCi() }),
         },
         interrupts: this.#interrupts,
@@ -79,17 +82,24 @@ class CommandHost implements Host {
       this.exitCode = await work(context);
     };
   }
+
+  async #listFields(command: Command, output: Output): Promise<void> {
+    const { fieldsOfCommand } = await import("./field-lists.ts");
+    output.list(fieldsOfCommand(pathOf(command)));
+  }
 }
 
-/** Such as `market settle`, without the program's own name. */
-function nameOf(command: Command): string {
-  return command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+/** The command's words, such as `market list`, without the program's own name. */
+function pathOf(command: Command): string {
+  const parent = command.parent?.parent ? `${pathOf(command.parent)} ` : "";
+  return parent + command.name();
 }
 
-function outputFor(options: Partial<Globals>, { stdout, stderr }: Streams): Output {
+function outputFor(options: Partial<Globals>, { stdout, stderr }: Streams, pager?: Pager): Output {
   return new Output({
     stdout,
     stderr,
+    pager: options.pager === false ? undefined : pager,
     format: options.output,
     fields: options.fields,
     quiet: options.quiet,
@@ -129,7 +139,7 @@ function globalOptions(): Option[] {
   return [
     new Option("-t, --tenant <id>", "the tenant; else PMCTL_TENANT, else the only one there is"),
     new Option("-o, --output <format>", "how to print; a table on a terminal, else json").choices([...FORMATS]),
-    new Option("--fields <names>", "only these fields, such as id,yesPrice").argParser(splitFields),
+    new Option("--fields <names>", "only these fields, such as id,yesPrice; ? lists them").argParser(splitFields),
     new Option("--via <door>", "which way to the tenant; auto asks for a running server first")
       .choices(["auto", "db", "http"])
       .default("auto"),
@@ -138,6 +148,7 @@ function globalOptions(): Option[] {
     new Option("--receipt <file>", "append proof of what the command put on record: audit verify --anchor takes it"),
     new Option("--yes", "confirm in advance whatever the command would ask"),
     new Option("--no-input", "never ask"),
+    new Option("--no-pager", "write long tables at once instead of page by page"),
     new Option("--quiet", "only errors on stderr"),
     new Option("--no-color", "plain text, as with NO_COLOR"),
   ];

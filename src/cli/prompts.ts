@@ -10,6 +10,16 @@ export interface Prompts {
   confirm(question: string): Promise<boolean>;
   /** Waits until exactly this text was typed. */
   type(question: string, expected: string): Promise<void>;
+  /** One of many, found by typing. @param find the choices for what was typed so far */
+  choose(question: string, find: (term: string) => readonly Choice[]): Promise<string>;
+}
+
+/** Something to choose. */
+export interface Choice {
+  value: string;
+  name: string;
+  /** Shown while the choice is the selected one. */
+  description?: string;
 }
 
 export interface PromptOptions {
@@ -35,6 +45,14 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
       const matches = (typed: string | undefined) =>
         typed?.trim() === expected ? undefined : `Type exactly: ${expected} (or press Ctrl-C)`;
       answered(await text({ message: question, validate: matches, ...streams }));
+    },
+
+    async choose(question, find) {
+      const { search } = await import("@inquirer/prompts");
+      const source = (term: string | undefined) => find(term?.trim() ?? "");
+      return search({ message: question, source, pageSize: 10 }, streams).catch((error: unknown) => {
+        throw error instanceof Error && error.name === "ExitPromptError" ? new Interrupted() : error;
+      });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { eventSource, type StreamEvent } from "../client/event-source.ts";
 import { httpApi } from "../client/http-api.ts";
 import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
@@ -23,6 +24,8 @@ export interface Session {
   readonly services: TenantServices | undefined;
   /** The operations, as the operator or on behalf of a user. */
   api(userId?: string): Api;
+  /** What happens in these markets, or in all open ones, until the signal is given. */
+  events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
   /** The keys of the audit chain from the tenant's secrets, the current one first. */
   auditSecrets(): string[];
   close(): Promise<void>;
@@ -64,6 +67,7 @@ export async function openSession(
         onSealed,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
       }),
+    events: (markets, signal) => eventSource({ url: door.url, apiKey, markets, signal, onWait: note }),
     auditSecrets: () => auditSecretsOf(tenant),
     close: async () => {},
   };
@@ -98,10 +102,11 @@ async function openDatabaseSession(
   const auditSecrets = auditSecretsOf(tenant);
   const [auditSecret, ...previousAuditSecrets] = auditSecrets;
   const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
-  const [{ openDatabase }, { openTenant }, { localApi }] = await Promise.all([
+  const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }] = await Promise.all([
     import("./database.ts"),
     import("../services/tenant.ts"),
     import("../client/local-api.ts"),
+    import("../client/local-events.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
   const services = await openTenant({ tenantId: id, connection, auditSecret, previousAuditSecrets, readers: 2 });
@@ -116,6 +121,7 @@ async function openDatabaseSession(
         onSealed,
         user: userId === undefined ? undefined : { id: requireUserId(userId) },
       }),
+    events: (markets, signal) => localEvents(services, { markets, signal }),
     auditSecrets: () => auditSecrets,
     close: () => services.close(),
   };

@@ -1,9 +1,9 @@
-import { displayWidth, oneLine, shorten } from "./text-width.ts";
+import { displayWidth, oneLine, shorten, wrap } from "./text-width.ts";
 
 /** One column of a table: what people see of a row. */
 export interface Column<Row> {
   title: string;
-  cell: (row: Row) => string;
+  cell: (row: Row, rows: readonly Row[]) => string;
   align?: "right";
   /** Never shortened, because people copy it. */
   whole?: true;
@@ -11,6 +11,8 @@ export interface Column<Row> {
   least?: number;
   /** Left out where there is no room for it; the last such column goes first. */
   optional?: true;
+  /** A picture: on terminals only, and optional. */
+  picture?: true;
 }
 
 export interface TableStyle {
@@ -34,10 +36,13 @@ interface Strip {
 
 /** Rows under their titles, fitted to the terminal: optional columns go, then the widest ones are shortened. */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], style: TableStyle): string {
+  const shown = columns.filter(({ picture }) => !picture || style.width !== undefined);
   const strips = fit(
-    columns.map((column) => toStrip(rows, column)),
+    shown.map((column) => toStrip(rows, column)),
     style.width,
   );
+  if (style.width !== undefined && totalOf(strips, ({ width }) => width) > style.width)
+    return renderCards(rows, shown, style);
   const line = (index: number, paint: (text: string) => string) =>
     strips
       .map(({ texts, width, align }) => pad(paint, shorten(texts[index] ?? "", width), width, align))
@@ -46,36 +51,66 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
   return [line(0, style.title), ...rows.map((_, index) => line(index + 1, (text) => text))].join("\n");
 }
 
-function toStrip<Row>(rows: readonly Row[], { title, cell, align, whole, least, optional }: Column<Row>): Strip {
-  const texts = [title, ...rows.map((row) => oneLine(cell(row)))];
+function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
+  const { title, cell, align, whole, least, optional = false, picture = false } = column;
+  const texts = [title, ...rows.map((row) => oneLine(cell(row, rows)))];
   const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
-  return { texts, width, least: whole ? width : Math.min(width, least ?? LEAST), align, optional: optional ?? false };
+  // Half a number or half a picture tells something else than the whole.
+  const isWhole = whole || picture || align === "right";
+  const narrowest = isWhole ? width : Math.min(width, least ?? LEAST);
+  return { texts, width, least: narrowest, align, optional: optional || picture };
 }
 
-/** One value as lines of `name  value`; long values are left to the terminal to wrap. */
+/** Where not even the narrowest table fits, each row is a record of its own. Nothing is left out but pictures. */
+function renderCards<Row>(rows: readonly Row[], columns: readonly Column<Row>[], style: TableStyle): string {
+  const told = columns.filter(({ picture }) => !picture);
+  return rows
+    .map((row) =>
+      renderRecord(
+        told.map(({ title, cell }) => [title.toLowerCase(), cell(row, rows)] as const),
+        style,
+      ),
+    )
+    .join("\n\n");
+}
+
+/**
+ * One value as lines of `name  value`. Long values go on under their beginning. A word is never broken, because people
+ * copy it: one for which there is no room beside the name stands below it.
+ */
 export function renderRecord(fields: readonly (readonly [string, string])[], style: TableStyle): string {
   const width = Math.max(0, ...fields.map(([name]) => displayWidth(name)));
-  return fields.map(([name, value]) => `${pad(style.title, name, width)}${GAP}${oneLine(value)}`.trimEnd()).join("\n");
+  const room = style.width === undefined ? Number.POSITIVE_INFINITY : style.width - width - GAP.length;
+  const indent = `\n${" ".repeat(width + GAP.length)}`;
+  return fields
+    .map(([name, value]) => {
+      const lines = wrap(oneLine(value), room);
+      const isBeside = lines.every((line) => displayWidth(line) <= room);
+      if (isBeside) return `${pad(style.title, name, width)}${GAP}${lines.join(indent)}`.trimEnd();
+      return [style.title(name), ...wrap(oneLine(value), room + width)].join(`\n${GAP}`);
+    })
+    .join("\n");
 }
 
 function fit(strips: readonly Strip[], available: number | undefined): Strip[] {
   if (available === undefined) return [...strips];
-  const gaps = (kept: readonly Strip[]) => GAP.length * (kept.length - 1);
-  const sum = (kept: readonly Strip[], of: (strip: Strip) => number) =>
-    kept.reduce((total, strip) => total + of(strip), gaps(kept));
   let kept = [...strips];
-  while (sum(kept, ({ least }) => least) > available) {
+  while (totalOf(kept, ({ least }) => least) > available) {
     const dispensable = kept.findLast(({ optional }) => optional);
     if (!dispensable) break;
     kept = kept.filter((strip) => strip !== dispensable);
   }
   const fitted = kept.map((strip) => ({ ...strip }));
-  while (sum(fitted, ({ width }) => width) > available) {
+  while (totalOf(fitted, ({ width }) => width) > available) {
     const [widest] = fitted.filter(({ width, least }) => width > least).toSorted((a, b) => b.width - a.width);
     if (!widest) break;
     widest.width -= 1;
   }
   return fitted;
+}
+
+function totalOf(strips: readonly Strip[], widthOf: (strip: Strip) => number): number {
+  return strips.reduce((total, strip) => total + widthOf(strip), GAP.length * (strips.length - 1));
 }
 
 /** Painting comes last: escape sequences take no columns. */

@@ -37,6 +37,22 @@ export function shorten(text: string, width: number): string {
   return `${kept.trimEnd()}${ELLIPSIS}`;
 }
 
+/** A line as lines of at most this width, broken between words. A longer word stands alone, and whole. */
+export function wrap(text: string, width: number): string[] {
+  if (displayWidth(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line === "" || displayWidth(longer) <= width) line = longer;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
 /**
  * Text that somebody else wrote, made safe for a terminal: one line, without escape sequences (which could repaint the
  * screen of the operator who lists markets) and without marks that reverse the order of what follows.

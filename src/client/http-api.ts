@@ -6,6 +6,7 @@ import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { connectionFailure, faultFrom, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
+import { Pace } from "./pace.ts";
 
 export interface HttpApiOptions {
   /** The server's address, such as `http://127.0.0.1:8080`. */
@@ -34,9 +35,10 @@ const RECONNECT_PAUSES_MS = [200, 1000];
  */
 export function httpApi(options: HttpApiOptions): Api {
   const server = options.url.replace(/\/+$/, "");
+  const pace = new Pace(options);
   const methods = operationIds.map((id) => [
     id,
-    (input: Record<string, unknown>) => new Call(server, id, options).run(input),
+    (input: Record<string, unknown>) => new Call(server, id, options, pace).run(input),
   ]);
   return Object.fromEntries(methods) as Api;
 }
@@ -46,14 +48,16 @@ class Call {
   readonly #server: string;
   readonly #id: OperationId;
   readonly #options: HttpApiOptions;
+  readonly #pace: Pace;
   readonly #sleep: (ms: number) => Promise<unknown>;
   /** The same for every repeat, so that a write whose answer was lost is not done twice. */
   readonly #idempotencyKey: string | undefined;
 
-  constructor(server: string, id: OperationId, options: HttpApiOptions) {
+  constructor(server: string, id: OperationId, options: HttpApiOptions, pace: Pace) {
     this.#server = server;
     this.#id = id;
     this.#options = options;
+    this.#pace = pace;
     this.#sleep = options.sleep ?? delay;
     this.#idempotencyKey = "writes" in operations[id] ? randomUUID() : undefined;
   }
@@ -63,7 +67,9 @@ class Call {
     const headers = await this.#headers(request);
     for (let waits = 0, losses = 0; ; ) {
       try {
+        await this.#pace.wait();
         const { response, body } = await this.#send(request, headers);
+        if (response.status !== 429) this.#pace.note(response);
         if (response.ok || (this.#id === "getHealth" && response.status === 503)) return this.#result(response, body);
         const fault = faultFrom(response, body);
         if (response.status === 429 && waits < MAX_RATE_LIMIT_WAITS) {

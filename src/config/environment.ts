@@ -50,6 +50,12 @@ export function colorIsOff(environment = processEnvironment()): boolean {
   return Boolean(environment.NO_COLOR);
 }
 
+/** The program that shows long output, `PMCTL_PAGER` before `PAGER`; undefined where one is set to nothing or to `cat`. */
+export function pagerCommand(environment = processEnvironment()): string | undefined {
+  const command = (environment.PMCTL_PAGER ?? environment.PAGER ?? "less").trim();
+  return command === "" || command === "cat" ? undefined : command;
+}
+
 /** Whether a build server runs us: nothing may be asked then. */
 export function isCi(environment = processEnvironment()): boolean {
   return Boolean(environment.CI) && environment.CI !== "false";

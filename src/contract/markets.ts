@@ -14,6 +14,7 @@ import {
   text,
   Usd,
   UsdAmount,
+  UserId,
 } from "./scalars.ts";
 
 const META_BYTES = 8 * 1024;
@@ -112,7 +113,21 @@ export const TrendingItem = z
   .object({ id: MarketId, question: Question, yesPrice: Price, volume24h: Usd })
   .meta({ id: "TrendingItem" });
 
-export const SettlementInput = z.object({ marketId: MarketId, outcome: Side }).meta({ id: "SettlementInput" });
+export const SettlementInput = z
+  .object({
+    marketId: MarketId,
+    outcome: Side,
+    expectPayouts: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: "Extension: pay nothing unless this many positions win.", examples: [3] }),
+    expectTotalUsd: Usd.optional().meta({
+      description: "Extension: pay nothing unless they are paid this much in all.",
+    }),
+  })
+  .meta({ id: "SettlementInput" });
 export const SettlementResult = z
   .object({
     id: MarketId,
@@ -122,6 +137,35 @@ export const SettlementResult = z
     payoutsProcessed: z.number().int().min(0).meta({ description: "Winning positions paid." }),
   })
   .meta({ id: "SettlementResult" });
+
+export const SettlementPreview = z
+  .object({
+    marketId: MarketId,
+    question: Question,
+    status: MarketStatus,
+    closeAt: Timestamp,
+    resolutionRef: ResolutionRef,
+    outcome: Side,
+    price: Price.meta({ description: "What the market gives this outcome." }),
+    payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
+    totalUsd: Usd.meta({ description: "What they would be paid in all." }),
+    houseResultUsd: Usd.meta({ description: "What the house keeps beyond its stake; below zero what it loses." }),
+    largest: z
+      .object({ userId: UserId, amountUsd: Usd })
+      .nullable()
+      .meta({ description: "The account that would be paid most." }),
+  })
+  .meta({ id: "SettlementPreview" });
+
+/** How many markets one look at recent prices covers: a page of the list. */
+export const RECENT_MARKETS = 200;
+
+export const RecentPrices = z
+  .object({
+    id: MarketId,
+    yes: z.array(Price).meta({ description: "YES prices of the last 24 hours, oldest first, the current one last." }),
+  })
+  .meta({ id: "RecentPrices" });
 
 export const marketOperations = {
   listMarkets: operation({
@@ -140,6 +184,20 @@ export const marketOperations = {
     summary: "The 20 open markets with the largest 24-hour volume.",
     input: NoInput,
     output: z.array(TrendingItem),
+  }),
+  listRecentPrices: operation({
+    method: "GET",
+    path: "/v1/markets/recent",
+    auth: "public",
+    summary: "Hourly prices of the last day, of several markets at once.",
+    input: z.object({
+      ids: text(16_384).meta({
+        description: "Market ids separated by commas, at most 200.",
+        examples: ["mkt_1,mkt_2"],
+      }),
+    }),
+    output: z.array(RecentPrices),
+    extension: true,
   }),
   getMarket: operation({
     method: "GET",
@@ -191,6 +249,15 @@ export const marketOperations = {
     input: MarketRef,
     output: MarketStatusChange,
     writes: true,
+  }),
+  previewSettlement: operation({
+    method: "GET",
+    path: "/v1/markets/:id/settlement",
+    auth: "admin",
+    summary: "What a settlement would pay now. Changes nothing.",
+    input: MarketRef.extend({ outcome: Side }),
+    output: SettlementPreview,
+    extension: true,
   }),
   settleMarket: operation({
     method: "POST",

@@ -24,11 +24,11 @@ const HOUR_MS = 3_600_000;
 /** A year and a day of hours: markets may run for many years, an answer may not. */
 export const MAX_HISTORY_HOURS = 366 * 24;
 
-/** The first full hour that a history up to `endAt` shows. */
-export function historyFrom(createdAt: number, endAt: number): number {
+/** The first full hour that a history of at most `maxHours` up to `endAt` shows. */
+export function historyFrom(createdAt: number, endAt: number, maxHours = MAX_HISTORY_HOURS): number {
   const first = (Math.floor(createdAt / HOUR_MS) + 1) * HOUR_MS;
   const last = (Math.ceil(endAt / HOUR_MS) - 1) * HOUR_MS;
-  return Math.max(first, last - (MAX_HISTORY_HOURS - 1) * HOUR_MS);
+  return Math.max(first, last - (maxHours - 1) * HOUR_MS);
 }
 
 /**
@@ -36,11 +36,15 @@ export function historyFrom(createdAt: number, endAt: number): number {
  * price before it.
  * @param hours ascending; the hours from `historyFrom` on, and the last one before it, if any traded
  */
-export function hourlyHistory({ createdAt, p0Ppm, endAt, latestPpm }: PriceLife, hours: HourPrice[]): PricePoint[] {
+export function hourlyHistory(
+  { createdAt, p0Ppm, endAt, latestPpm }: PriceLife,
+  hours: HourPrice[],
+  maxHours = MAX_HISTORY_HOURS,
+): PricePoint[] {
   const points: PricePoint[] = [{ t: createdAt, yesPpm: p0Ppm }];
   let yesPpm = p0Ppm;
   let next = 0;
-  for (let t = historyFrom(createdAt, endAt); t < endAt; t += HOUR_MS) {
+  for (let t = historyFrom(createdAt, endAt, maxHours); t < endAt; t += HOUR_MS) {
     // An hour counts once it is over: its price is the one that holds at its end.
     for (let hour = hours[next]; hour && hour.hour + HOUR_MS <= t; hour = hours[++next]) yesPpm = hour.yesPpm;
     points.push({ t, yesPpm });

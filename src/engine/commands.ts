@@ -47,6 +47,8 @@ export interface SettleMarket {
   type: "settleMarket";
   marketId: string;
   outcome: Side;
+  /** What whoever settles has seen; a settlement that would pay otherwise pays nothing. */
+  expect?: { payouts?: number | undefined; totalMicro?: bigint | undefined } | undefined;
 }
 
 /** Puts on record, once, that the closing time has passed. */

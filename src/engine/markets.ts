@@ -110,6 +110,7 @@ export function settleMarket(draft: Draft, command: SettleMarket, now: number): 
   const holders = draft.get("holders", marketId) ?? [];
 
   const winners = holders.filter(({ side, sharesMicro }) => side === outcome && sharesMicro > 0n);
+  requireExpected(command, winners);
   for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);
   const houseMicro = draft.account(escrow).balanceMicro;
   invariant(
@@ -128,6 +129,18 @@ export function settleMarket(draft: Draft, command: SettleMarket, now: number): 
     houseResult: decimalFromMicro(houseMicro - market.fundMicro),
   });
   return { id: marketId, outcome, settledAt: now, payoutsProcessed: winners.length };
+}
+
+/** Decided in the commit that pays, so that no trade can come between the look and the settlement. */
+function requireExpected({ expect }: SettleMarket, winners: readonly Position[]): void {
+  const totalMicro = winners.reduce((total, { sharesMicro }) => total + sharesMicro, 0n);
+  const { payouts = winners.length, totalMicro: expectedMicro = totalMicro } = expect ?? {};
+  if (payouts === winners.length && expectedMicro === totalMicro) return;
+  throw new Fault(
+    "EXPECTATION_NOT_MET",
+    `Settling would make ${winners.length} payouts of ${decimalFromMicro(totalMicro)} USD in all, ` +
+      `but ${payouts} of ${decimalFromMicro(expectedMicro)} USD were expected: nothing was paid`,
+  );
 }
 
 function sharesLeftToHouse(market: Market, book: Book, outcome: Side): bigint {

@@ -1,11 +1,9 @@
-import type { Result } from "../contract/operations.ts";
-import { STREAM_MARKETS, type StreamEvents } from "../contract/stream.ts";
 import { Fault } from "../domain/fault.ts";
-import { pricesOf, statusAt } from "../domain/market.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
+import { readSnapshot } from "../services/live-snapshot.ts";
 import { eventsOf, type LiveEvent } from "../services/stream-events.ts";
 import type { Sql } from "../store/connect.ts";
-import { type FollowedEntry, listLiveMarkets, readEntriesAfter } from "../store/queries/stream.ts";
+import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -71,7 +69,10 @@ export class StreamHub {
       const from = this.#position;
       const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
       if (missed) for (const entry of missed) deliver(client, entry);
-      else stream.send(formatEvent("snapshot", await this.#snapshot(client.markets), from));
+      else
+        stream.send(
+          formatEvent("snapshot", await readSnapshot(this.#sql, client.markets && [...client.markets]), from),
+        );
       for (const entry of waiting) if (entry.seq > from) deliver(client, entry);
     } catch (error) {
       this.#remove(client);
@@ -102,17 +103,6 @@ export class StreamHub {
     if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
     const entries = await readEntriesAfter(this.#sql, lastId, Number(until - lastId));
     return entries.filter(({ seq }) => seq <= until).map(render);
-  }
-
-  async #snapshot(ids: ReadonlySet<string> | undefined): Promise<StreamEvents["snapshot"]> {
-    const rows = await listLiveMarkets(this.#sql, { ids: ids && [...ids], limit: STREAM_MARKETS });
-    const markets = rows.map((row) => {
-      const { yes, no } = pricesOf(row, row);
-      const status: Result<"getMarket">["status"] = statusAt(row, row.now);
-      const closeAt = new Date(row.closeAt).toISOString();
-      return { marketId: row.id, yesPrice: yes, noPrice: no, status, closeAt };
-    });
-    return { markets };
   }
 
   #beat(): void {

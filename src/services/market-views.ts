@@ -1,14 +1,17 @@
+import { RECENT_MARKETS } from "../contract/markets.ts";
 import type { Input, Result } from "../contract/operations.ts";
 import { depthOf } from "../domain/depth.ts";
 import { Fault } from "../domain/fault.ts";
 import { historyFrom, hourlyHistory } from "../domain/history.ts";
 import { pricesOf, type Side, statusAt } from "../domain/market.ts";
-import { listHourPrices, listTrendingMarkets } from "../store/queries/market-views.ts";
-import { findMarket, type MarketRow } from "../store/queries/markets.ts";
+import { listHourPrices, listRecentHours, listTrendingMarkets } from "../store/queries/market-views.ts";
+import { findMarket, findMarkets, type MarketRow } from "../store/queries/markets.ts";
+import { readSettlement } from "../store/queries/settlement.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 
 const MAX_TRENDING = 20;
+const RECENT_HOURS = 24;
 
 /** What traders look at before they trade. */
 export function marketViewHandlers(context: ServiceContext) {
@@ -16,6 +19,8 @@ export function marketViewHandlers(context: ServiceContext) {
     listTrendingMarkets: () => trending(context),
     getMarketHistory: (input) => history(context, input),
     getMarketDepth: (input) => depth(context, input),
+    listRecentPrices: (input) => recentPrices(context, input),
+    previewSettlement: (input) => settlement(context, input),
   } satisfies Handlers;
 }
 
@@ -53,6 +58,49 @@ async function depth({ read }: ServiceContext, { id }: Input<"getMarketDepth">):
   const ladder = (side: Side) =>
     depthOf(market, market, side).map(({ price, sizeMicro }) => ({ price, size: sizeMicro }));
   return { yes: ladder("yes"), no: ladder("no") };
+}
+
+/** The last day of several markets with one query, so that a list can show a line per market. */
+async function recentPrices(
+  { read }: ServiceContext,
+  { ids }: Input<"listRecentPrices">,
+): Promise<Result<"listRecentPrices">> {
+  const wanted = [...new Set(ids.split(",").filter((id) => id !== ""))];
+  if (wanted.length > RECENT_MARKETS) throw new Fault("BAD_REQUEST", `ids: at most ${RECENT_MARKETS} markets`);
+  const [markets, hours] = await Promise.all([findMarkets(read, wanted), listRecentHours(read, wanted)]);
+  return wanted.flatMap((id) => {
+    const market = markets.get(id);
+    if (!market) return [];
+    const { createdAt, p0Ppm } = market;
+    const endAt = Math.floor(market.settledAt ?? market.now);
+    const latestPpm = Math.round(pricesOf(market, market).yes * 1e6);
+    const points = hourlyHistory({ createdAt, p0Ppm, endAt, latestPpm }, hours.get(id) ?? [], RECENT_HOURS);
+    return { id, yes: points.slice(-RECENT_HOURS).map(({ yesPpm }) => yesPpm / 1e6) };
+  });
+}
+
+/** Reads positions, never trades: the escrow and the pool say the rest. */
+async function settlement(
+  { read }: ServiceContext,
+  { id, outcome }: Input<"previewSettlement">,
+): Promise<Result<"previewSettlement">> {
+  const market = await requireMarket(read, id);
+  if (market.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
+  const { payouts, totalMicro, houseResultMicro, largest } = await readSettlement(read, id, outcome);
+  const { question, closeAt, resolutionRef } = market;
+  return {
+    marketId: id,
+    question,
+    status: statusAt(market, market.now),
+    closeAt,
+    resolutionRef,
+    outcome,
+    price: pricesOf(market, market)[outcome],
+    payouts,
+    totalUsd: totalMicro,
+    houseResultUsd: houseResultMicro,
+    largest: largest && { userId: largest.traderId, amountUsd: largest.sharesMicro },
+  };
 }
 
 async function requireMarket(read: ServiceContext["read"], id: string): Promise<MarketRow> {

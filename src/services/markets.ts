@@ -22,11 +22,13 @@ export function marketHandlers(context: ServiceContext) {
       submit(context, "suspendMarket", { type: "suspendMarket", marketId: id }, caller, (result) => result),
     resumeMarket: ({ id }, caller) =>
       submit(context, "resumeMarket", { type: "resumeMarket", marketId: id }, caller, (result) => result),
-    settleMarket: (input, caller) =>
-      submit(context, "settleMarket", { type: "settleMarket", ...input }, caller, (result) => ({
+    settleMarket: ({ marketId, outcome, expectPayouts, expectTotalUsd }, caller) => {
+      const expect = { payouts: expectPayouts, totalMicro: expectTotalUsd };
+      return submit(context, "settleMarket", { type: "settleMarket", marketId, outcome, expect }, caller, (result) => ({
         ...result,
         status: "settled",
-      })),
+      }));
+    },
   } satisfies Handlers;
 }
 

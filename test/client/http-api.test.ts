@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { type HttpApiOptions, httpApi } from "../../src/client/http-api.ts";
-import type { Api } from "../../src/contract/operations.ts";
+import type { Operation } from "../../src/contract/operation.ts";
+import { type Api, operationIds, operations } from "../../src/contract/operations.ts";
 import { Fault, type FaultCode } from "../../src/domain/fault.ts";
 
 interface Seen {
@@ -178,6 +179,44 @@ describe("the rate limit", () => {
     const fault = await faultOf(api.getPolicy({}));
     expect(fault).toMatchObject({ code: "RATE_LIMITED", exitCode: 9 });
     expect(slept).toEqual([60_000, 60_000, 60_000]);
+  });
+});
+
+describe("the pace", () => {
+  const answer = (remaining: number) =>
+    json({ feeBps: 1 }, 200, {
+      "ratelimit-limit": "2",
+      "ratelimit-remaining": String(remaining),
+      "ratelimit-reset": "9",
+    });
+
+  test("waits for the next window after the answer that used this one up, and says so; no request is refused", async () => {
+    const { url, seen } = await serve(answer(1), answer(0), answer(1));
+    const { api, waits, slept } = connectTo(url);
+    for (let call = 0; call < 4; call++) await api.getPolicy({});
+    expect(seen).toHaveLength(4);
+    expect(waits).toEqual(["The server's rate limit is used up: going on in 9 s"]);
+    expect(slept).toHaveLength(1);
+    expect(slept[0]).toBeGreaterThan(8000);
+    expect(slept[0]).toBeLessThanOrEqual(9000);
+  });
+
+  test("the last answer of a command is not waited for", async () => {
+    const { url } = await serve(answer(0));
+    const { api, slept } = connectTo(url);
+    await api.getPolicy({});
+    expect(slept).toEqual([]);
+  });
+});
+
+describe("every POST that changes something", () => {
+  test("says so in its row, and so carries an idempotency key", () => {
+    const unmarked = operationIds.filter((id) => {
+      const operation: Operation = operations[id];
+      return operation.method === "POST" && operation.auth !== "signature" && !operation.writes;
+    });
+    // A quote changes nothing, and a session or a check of the ledger may be had twice.
+    expect(unmarked.toSorted()).toEqual(["createSession", "quoteTrade", "reconcile"]);
   });
 });
 

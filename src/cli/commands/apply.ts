@@ -44,7 +44,8 @@ export async function runApply({ options, args, io }: CommandContext<object>): P
     for (const tenant of tenants) {
       try {
         const ready = await readyTenant(workspace.directory, tenant);
-        const { seal, ...result } = await applyTenant(ready, { actor: operatorActor(), reason: options.reason });
+        const applying = applyTenant(ready, { actor: operatorActor(), reason: options.reason });
+        const { seal, ...result } = await io.output.during(`Applying ${tenant}`, applying);
         if (seal) receipts.onSealed(tenant, seal);
         applied.push({ tenant, ...result });
       } catch (error) {

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { price, shares, time, usd } from "../cells.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
+import { cents, price, time } from "../cells.ts";
+import { areaChart, barOf } from "../charts.ts";
+import { type CommandContext, type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
+import { chooseMarket, requireMarketId } from "../market-choice.ts";
 import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
 
@@ -16,27 +18,32 @@ export function registerLooks(noun: Command, host: Host): void {
   noun
     .command("history")
     .description("prices by the hour, from creation to now or settlement")
-    .argument("<id>", "the market", identifier)
-    .action(
-      host.action(({ options, args: [id = ""], io }) =>
-        withSession(options, io, (session) => runMarketHistory({ id }, session.api(), io)),
-      ),
-    );
+    .argument("[id]", "the market", identifier)
+    .action(host.action((context) => onMarket(context, "market history", runMarketHistory)));
   noun
     .command("depth")
     .description("shares on offer, cent by cent")
-    .argument("<id>", "the market", identifier)
-    .action(
-      host.action(({ options, args: [id = ""], io }) =>
-        withSession(options, io, (session) => runMarketDepth({ id }, session.api(), io)),
-      ),
-    );
+    .argument("[id]", "the market", identifier)
+    .action(host.action((context) => onMarket(context, "market depth", runMarketDepth)));
   noun
     .command("trending")
     .description("the 20 open markets with the largest 24-hour volume")
     .action(
       host.action(({ options, io }) => withSession(options, io, (session) => runMarketTrending({}, session.api(), io))),
     );
+}
+
+/** Runs a command on the market that the line names, or else on the one that somebody at the terminal chooses. */
+export function onMarket(
+  { options, args, io }: Pick<CommandContext<object>, "options" | "args" | "io">,
+  command: string,
+  run: (options: { id: string }, api: Api, io: Io) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  requireMarketId(args[0], io, command);
+  return withSession(options, io, async (session) => {
+    const api = session.api();
+    return run({ id: args[0] ?? (await chooseMarket(api, io)) }, api, io);
+  });
 }
 
 const historyView: View<readonly Point[], Point> = {
@@ -48,6 +55,11 @@ const historyView: View<readonly Point[], Point> = {
     { title: "NO", cell: ({ no }) => price(no), align: "right" },
   ],
   empty: "No prices.",
+  picture: (points, width) =>
+    areaChart(
+      points.map(({ yes }) => yes),
+      width,
+    ),
 };
 
 const depthView: View<Depth, Level> = {
@@ -59,7 +71,8 @@ const depthView: View<Depth, Level> = {
   columns: [
     { title: "SIDE", cell: ({ side }) => side },
     { title: "UP TO", cell: (level) => price(level.price), align: "right" },
-    { title: "SHARES", cell: ({ size }) => shares(size), align: "right" },
+    { title: "SHARES", cell: ({ size }) => cents(size), align: "right" },
+    { title: "", cell: barOf(({ size }) => size), picture: true },
   ],
   empty: "Nothing is on offer: the market takes no trades.",
 };
@@ -69,9 +82,10 @@ const trendingView: View<readonly Trending[], Trending> = {
   rows: (markets) => markets,
   columns: [
     { title: "ID", cell: ({ id }) => id, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
     { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
-    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right" },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
+    { title: "", cell: barOf(({ volume24h }) => volume24h), picture: true },
   ],
   empty: "No market is open.",
 };

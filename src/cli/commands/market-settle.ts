@@ -1,20 +1,25 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { price, time } from "../cells.ts";
+import { price, time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
+import { chooseMarket, requireMarketId } from "../market-choice.ts";
 import type { View } from "../output.ts";
 import { decimal, identifier, wholeNumber } from "../parsers.ts";
 import { mustAsk } from "../prompts.ts";
 
 type Settled = WireResult<"settleMarket">;
+type Preview = WireResult<"previewSettlement">;
 
 export interface SettleOptions {
   id: string;
   outcome: "yes" | "no";
   yes?: boolean | undefined;
+  /** Shows what a settlement would pay, and settles nothing. */
+  preview?: boolean | undefined;
   expectPayouts?: number | undefined;
+  /** US dollars. */
   expectTotal?: number | undefined;
 }
 
@@ -24,24 +29,22 @@ export function registerSettle(noun: Command, host: Host): void {
   noun
     .command("settle")
     .description("pay the winners; cannot be undone")
-    .argument("<id>", "the market", identifier)
+    .argument("[id]", "the market", identifier)
     .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
+    .option("--preview", "only show what would be paid")
     .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
     .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
     .action(
-      host.action<SettleFlags>(async ({ options, args: [id = ""], io }) => {
-        const settle = { ...options, id };
-        checkSettle(settle, io);
-        return withSession(options, io, (session) => runMarketSettle(settle, session.api(), io));
+      host.action<SettleFlags>(async ({ options, args, io }) => {
+        requireMarketId(args[0], io, "market settle");
+        if (!options.preview) mustAsk(options, io.prompts);
+        return withSession(options, io, async (session) => {
+          const api = session.api();
+          const id = args[0] ?? (await chooseMarket(api, io));
+          return runMarketSettle({ ...options, id }, api, io);
+        });
       }),
     );
-}
-
-/** What can be refused before the market is looked at. */
-function checkSettle(options: SettleOptions, { prompts }: Io): void {
-  if (options.expectPayouts !== undefined || options.expectTotal !== undefined)
-    throw new Fault("USAGE", "--expect-payouts and --expect-total come with the settlement preview: not available yet");
-  mustAsk(options, prompts);
 }
 
 const settledView: View<Settled, Settled> = {
@@ -55,30 +58,70 @@ const settledView: View<Settled, Settled> = {
   ],
 };
 
+/** What is worth knowing before money moves for good. */
+function previewFields(preview: Preview): [string, string][] {
+  const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, totalUsd, houseResultUsd } = preview;
+  const { largest } = preview;
+  return [
+    ["market", marketId],
+    ["question", question],
+    ["status", `${status}, ${status === "closed" ? "closed" : "closes"} ${time(closeAt)}`],
+    ["decided by", resolutionRef],
+    ["outcome", outcome.toUpperCase()],
+    ["market's price", agreement(preview)],
+    ["winners", payouts === 1 ? "1 position" : `${payouts} positions`],
+    ["paid to them", `${usd(totalUsd)} USD`],
+    ["largest payout", largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}` : "-"],
+    ["house", houseResultUsd < 0 ? `loses ${usd(-houseResultUsd)} USD` : `keeps ${usd(houseResultUsd)} USD`],
+  ];
+}
+
+/** How far traders and the operator are apart. */
+function agreement({ price: given, outcome }: Preview): string {
+  const says = `${outcome.toUpperCase()} at ${price(given)}`;
+  if (given >= 0.5) return says;
+  return given < 0.1 ? `${says}: traders are almost sure of the OPPOSITE` : `${says}: traders expect the OPPOSITE`;
+}
+
+const previewView: View<Preview, Preview> = { kind: "record", fields: previewFields };
+
 /**
- * Settles a market, after the operator has typed which one and how.
- * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ * Settles a market, after the operator has seen what it pays and typed which one and how. What was seen is what is
+ * paid: should a trade come between, nothing is.
+ *
+ * @throws Fault USAGE when there is neither `--yes` nor anybody to ask; EXPECTATION_NOT_MET when it would pay otherwise
  */
 export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<ExitCode> {
   const { id, outcome } = options;
-  checkSettle(options, io);
-  if (mustAsk(options, io.prompts)) await askToSettle({ id, outcome }, api, io);
-  await io.output.print(await api.settleMarket({ marketId: id, outcome }), settledView);
+  if (options.preview) {
+    await io.output.print(await api.previewSettlement({ id, outcome }), previewView);
+    return EXIT.ok;
+  }
+  const seen = mustAsk(options, io.prompts) ? await askToSettle(options, api, io) : undefined;
+  const settled = api.settleMarket({
+    marketId: id,
+    outcome,
+    expectPayouts: options.expectPayouts ?? seen?.payouts,
+    expectTotalUsd: options.expectTotal ?? seen?.totalUsd,
+  });
+  await io.output.print(await io.output.during("Paying the winners", settled), settledView);
   return EXIT.ok;
 }
 
-async function askToSettle({ id, outcome }: Pick<SettleOptions, "id" | "outcome">, api: Api, io: Io): Promise<void> {
-  const market = await api.getMarket({ id });
-  if (market.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
-  const traders = outcome === "yes" ? market.yesPrice : market.noPrice;
+async function askToSettle(options: SettleOptions, api: Api, { output, prompts }: Io): Promise<Preview> {
+  const { id, outcome } = options;
+  const preview = await api.previewSettlement({ id, outcome });
+  const { status, payouts, totalUsd } = preview;
+  // A typo in the expectation is better told before anybody types the market's name.
+  if ((options.expectPayouts ?? payouts) !== payouts || (options.expectTotal ?? totalUsd) !== totalUsd)
+    throw new Fault(
+      "EXPECTATION_NOT_MET",
+      `Settling would make ${payouts} payouts of ${usd(totalUsd)} USD in all, which is not what was expected: nothing was paid`,
+    );
+  output.explain(preview, previewView);
+  const warning = status === "open" ? "It is still open: a trade before you confirm stops the settlement.\n" : "";
   const phrase = `${id} ${outcome}`;
-  io.output.note(
-    [
-      market.question,
-      `  ${market.status}, closes ${time(market.closeAt)}; decided by: ${market.resolutionRef}`,
-      `  You settle it ${outcome.toUpperCase()}; traders give that ${price(traders)}.`,
-      `  To pay the winners, which cannot be undone, type: ${phrase}`,
-    ].join("\n"),
-  );
-  await io.prompts.type("The market and the outcome", phrase);
+  output.note(`\n${warning}To pay the winners, which cannot be undone, type\n  ${phrase}`);
+  await prompts.type("The market and the outcome", phrase);
+  return preview;
 }

@@ -1,13 +1,16 @@
 import { type Command, Option } from "commander";
+import { RECENT_MARKETS } from "../../contract/markets.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { day, orDash, price, time, usd } from "../cells.ts";
+import { cents, day, orDash, price, time, usd } from "../cells.ts";
+import { sparkline } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { MarketFlags } from "../market-input.ts";
 import type { View } from "../output.ts";
 import { count, decimal, identifier, jsonObject } from "../parsers.ts";
-import { registerLooks } from "./market-look.ts";
+import { onMarket, registerLooks } from "./market-look.ts";
 import { registerSettle } from "./market-settle.ts";
+import { registerWatch } from "./market-watch.ts";
 
 type MarketItem = WireResult<"listMarkets">["items"][number];
 type MarketDetail = WireResult<"getMarket">;
@@ -40,17 +43,14 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("show")
     .description("one market")
-    .argument("<id>", "the market", identifier)
-    .action(
-      host.action(({ options, args: [id = ""], io }) =>
-        withSession(options, io, (session) => runMarketShow({ id }, session.api(), io)),
-      ),
-    );
+    .argument("[id]", "the market", identifier)
+    .action(host.action((context) => onMarket(context, "market show", runMarketShow)));
   registerLooks(noun, host);
   registerCreate(noun, host);
   registerHalt(noun, host, "suspend", "halt trading at once; never asks", runMarketSuspend);
   registerHalt(noun, host, "resume", "let a suspended market trade again", runMarketResume);
   registerSettle(noun, host);
+  registerWatch(noun, host);
 }
 
 function registerCreate(noun: Command, host: Host): void {
@@ -88,22 +88,24 @@ function registerHalt(noun: Command, host: Host, verb: string, summary: string, 
     );
 }
 
-const listView: View<readonly MarketItem[], MarketItem> = {
+/** @param lines the last day's prices by market; empty where nobody would see them */
+const listView = (lines: ReadonlyMap<string, readonly number[]>): View<readonly MarketItem[], MarketItem> => ({
   kind: "list",
   rows: (markets) => markets,
   columns: [
     { title: "ID", cell: ({ id }) => id, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
-    { title: "CATEGORY", cell: ({ category }) => category, optional: true },
-    { title: "KIND", cell: ({ kind }) => kind, optional: true },
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
     { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
-    { title: "VOLUME 24H", cell: ({ volume24h }) => usd(volume24h), align: "right", optional: true },
-    { title: "CLOSES", cell: ({ closeAt }) => day(closeAt), whole: true },
+    { title: "LAST DAY", cell: ({ id }) => sparkline(lines.get(id) ?? [], 12), picture: true },
+    { title: "CLOSES", cell: ({ closeAt }) => day(closeAt), whole: true, optional: true },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
+    { title: "KIND", cell: ({ kind }) => kind, optional: true },
+    { title: "CATEGORY", cell: ({ category }) => category, optional: true },
   ],
   empty: "No open market matches.",
-};
+});
 
-const detailView: View<MarketDetail, MarketDetail> = {
+const detailView = (line: readonly number[]): View<MarketDetail, MarketDetail> => ({
   kind: "record",
   fields: (market) => [
     ["id", market.id],
@@ -111,6 +113,7 @@ const detailView: View<MarketDetail, MarketDetail> = {
     ["status", market.outcome === null ? market.status : `${market.status}: ${market.outcome}`],
     ["yes", price(market.yesPrice)],
     ["no", price(market.noPrice)],
+    ...(line.length > 1 ? [["last day", sparkline(line, 24)] as const] : []),
     ["volume", usd(market.volume)],
     ["category", market.category],
     ["kind", market.kind],
@@ -120,7 +123,14 @@ const detailView: View<MarketDetail, MarketDetail> = {
     ["closes", time(market.closeAt)],
     ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],
   ],
-};
+});
+
+/** The last day's prices by market, one request for all of them; none unless they are going to be drawn. */
+async function recentLines(ids: readonly string[], api: Api, { output }: Io): Promise<Map<string, number[]>> {
+  if (!output.showsPictures || ids.length === 0) return new Map();
+  const recent = await api.listRecentPrices({ ids: ids.slice(0, RECENT_MARKETS).join(",") });
+  return new Map(recent.map(({ id, yes }) => [id, yes]));
+}
 
 const createdView: View<Created, Created> = {
   kind: "record",
@@ -140,7 +150,8 @@ const statusView: View<StatusChange, StatusChange> = {
   ],
 };
 
-export async function runMarketList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runMarketList(options: ListOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { output } = io;
   const { category, kind, q, limit = DEFAULT_LIMIT } = options;
   const markets: MarketItem[] = [];
   let cursor: string | undefined;
@@ -150,13 +161,16 @@ export async function runMarketList(options: ListOptions, api: Api, { output }: 
     markets.push(...page.items);
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined && markets.length < limit);
-  await output.print(markets, listView);
+  const ids = markets.map(({ id }) => id);
+  await output.print(markets, listView(await recentLines(ids, api, io)));
   if (cursor !== undefined) output.note(`There are more than these ${markets.length}: raise --limit.`);
   return EXIT.ok;
 }
 
-export async function runMarketShow(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.getMarket(options), detailView);
+export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): Promise<ExitCode> {
+  const market = await api.getMarket({ id });
+  const lines = await recentLines([id], api, io);
+  await io.output.print(market, detailView(lines.get(id) ?? []));
   return EXIT.ok;
 }
 

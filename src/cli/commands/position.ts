@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { price, shares, usd } from "../cells.ts";
+import { cents, price } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -25,12 +25,12 @@ const listView: View<readonly Position[], Position> = {
   rows: (positions) => positions,
   columns: [
     { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
+    { title: "QUESTION", cell: ({ question }) => question, least: 12 },
     { title: "SIDE", cell: ({ side }) => side },
-    { title: "SHARES", cell: (position) => shares(position.shares), align: "right" },
+    { title: "SHARES", cell: ({ shares }) => cents(shares), align: "right" },
     { title: "COST", cell: ({ avgCost }) => price(avgCost), align: "right", optional: true },
     { title: "PRICE", cell: ({ currentPrice }) => price(currentPrice), align: "right" },
-    { title: "P&L", cell: ({ unrealizedPnl }) => usd(unrealizedPnl), align: "right" },
+    { title: "P&L", cell: ({ unrealizedPnl }) => cents(unrealizedPnl), align: "right" },
   ],
   empty: "No open positions.",
 };

@@ -72,8 +72,12 @@ function checkFields({ name, ok, discrepancy, rows, stated, expected, places }: 
 
 /** @throws Fault INTEGRITY after printing, when the ledger does not add up */
 export async function runReconcile({ explain }: ReconcileOptions, api: Api, { output }: Io): Promise<ExitCode> {
-  const result = await api.reconcile({});
-  if (explain) await output.print({ ...result, checks: (await explain()).map(explained) }, explainedView);
+  const result = await output.during("Checking the ledger", api.reconcile({}));
+  if (explain)
+    await output.print(
+      { ...result, checks: (await output.during("Explaining", explain())).map(explained) },
+      explainedView,
+    );
   else await output.print(result, resultView);
   if (!result.ok)
     throw new Fault("INTEGRITY", `The ledger is off by ${usd(result.discrepancy)} USD; --explain shows where`);

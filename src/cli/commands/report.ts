@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { usd } from "../cells.ts";
+import { cents, usd } from "../cells.ts";
+import { bar, barOf } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -54,9 +55,10 @@ const houseView: View<House, Category> = {
   rows: ({ byCategory }) => byCategory,
   columns: [
     { title: "CATEGORY", cell: ({ category }) => category },
-    { title: "REVENUE", cell: ({ revenue }) => usd(revenue), align: "right" },
-    { title: "VOLUME", cell: ({ volume }) => usd(volume), align: "right" },
+    { title: "REVENUE", cell: ({ revenue }) => cents(revenue), align: "right" },
+    { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
     { title: "MARGIN", cell: ({ netMargin }) => percent(netMargin), align: "right" },
+    { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
   ],
   empty: "Nothing was traded or settled.",
 };
@@ -66,13 +68,14 @@ const tradersView: View<Traders, Trader> = {
   rows: ({ traders }) => traders,
   columns: [
     { title: "USER", cell: ({ userId }) => userId, whole: true },
-    { title: "VOLUME", cell: ({ volume }) => usd(volume), align: "right" },
+    { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
     { title: "TRADES", cell: ({ trades }) => String(trades), align: "right", optional: true },
     { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
     { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
-    { title: "REALIZED", cell: ({ realizedPnl }) => usd(realizedPnl), align: "right", optional: true },
-    { title: "OPEN", cell: ({ unrealizedPnl }) => usd(unrealizedPnl), align: "right", optional: true },
-    { title: "P&L", cell: ({ totalPnl }) => usd(totalPnl), align: "right" },
+    { title: "REALIZED", cell: ({ realizedPnl }) => cents(realizedPnl), align: "right", optional: true },
+    { title: "OPEN", cell: ({ unrealizedPnl }) => cents(unrealizedPnl), align: "right", optional: true },
+    { title: "P&L", cell: ({ totalPnl }) => cents(totalPnl), align: "right" },
+    { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
   ],
   empty: "Nobody traded.",
 };
@@ -89,6 +92,10 @@ const fundingView: View<Funding, Funding> = {
       ({ provider, inflows, outflows }) => [`via ${provider}`, `in ${usd(inflows)}, out ${usd(outflows)}`] as const,
     ),
   ],
+  picture: ({ inflows, outflows }) => {
+    const most = Math.max(inflows, outflows);
+    return most > 0 ? `in   ${bar(inflows, most, 24)}\nout  ${bar(outflows, most, 24)}` : "";
+  },
 };
 
 function percent(ratio: number): string {

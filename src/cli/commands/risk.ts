@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { usd } from "../cells.ts";
+import { cents } from "../cells.ts";
+import { barOf } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -16,10 +17,11 @@ const view: View<readonly Risk[], Risk> = {
   rows: (risks) => risks,
   columns: [
     { title: "MARKET", cell: ({ marketId }) => marketId, whole: true },
-    { title: "QUESTION", cell: ({ question }) => question, least: 24 },
-    { title: "MAX LOSS", cell: ({ maxLiability }) => usd(maxLiability), align: "right" },
-    { title: "IF YES", cell: ({ yesPayout }) => usd(yesPayout), align: "right", optional: true },
-    { title: "IF NO", cell: ({ noPayout }) => usd(noPayout), align: "right", optional: true },
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
+    { title: "MAX LOSS", cell: ({ maxLiability }) => cents(maxLiability), align: "right" },
+    { title: "IF YES", cell: ({ yesPayout }) => cents(yesPayout), align: "right", optional: true },
+    { title: "IF NO", cell: ({ noPayout }) => cents(noPayout), align: "right", optional: true },
+    { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
   ],
   empty: "No market is open.",
 };

@@ -1,5 +1,6 @@
 import type { HourPrice } from "../../domain/history.ts";
 import type { MarketKind } from "../../domain/market.ts";
+import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
 import { HOUR_MS } from "../rollups.ts";
 import { nowMs } from "./now.ts";
@@ -42,6 +43,25 @@ export async function listTrendingMarkets(sql: Sql, limit: number): Promise<Tren
     noMicro: BigInt(row.no_micro),
     volume24hMicro: BigInt(row.volume_24h),
   }));
+}
+
+/** For each of the markets the hours of the last day in which it traded, ascending, and the last one before. */
+export async function listRecentHours(sql: Sql, marketIds: readonly string[]): Promise<Map<string, HourPrice[]>> {
+  const rows = await sql<{ market_id: string; hour: string; yes_price_ppm: number }[]>`
+    select h.market_id, h.hour, h.yes_price_ppm
+      from unnest(${textArray(marketIds)}::text[]) as wanted (id)
+     cross join lateral (
+        select market_id, hour, yes_price_ppm
+          from market_hour
+         where market_id = wanted.id
+         order by hour desc
+         limit 26
+      ) h
+     order by h.market_id, h.hour`;
+  const hours = new Map<string, HourPrice[]>();
+  for (const { market_id, hour, yes_price_ppm } of rows)
+    hours.set(market_id, [...(hours.get(market_id) ?? []), { hour: Number(hour), yesPpm: yes_price_ppm }]);
+  return hours;
 }
 
 /** The hours of a market in which it traded, ascending: those from `from` on, and the last one before. */

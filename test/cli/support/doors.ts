@@ -20,6 +20,8 @@ export interface TestDoor {
   /** The operator in audit entries. */
   actor: string;
   api(userId?: string, reason?: string, onSealed?: (seal: Seal) => void): Api;
+  /** The server's address, where there is one. */
+  url?: string;
   services: TenantServices;
   database: TestDatabase;
   /** Puts money into a wallet, as a provider's webhook does. */
@@ -71,6 +73,7 @@ async function openHttpDoor(): Promise<TestDoor> {
   );
   return {
     actor: "admin:ops",
+    url: server.url,
     api: (userId, reason, onSealed) =>
       httpApi({
         url: server.url,

@@ -43,6 +43,11 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     type: async (question, expected) => {
       if (answer(question) !== expected) throw new Interrupted();
     },
+    choose: async (question, find) => {
+      const [first] = find(String(answer(question)));
+      if (!first) throw new Interrupted();
+      return first.value;
+    },
   };
   const output = new Output({ stdout, stderr, format, fields, quiet, color });
   return { output, prompts, stdout, stderr, questions };

@@ -1,0 +1,75 @@
+/** Small pictures for people at a terminal, of block characters that every monospaced font has. Pure text. */
+
+const LEVELS = "▁▂▃▄▅▆▇█";
+const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/** A price that hardly moves is drawn as a flat line: this much of the scale is always shown. */
+const LEAST_SPAN = 0.1;
+
+export const BAR_WIDTH = 12;
+
+/** One character per value, lowest to highest. @param values prices from 0 to 1, oldest first */
+export function sparkline(values: readonly number[], width = values.length): string {
+  if (values.length === 0) return "";
+  const { low, high } = spanOf(values);
+  return resample(values, width)
+    .map((value) => LEVELS[levelOf(value, low, high, LEVELS.length)])
+    .join("");
+}
+
+/** A bar as long as the value's share of `most`, to an eighth of a character. Anything above zero shows. */
+export function bar(value: number, most: number, width = BAR_WIDTH): string {
+  if (!(value > 0) || !(most > 0)) return "";
+  const eighths = Math.max(1, Math.round((Math.min(value, most) / most) * width * 8));
+  return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
+}
+
+/** A column's cell that draws a row's value beside the others'. */
+export function barOf<Row>(measure: (row: Row) => number): (row: Row, rows: readonly Row[]) => string {
+  return (row, rows) => bar(measure(row), Math.max(...rows.map(measure)));
+}
+
+const LABEL_WIDTH = 5;
+
+/**
+ * Prices over time as an area with its scale on the left.
+ * @param width columns for the whole, scale included
+ * @returns one text of `height` lines; empty where there is no room or nothing to draw
+ */
+export function areaChart(values: readonly number[], width: number, height = 8): string {
+  const columns = Math.min(width - LABEL_WIDTH - 2, Math.max(values.length, 24));
+  if (values.length < 2 || columns < 8) return "";
+  const { low, high } = spanOf(values);
+  const steps = resample(values, columns).map((value) => levelOf(value, low, high, height * 8) + 1);
+  return Array.from({ length: height }, (_, index) => {
+    const row = height - 1 - index;
+    const label = row === height - 1 ? high : row === 0 ? low : undefined;
+    const cells = steps.map((step) => {
+      const filled = Math.min(Math.max(step - row * 8, 0), 8);
+      return filled === 0 ? " " : LEVELS[filled - 1];
+    });
+    return `${label === undefined ? " ".repeat(LABEL_WIDTH) : label.toFixed(3)} ${label === undefined ? "│" : "┤"}${cells.join("")}`.trimEnd();
+  }).join("\n");
+}
+
+/** The scale: the values' own range, or around them when it would be too narrow to mean anything. */
+function spanOf(values: readonly number[]): { low: number; high: number } {
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  if (high - low >= LEAST_SPAN) return { low, high };
+  const start = Math.min(Math.max((low + high - LEAST_SPAN) / 2, 0), 1 - LEAST_SPAN);
+  return { low: start, high: start + LEAST_SPAN };
+}
+
+function levelOf(value: number, low: number, high: number, levels: number): number {
+  return Math.round(((value - low) / (high - low)) * (levels - 1));
+}
+
+/** The value that held at each of `width` evenly spaced instants; the last one is the latest. */
+function resample(values: readonly number[], width: number): number[] {
+  if (width === 1) return values.slice(-1);
+  return Array.from(
+    { length: width },
+    (_, index) => values[Math.round((index * (values.length - 1)) / (width - 1))] ?? 0,
+  );
+}

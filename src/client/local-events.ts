@@ -1,0 +1,46 @@
+import { readSnapshot } from "../services/live-snapshot.ts";
+import { eventsOf } from "../services/stream-events.ts";
+import type { TenantServices } from "../services/tenant.ts";
+import type { StreamEvent } from "./event-source.ts";
+
+/** More than this unread, and what follows begins with the state afresh. */
+const MAX_WAITING = 10_000;
+
+/**
+ * The events of a tenant straight from its database, the same as a server streams to an operator: the state first, then
+ * what is committed by whichever process. Ends when the signal is given.
+ */
+export async function* localEvents(
+  { tail, read }: Pick<TenantServices, "tail" | "read">,
+  { markets, signal }: { markets?: readonly string[] | undefined; signal: AbortSignal },
+): AsyncGenerator<StreamEvent> {
+  let waiting: StreamEvent[] = [];
+  let wake: () => void = () => {};
+  const isWanted = (id: string) => markets === undefined || markets.includes(id);
+  const { stop } = await tail.follow((entries) => {
+    // A fill belongs to the user who traded; operators see the trade.
+    for (const event of entries.flatMap(eventsOf))
+      if (event.name !== "fill" && isWanted(event.marketId))
+        waiting.push({ event: event.name, data: event.data } as StreamEvent);
+    wake();
+  });
+  const onAbort = () => wake();
+  signal.addEventListener("abort", onAbort);
+  try {
+    let isBehind = true;
+    while (!signal.aborted) {
+      if (isBehind) yield { event: "snapshot", data: await readSnapshot(read, markets) };
+      const events = waiting;
+      waiting = [];
+      isBehind = events.length > MAX_WAITING;
+      if (!isBehind) yield* events;
+      if (waiting.length === 0 && !isBehind && !signal.aborted)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    stop();
+  }
+}

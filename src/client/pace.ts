@@ -1,0 +1,38 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+interface PaceOptions {
+  onWait?: ((message: string) => void) | undefined;
+  sleep?: ((ms: number) => Promise<unknown>) | undefined;
+}
+
+const LONGEST_WINDOW_SEC = 60;
+
+/**
+ * Keeps many calls within the server's rate limit: after the answer that used the window up, the next request waits
+ * until a new one begins, so that none is refused. Long walks, such as a verification page by page, then take as long as
+ * the limit makes them, and end.
+ */
+export class Pace {
+  readonly #options: PaceOptions;
+  /** By the monotonic clock; undefined while requests are left. */
+  #nextWindowAt: number | undefined;
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the `RateLimit-*` headers of an answer. A server without them sets no pace. */
+  note(response: Response): void {
+    const reset = Number(response.headers.get("ratelimit-reset"));
+    const isUsedUp = response.headers.get("ratelimit-remaining") === "0" && reset > 0;
+    this.#nextWindowAt = isUsedUp ? performance.now() + Math.min(reset, LONGEST_WINDOW_SEC) * 1000 : undefined;
+  }
+
+  async wait(): Promise<void> {
+    const waitMs = (this.#nextWindowAt ?? 0) - performance.now();
+    this.#nextWindowAt = undefined;
+    if (waitMs <= 0) return;
+    this.#options.onWait?.(`The server's rate limit is used up: going on in ${Math.ceil(waitMs / 1000)} s`);
+    await (this.#options.sleep ?? delay)(waitMs);
+  }
+}

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openTwoDoors, type Side, type TwoDoors } from "./support/two-doors.ts";
+
+/** What a step may refer to: the latest identifiers of its side. */
+interface Story {
+  market: string;
+  withdrawal: string;
+  /** Of the newest audit entry. */
+  seq: number;
+}
+
+interface Step {
+  name: string;
+  line: (story: Story) => string[];
+  code?: number;
+  /** The audit entry that it leaves; none when it changes nothing. */
+  entry?: string;
+}
+
+const CREATE = [
+  ...["market", "create", "--question", "Will it rain?", "--category", "weather", "--kind", "lmsr", "--p0", "0.4"],
+  ...["--close-at", "2096-01-01T00:00:00Z", "--resolution-ref", "the press", "--liquidity", "500"],
+];
+const read = (...words: string[]): Step => ({ name: words.join(" "), line: () => words });
+const onMarket = (verb: string, ...rest: string[]): Step => ({
+  name: ["market", verb, ...rest].join(" "),
+  line: ({ market }) => ["market", verb, market, ...rest],
+});
+const trade = (verb: string, user: string, ...rest: string[]): Step => ({
+  name: ["trade", verb, user, ...rest].join(" "),
+  line: ({ market }) => ["trade", verb, "--market", market, "--side", "yes", "--user", user, ...rest],
+});
+const changes = (step: Step, entry: string): Step => ({ ...step, entry });
+const refused = (step: Step, code: number): Step => ({ ...step, name: `${step.name} ends with ${code}`, code });
+
+/** Every command of a tenant's daily life, in an order in which each has something to say. */
+const STEPS: Step[] = [
+  changes({ name: "market create", line: () => CREATE }, "market.created"),
+  changes(read("funding", "credit", "--user", "ann", "--amount", "200", "--reason", "opening"), "wallet.credited"),
+  refused(read("funding", "credit", "--user", "ann", "--amount", "1"), 6),
+  trade("quote", "ann", "--amount", "20"),
+  changes(trade("place", "ann", "--amount", "20", "--reason", "by phone"), "trade.executed"),
+  changes(trade("place", "ann", "--shares", "3"), "trade.executed"),
+  refused(trade("place", "ann", "--amount", "1", "--min-shares", "50"), 7),
+  refused(trade("place", "ann", "--amount", "400"), 7),
+  read("position", "list", "--user", "ann"),
+  ...["json", "table", "yaml", "csv", "ndjson"].map((format) => read("market", "list", "-o", format)),
+  read("market", "list", "--q", "rain", "--fields", "question,yesPrice", "-o", "csv"),
+  read("market", "list", "--fields", "?"),
+  refused(read("market", "list", "--fields", "prize"), 6),
+  ...["show", "history", "depth"].map((verb) => onMarket(verb)),
+  onMarket("show", "-o", "table"),
+  read("market", "trending"),
+  refused(read("market", "show", "mkt_nowhere"), 5),
+  changes(onMarket("suspend", "--reason", "a rumour"), "market.suspended"),
+  refused(trade("place", "ann", "--amount", "1"), 7),
+  changes(onMarket("resume"), "market.resumed"),
+  read("policy", "show"),
+  changes(read("policy", "set", "maxTradeUsd=450", "--yes", "--reason", "calmer"), "policy.updated"),
+  refused(read("policy", "set", "maxTradeUsd=500"), 6),
+  read("suitability", "show", "--user", "ann"),
+  changes(read("suitability", "submit", "--user", "ann", "--answers", '{"q1":4,"q2":4}'), "suitability.submitted"),
+  refused(read("suitability", "submit", "--user", "ann", "--answers", '{"q1":9}'), 6),
+  changes(read("user", "restrict", "ann", "--reason", "chargeback"), "user.restricted"),
+  refused(trade("place", "ann", "--amount", "1"), 4),
+  read("user", "show", "ann"),
+  changes(read("user", "release", "ann"), "user.restricted"),
+  refused(read("user", "show", "nobody"), 5),
+  { name: "funding list", line: () => ["funding", "list", "--status", "pending"] },
+  changes(
+    { name: "funding approve", line: ({ withdrawal }) => ["funding", "approve", withdrawal] },
+    "withdrawal.approved",
+  ),
+  refused({ name: "funding reject", line: ({ withdrawal }) => ["funding", "reject", withdrawal] }, 7),
+  ...["overview", "house", "traders", "funding"].map((report) => read("report", report, "--days", "7")),
+  ...["house", "traders"].map((report) => read("report", report, "-o", "table")),
+  refused(read("report", "overview", "--days", "9999"), 6),
+  read("risk"),
+  read("hedge"),
+  onMarket("settle", "--outcome", "yes", "--preview"),
+  refused(onMarket("settle", "--outcome", "yes"), 6),
+  refused(onMarket("settle", "--outcome", "yes", "--yes", "--expect-payouts", "7"), 7),
+  changes(onMarket("settle", "--outcome", "yes", "--yes", "--expect-payouts", "1"), "market.settled"),
+  refused(onMarket("settle", "--outcome", "no", "--yes"), 7),
+  refused(read("market", "show"), 6),
+  changes(read("reconcile"), "reconcile.run"),
+  read("audit", "list", "--limit", "5"),
+  read("audit", "list", "--type", "market.settled", "--fields", "seq,type,payload", "-o", "table"),
+  read("audit", "status"),
+  read("audit", "verify"),
+];
+
+describe("over the database and over HTTP", () => {
+  let doors: TwoDoors;
+  const stories = new Map<Side, Story>();
+  beforeAll(async () => {
+    doors = await openTwoDoors();
+  });
+  afterAll(() => doors?.close());
+
+  async function take(side: Side, { line, name }: Step) {
+    const story = stories.get(side) ?? { market: "", withdrawal: "", seq: 0 };
+    stories.set(side, story);
+    if (name === "funding list") story.withdrawal = await side.withdraw("ann", 15);
+    const before = name === "market create" || name === "funding list" ? (await newest(side)).seq : story.seq;
+    const outcome = await side.run(...line(story));
+    const { seq, text } = await newest(side);
+    story.seq = seq;
+    if (name === "market create") story.market = JSON.parse(text).payload.marketId;
+    const entry = seq === before ? undefined : JSON.parse(side.alike(text));
+    return { ...outcome, stdout: settled(outcome.stdout), entry };
+  }
+
+  async function newest(side: Side): Promise<{ seq: number; text: string }> {
+    const { stdout } = await side.raw("audit", "list", "--limit", "1", "-o", "ndjson");
+    return { seq: JSON.parse(stdout).seq, text: stdout };
+  }
+
+  test.each(STEPS.map((step) => [step.name, step] as const))(
+    "%s: one output, one entry, one exit code",
+    async (_, step) => {
+      const [db, http] = [await take(doors.db, step), await take(doors.http, step)];
+      expect(http).toEqual(db);
+      const { code = 0, entry, line } = step;
+      expect({ code: db.code, why: db.code === code ? "" : db.stderr }).toEqual({ code, why: "" });
+      expect(db.entry?.type).toBe(entry);
+      if (code !== 0) expect(db.stdout).toBe("");
+      const [flag, reason] = line({ market: "", withdrawal: "", seq: 0 }).slice(-2);
+      if (flag === "--reason") expect(db.entry.payload.reason).toBe(reason);
+    },
+  );
+
+  test("auto goes over HTTP where a server runs and to the database where none does, and the actor says which", async () => {
+    const actor = async (side: Side) =>
+      JSON.parse((await side.raw("audit", "list", "--type", "reconcile.run", "--limit", "1")).stdout).entries[0].actor;
+    expect(await actor(doors.http)).toMatch(/^admin:/);
+    expect(await actor(doors.db)).toMatch(/^cli:/);
+  });
+});
+
+/** A full hour may begin between the two sides: a point that repeats the one before is no difference. */
+function settled(text: string): string {
+  return text.replace(/(\{[^{}]*"t": "TIME"[^{}]*\})(,\s*\1)+/g, "$1");
+}

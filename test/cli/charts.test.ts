@@ -1,0 +1,129 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { areaChart, bar, sparkline } from "../../src/cli/charts.ts";
+import type { View } from "../../src/cli/output.ts";
+import { displayWidth } from "../../src/cli/text-width.ts";
+import { testIo } from "./support/io.ts";
+
+const prices = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 400 });
+
+describe("a sparkline", () => {
+  test("rises with the price, and a price that hardly moves looks calm", () => {
+    expect(sparkline([0.1, 0.3, 0.5, 0.7, 0.9])).toBe("▁▃▅▆█");
+    expect(new Set(sparkline([0.5, 0.501, 0.499])).size).toBeLessThanOrEqual(2);
+    expect(sparkline([])).toBe("");
+  });
+
+  test("has the width that was asked for, whatever the prices are", () => {
+    fc.assert(
+      fc.property(prices, fc.integer({ min: 1, max: 80 }), (values, width) => {
+        expect(displayWidth(sparkline(values, width))).toBe(width);
+      }),
+    );
+  });
+});
+
+describe("a bar", () => {
+  test("is in proportion, shows whatever is above zero, and nothing else", () => {
+    expect([bar(10, 10, 4), bar(5, 10, 4), bar(0.001, 10, 4)]).toEqual(["████", "██", "▏"]);
+    expect([bar(0, 10), bar(-5, 10), bar(1, 0), bar(Number.NaN, 1)]).toEqual(["", "", "", ""]);
+  });
+});
+
+describe("a chart", () => {
+  test("fits its width and height, whatever the prices are", () => {
+    fc.assert(
+      fc.property(prices, fc.integer({ min: 1, max: 120 }), (values, width) => {
+        const lines = areaChart(values, width).split("\n");
+        if (lines.length > 1) expect(lines).toHaveLength(8);
+        for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+
+  test("names its scale, and is left out where there is no room or nothing to draw", () => {
+    const lines = areaChart([0.2, 0.8], 60).split("\n");
+    expect([lines[0], lines.at(-1)]).toEqual([
+      expect.stringMatching(/^0\.800 ┤/),
+      expect.stringMatching(/^0\.200 ┤▁+█+$/),
+    ]);
+    expect([areaChart([0.2, 0.8], 12), areaChart([0.5], 80), areaChart([], 80)]).toEqual(["", "", ""]);
+  });
+});
+
+describe("pictures", () => {
+  interface Item {
+    id: string;
+    amount: number;
+  }
+  const view: View<readonly Item[], Item> = {
+    kind: "list",
+    rows: (items) => items,
+    columns: [
+      { title: "ID", cell: ({ id }) => id, whole: true },
+      {
+        title: "SHARE",
+        cell: ({ amount }, rows) => bar(amount, Math.max(...rows.map((row) => row.amount))),
+        picture: true,
+      },
+    ],
+    empty: "-",
+    picture: () => "▁▂▃",
+  };
+  const items = [{ id: "a", amount: 1 }];
+
+  test("are for a terminal's tables only", async () => {
+    const shown = testIo({ terminal: 80, color: false });
+    await shown.output.print(items, view);
+    expect(shown.stdout.text).toBe("▁▂▃\n\nID  SHARE\na   ████████████\n");
+    for (const options of [
+      { format: "table" },
+      { terminal: 80, format: "csv" },
+      { terminal: 80, fields: ["id"] },
+    ] as const) {
+      const io = testIo({ ...options, fields: "fields" in options ? [...options.fields] : undefined } as object);
+      await io.output.print(items, view);
+      expect(io.stdout.text).not.toMatch(/[▁-█]/);
+    }
+  });
+
+  test("go first where there is no room", async () => {
+    const narrow = testIo({ terminal: 10, color: false });
+    await narrow.output.print(items, { ...view, picture: () => "" } as typeof view);
+    expect(narrow.stdout.text).toBe("ID\na\n");
+  });
+});
+
+describe("narrow terminals", () => {
+  const id = "mkt_01a1fdfe41976b76e01af1d978670a67";
+  const view: View<readonly { id: string; text: string }[], { id: string; text: string }> = {
+    kind: "list",
+    rows: (items) => items,
+    columns: [
+      { title: "ID", cell: (row) => row.id, whole: true },
+      { title: "QUESTION", cell: ({ text }) => text, least: 16 },
+    ],
+    empty: "-",
+  };
+
+  test("rows that fit no table are records, every line fits, and no word is broken", async () => {
+    const io = testIo({ terminal: 40, color: false });
+    await io.output.print([{ id, text: "Will Bitcoin trade above $200,000 at the start of 2030?" }], view);
+    const lines = io.stdout.text.trimEnd().split("\n");
+    expect(lines).toEqual([
+      "id",
+      `  ${id}`,
+      "question  Will Bitcoin trade above",
+      "          $200,000 at the start of 2030?",
+    ]);
+  });
+
+  test("notes and errors break between words on a terminal, and not in a pipe", () => {
+    const narrow = testIo({ terminal: 20 });
+    narrow.output.note("There are more than these: raise --limit.");
+    expect(narrow.stderr.text).toBe("There are more than\nthese: raise\n--limit.\n");
+    const piped = testIo();
+    piped.output.note("There are more than these: raise --limit.");
+    expect(piped.stderr.text).toBe("There are more than these: raise --limit.\n");
+  });
+});

@@ -1,0 +1,168 @@
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fieldsOfCommand } from "../../src/cli/field-lists.ts";
+import { chooseMarket, requireMarketId } from "../../src/cli/market-choice.ts";
+import { completeProgram } from "../../src/cli/program.ts";
+import { pagerCommand } from "../../src/config/environment.ts";
+import type { Api } from "../../src/contract/operations.ts";
+import { doors, type TestDoor } from "./support/doors.ts";
+import { testIo } from "./support/io.ts";
+import { operatorDirectory, pmctl, shell, type TestDirectory } from "./support/pmctl.ts";
+
+describe("--fields ?", () => {
+  test("lists what a command prints without running it", async () => {
+    const cwd = await mkdtemp("/tmp/pmctl-fields-");
+    // There is no tenant here: whatever ran would end with another code.
+    const asked = await pmctl(["market", "settle", "m", "--outcome", "yes", "--yes", "--fields", "?"], { cwd });
+    expect(asked).toEqual({ code: 0, stderr: "", stdout: "id\nstatus\noutcome\nsettledAt\npayoutsProcessed\n" });
+    const json = await pmctl(["policy", "show", "--fields", "?", "-o", "json"], { cwd });
+    expect(JSON.parse(json.stdout)).toEqual(
+      expect.arrayContaining(["feeBps", "jurisdictions", "jurisdictions.blocked"]),
+    );
+    await rm(cwd, { recursive: true });
+  });
+
+  test("knows every command of the markets, the users, the money and the reports", async () => {
+    const nouns = [
+      "market",
+      "report",
+      "risk",
+      "hedge",
+      "trade",
+      "position",
+      "user",
+      "suitability",
+      "funding",
+      "policy",
+    ];
+    const program = await completeProgram();
+    const paths = program.commands
+      .filter((noun) => nouns.includes(noun.name()))
+      .flatMap((noun) =>
+        noun.commands.length ? noun.commands.map((verb) => `${noun.name()} ${verb.name()}`) : noun.name(),
+      );
+    expect(paths.length).toBeGreaterThan(25);
+    // What never ends prints events of several kinds.
+    for (const path of paths.filter((each) => each !== "market watch"))
+      expect([path, fieldsOfCommand(path).length > 0]).toEqual([path, true]);
+  });
+});
+
+describe("the pager", () => {
+  test("is PMCTL_PAGER before PAGER before less, and none when it is blanked", () => {
+    expect(pagerCommand({})).toBe("less");
+    expect(pagerCommand({ PAGER: "more" })).toBe("more");
+    expect(pagerCommand({ PAGER: "more", PMCTL_PAGER: "less -S" })).toBe("less -S");
+    for (const off of ["", "cat", " "]) expect(pagerCommand({ PAGER: "more", PMCTL_PAGER: off })).toBeUndefined();
+  });
+});
+
+describe.each(doors)("choosing a market through the %s door", (_name, open) => {
+  let door: TestDoor;
+  let api: Api;
+  beforeAll(async () => {
+    door = await open();
+    api = door.api();
+  });
+  afterAll(() => door.close());
+
+  test("words of the question find it, and an id that is not listed can be typed", async () => {
+    const create = (question: string) =>
+      api.createMarket({
+        question,
+        category: "weather",
+        kind: "cpmm",
+        p0: 0.5,
+        closeAt: "2096-01-01T00:00:00Z",
+        resolutionRef: "the press",
+      });
+    await create("Will it rain in Bern?");
+    const { id } = await create("Will it snow in Bern?");
+    expect(await chooseMarket(api, testIo({ answers: ["BERN snow"] }))).toBe(id);
+    expect(await chooseMarket(api, testIo({ answers: [id] }))).toBe(id);
+    expect(await chooseMarket(api, testIo({ answers: ["mkt_settled"] }))).toBe("mkt_settled");
+  });
+
+  test("without anybody to ask it is refused, naming what to type", () => {
+    expect(() => requireMarketId(undefined, testIo(), "market show")).toThrow("pmctl market show <id>");
+    expect(() => requireMarketId("mkt_1", testIo(), "market show")).not.toThrow();
+  });
+});
+
+describe("a terminal", () => {
+  let directory: TestDirectory;
+  beforeAll(async () => {
+    directory = await operatorDirectory();
+    await pmctl(["init", "acme"], directory);
+    const file = join(directory.cwd, "tenants/acme/tenant.yaml");
+    await writeFile(file, `${await readFile(file, "utf8")}\nserver: { port: 0, opsPort: 0 }\n`);
+    expect((await pmctl(["apply"], directory)).code).toBe(0);
+  });
+  afterAll(() => directory.remove());
+
+  /** Runs a line on a terminal of its own, 24 lines of 80 columns. */
+  const onTerminal = (line: string) => {
+    // The inner shell expands what the line holds, not the one that starts it.
+    const quoted = JSON.stringify(`stty rows 24 cols 80; ${line}`).replaceAll("$", "\\$");
+    return shell(`export TERM=xterm; script -qec ${quoted} /dev/null`, directory);
+  };
+  const program = `${process.execPath} ${new URL("../../src/cli/main.ts", import.meta.url).pathname}`;
+
+  test("pages what is longer than it is, and --no-pager does not; a pager that is not there is no reason to fail", async () => {
+    const long = "audit list --limit 40 -o table";
+    for (let run = 0; run < 2; run++) expect((await pmctl(["reconcile"], directory)).code).toBe(0);
+    const paged = await onTerminal(
+      `PMCTL_PAGER='sed s/^/paged:/' ${program} policy show -o table; stty rows 5; PMCTL_PAGER='sed s/^/paged:/' ${program} ${long}`,
+    );
+    expect(paged.stdout).not.toContain("paged:feeBps");
+    expect(paged.stdout).toContain("paged:");
+    const plain = await onTerminal(`stty rows 5; PMCTL_PAGER='sed s/^/paged:/' ${program} ${long} --no-pager`);
+    expect(plain.stdout).not.toContain("paged:");
+    const missing = await onTerminal(`stty rows 5; PMCTL_PAGER=no-such-pager ${program} ${long}`);
+    expect(missing.stdout).toContain("reconcile.run");
+  });
+
+  test("is not needed to watch: lines of JSON go down a pipe, and Ctrl-C ends it with 130", async () => {
+    const watched = await pmctl(["market", "watch"], { ...directory, signal: { name: "SIGINT", at: "snapshot" } });
+    expect({ code: watched.code, stderr: watched.stderr }).toEqual({ code: 130, stderr: "" });
+    expect(JSON.parse(watched.stdout)).toEqual({ event: "snapshot", markets: [] });
+  });
+
+  test("gets colours, unless NO_COLOR or --no-color says otherwise; a pipe gets none", async () => {
+    const dim = "\u001b[2m";
+    expect((await onTerminal(`${program} policy show`)).stdout).toContain(dim);
+    expect((await onTerminal(`${program} policy show --no-color`)).stdout).not.toContain(dim);
+    expect((await onTerminal(`NO_COLOR=1 ${program} policy show`)).stdout).not.toContain(dim);
+    expect((await onTerminal(`${program} policy show -o table | cat`)).stdout).not.toContain(dim);
+  });
+
+  test("with --no-input, and on a build server, nothing is asked: exit 6", async () => {
+    for (const line of [`${program} market show --no-input`, `CI=1 ${program} policy set feeBps=1`]) {
+      const { stdout } = await onTerminal(`${line}; echo "code $?"`);
+      expect(stdout).toContain("code 6");
+    }
+  });
+});
+
+describe("exit codes of a server that limits", () => {
+  test("9 when it is still limited after the waits that were told", async () => {
+    const directory = await operatorDirectory();
+    await pmctl(["init", "acme"], directory);
+    const limited = createServer((_, response) => {
+      response.writeHead(429, { "retry-after": "1", "error-code": "RATE_LIMITED", "content-type": "application/json" });
+      response.end('{"error":"Too many requests"}');
+    }).listen(0, "127.0.0.1");
+    await once(limited, "listening");
+    const url = `http://127.0.0.1:${(limited.address() as AddressInfo).port}`;
+    const ended = await pmctl(["market", "list", "--url", url], directory);
+    limited.close();
+    limited.closeAllConnections();
+    await directory.remove();
+    expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: 9, stdout: "" });
+    expect(ended.stderr.match(/trying again in 1 s/g)).toHaveLength(3);
+  });
+});
