@@ -26,6 +26,8 @@ export class Interrupts {
     process.on("SIGHUP", () => {
       if (!this.#abort()) process.exit(129);
     });
+    // Whoever supervises us is gone, however it ended: nobody else would ever stop us.
+    process.on("disconnect", () => void this.#abort());
   }
 
   #abort(): boolean {

@@ -70,6 +70,12 @@ export class Output {
     this.#options.stderr.write(`${severalLines(message)}\n`);
   }
 
+  /** A line of another process, which decided by itself whether it is worth saying. */
+  relay(line: string): void {
+    this.#clearProgress();
+    this.#options.stderr.write(`${oneLine(line)}\n`);
+  }
+
   /** A line that the next one replaces, only where somebody watches. */
   progress(message: string): void {
     if (!this.showsProgress) return;

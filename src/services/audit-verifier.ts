@@ -21,8 +21,10 @@ export class ChainWalk {
   #hash = GENESIS_HASH;
   #seq = 0n;
 
-  constructor(keys: AuditKey[]) {
+  /** @param after where to begin: an entry that is taken on trust */
+  constructor(keys: AuditKey[], after?: { seq: bigint; hash: string }) {
     this.#keys = new Map(keys.map((key) => [key.id, key]));
+    if (after) [this.#seq, this.#hash] = [after.seq, after.hash];
   }
 
   get hash(): string {
@@ -83,4 +85,28 @@ export async function verifyChain(
   }
   if (walk.hash !== head.hash) return broken("the head row does not match the last entry");
   return { verified: true, head: head.hash, count: head.seq };
+}
+
+/** What a look at the newest entries found. */
+export interface TailVerification {
+  checked: number;
+  /** What does not hold. */
+  broken?: string;
+}
+
+/** Verifies the newest entries only, up to the head row; the entry before them is taken on trust. */
+export async function verifyTail(sql: Sql, keys: AuditKey[], limit: number): Promise<TailVerification> {
+  const head = await readAuditHead(sql);
+  const first = head.seq > BigInt(limit) ? head.seq - BigInt(limit) + 1n : 1n;
+  const [anchor] = first > 1n ? await readSealedLines(sql, first - 1n, 1) : [];
+  if (first > 1n && !anchor) return { checked: 0, broken: `entry ${first - 1n} is missing` };
+  const walk = new ChainWalk(keys, anchor && { seq: first - 1n, hash: anchor.hash });
+  for (const entry of await readSealedLines(sql, first, limit)) {
+    if (walk.seq === head.seq) break;
+    const broken = walk.follow(entry);
+    if (broken) return { checked: Number(walk.seq - first + 1n), broken };
+  }
+  const checked = Number(walk.seq - first + 1n);
+  if (walk.seq !== head.seq) return { checked, broken: `entry ${walk.seq + 1n} and all after it are missing` };
+  return walk.hash === head.hash ? { checked } : { checked, broken: "the head row does not match the last entry" };
 }
