@@ -86,7 +86,7 @@ const FORMATS = `How results are printed (-o, --output):
 
   --fields id,yesPrice   only these fields; a wrong name lists the right ones
   --quiet                nothing but errors on stderr
-  --no-color             plain text; tables elsewhere than on a terminal are plain
+  --no-color             plain text, which it is anyway outside of a terminal
 
 stdout carries data and nothing else; notes, progress and questions go to
 stderr. Examples:

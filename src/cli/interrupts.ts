@@ -7,15 +7,19 @@ import { EXIT } from "./errors.ts";
 export class Interrupts {
   readonly #controller = new AbortController();
   #taken = false;
+  #process: NodeJS.Process | undefined;
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
     this.#taken = true;
+    // The supervisor may have ended while this process was still loading.
+    if (this.#process?.connected === false) this.#controller.abort();
     return this.#controller.signal;
   }
 
   /** Listens to the process. Called once, by its entry. */
   listen(process: NodeJS.Process): void {
+    this.#process = process;
     process.on("SIGINT", () => {
       if (!this.#abort()) process.exit(EXIT.interrupted);
     });

@@ -8,8 +8,23 @@ export interface Prompts {
   readonly available: boolean;
   /** A yes or no, no by default. */
   confirm(question: string): Promise<boolean>;
+  /** A line of text, until it has no problem; an empty answer is `fallback`. */
+  ask(question: string, options: AskOptions): Promise<string>;
+  /** One of several. */
+  choose<Value extends string>(question: string, choices: readonly Choice<Value>[], first: Value): Promise<Value>;
   /** Waits until exactly this text was typed. */
   type(question: string, expected: string): Promise<void>;
+}
+
+export interface AskOptions {
+  fallback?: string | undefined;
+  /** What is wrong with an answer; undefined when nothing is. */
+  problem: (answer: string) => string | undefined;
+}
+
+export interface Choice<Value> {
+  value: Value;
+  label: string;
 }
 
 export interface PromptOptions {
@@ -28,6 +43,21 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
     async confirm(question) {
       const { confirm } = await import("@clack/prompts");
       return answered(await confirm({ message: question, initialValue: false, ...streams }));
+    },
+
+    async ask(question, { fallback, problem }) {
+      const { text } = await import("@clack/prompts");
+      const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
+      const placeholder = fallback === undefined ? {} : { placeholder: fallback };
+      const typed = answered(await text({ message: question, ...placeholder, validate, ...streams }));
+      return typed?.trim() || (fallback ?? "");
+    },
+
+    async choose(question, choices, first) {
+      const { select } = await import("@clack/prompts");
+      const options = choices.map(({ value, label }) => ({ value: value as string, label }));
+      const chosen = answered(await select({ message: question, options, initialValue: first as string, ...streams }));
+      return chosen as typeof first;
     },
 
     async type(question, expected) {
