@@ -8,7 +8,7 @@ import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
 import { findOrigin, type Origin } from "../why/origin.ts";
-import { originSentence, refusalSentence } from "../why/sentences.ts";
+import { limitInForce, originSentence, refusalSentence } from "../why/sentences.ts";
 
 type Refusal = WireResult<"getRefusal">;
 type Trade = WireResult<"explainTrade">;
@@ -49,13 +49,18 @@ export function register(noun: Command, host: Host): void {
     );
 }
 
+/** An operator may have asked on behalf of a user. */
+function whoAsked({ actor, userId }: Refusal): string {
+  return userId === null || actor === `user:${userId}` ? actor : `${actor} for ${userId}`;
+}
+
 const refusalView: View<ExplainedRefusal, ExplainedRefusal> = {
   kind: "record",
   fields: ({ refusal, because, rule }) => [
     ["because", because],
-    ...(rule ? ([["rule", originSentence(rule, refusal.detail.limit)]] as const) : []),
+    ...(rule ? ([["rule", originSentence(rule, limitInForce(refusal))]] as const) : []),
     ["told", `${refusal.status} ${refusal.code}: ${refusal.error}`],
-    ["request", `${refusal.operation} by ${refusal.actor}, ${time(refusal.ts, { seconds: true })}`],
+    ["request", `${refusal.operation} by ${whoAsked(refusal)}, ${time(refusal.ts, { seconds: true })}`],
     ...(refusal.marketId === null ? [] : ([["market", refusal.marketId]] as const)),
   ],
 };

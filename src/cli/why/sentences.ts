@@ -39,6 +39,19 @@ export function refusalSentence({ code, detail, error }: Pick<Refusal, "code" | 
   return sentence?.(detail) ?? error;
 }
 
+/** Fields whose own value is the limit; that of others is put together, or is a balance. */
+const STATED_LIMITS = [
+  "policy.maxTradeUsd",
+  "policy.maxUserExposureUsd",
+  "policy.suitabilityRequired",
+  "policy.suitabilityThresholds.blockBelow",
+];
+
+/** The value that the field had when it refused; undefined when that is not known. */
+export function limitInForce({ detail: { field, limit } }: Pick<Refusal, "detail">): unknown {
+  return STATED_LIMITS.includes(String(field)) ? limit : undefined;
+}
+
 /** Where the rule stands and who made it so, in one sentence. */
 export function originSentence({ field, place, fileValue, setBy, liveValue }: Origin, inForce?: unknown): string {
   const parts = [
