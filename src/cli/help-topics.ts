@@ -1,5 +1,6 @@
 import { FAULT_CODES, Fault, type FaultCode } from "../domain/fault.ts";
 import { EXIT } from "./errors.ts";
+import { wrap } from "./table.ts";
 
 /** What each exit code means (operator's contract, section 2). A test holds it against every code that can happen. */
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
@@ -25,18 +26,24 @@ export const TOPICS: Readonly<Record<string, { summary: string; text: () => stri
   yaml: { summary: "the tenant file, market files, and what applying them means", text: () => YAML },
 };
 
+const BEGIN = `To begin: \`pmctl demo\` shows everything at once; \`pmctl init\` makes a tenant of
+your own, and says what comes next.`;
+
 /** What stands below the list of commands. */
 export function topicList(): string {
   const width = Math.max(...Object.keys(TOPICS).map((name) => name.length));
   const lines = Object.entries(TOPICS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n`;
+  return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n\n${BEGIN}\n`;
 }
+
+const INDENT = " ".repeat(9);
 
 /** The error codes of JSON errors and of the `Error-Code` header, beside the exit code that they end with. */
 function exitCodes(): string {
   const lines = Object.entries(EXIT_MEANINGS).map(([exit, meaning]) => {
     const codes = codesEndingWith(Number(exit));
-    return [`${exit.padStart(5)}  ${meaning}`, ...wrapped(codes, 80 - 9).map((line) => `         ${line}`)].join("\n");
+    const lists = codes.length === 0 ? [] : wrap(codes.join(" "), 80 - INDENT.length);
+    return [`${exit.padStart(5)}  ${meaning}`, ...lists.map((line) => INDENT + line)].join("\n");
   });
   return [
     "Exit codes, and the error codes that end with them:",
@@ -50,16 +57,6 @@ function exitCodes(): string {
 
 function codesEndingWith(exit: number): FaultCode[] {
   return FAULT_CODES.filter((code) => new Fault(code, "").exitCode === exit);
-}
-
-function wrapped(words: readonly string[], width: number): string[] {
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last !== undefined && `${last} ${word}`.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }
 
 const ENVIRONMENT = `Variables that pmctl reads:

@@ -52,10 +52,31 @@ function toStrip<Row>(rows: readonly Row[], { title, cell, align, whole, least, 
   return { texts, width, least: whole ? width : Math.min(width, least ?? LEAST), align, optional: optional ?? false };
 }
 
-/** One value as lines of `name  value`; long values are left to the terminal to wrap. */
+/**
+ * One value as lines of `name  value`. Sentences go on below their beginning; words that are too long, such as tokens, are
+ * left to the terminal to wrap, so that they can be copied.
+ */
 export function renderRecord(fields: readonly (readonly [string, string])[], style: TableStyle): string {
   const width = Math.max(0, ...fields.map(([name]) => displayWidth(name)));
-  return fields.map(([name, value]) => `${pad(style.title, name, width)}${GAP}${oneLine(value)}`.trimEnd()).join("\n");
+  const room = style.width === undefined ? Number.POSITIVE_INFINITY : style.width - width - GAP.length;
+  const indent = `\n${" ".repeat(width)}${GAP}`;
+  return fields
+    .map(([name, value]) =>
+      `${pad(style.title, name, width)}${GAP}${wrap(oneLine(value), room).join(indent)}`.trimEnd(),
+    )
+    .join("\n");
+}
+
+/** Lines of at most `room` columns, broken at single spaces; only a word that is longer makes a longer line. */
+export function wrap(text: string, room: number): string[] {
+  if (displayWidth(text) <= room) return [text];
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && displayWidth(`${last} ${word}`) <= room) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 function fit(strips: readonly Strip[], available: number | undefined): Strip[] {

@@ -131,7 +131,7 @@ describe("the database", () => {
       "clock",
       "ok",
     ],
-    ["one that was never made is the next step, not a fault", { state: "not created" }, "database", "warn"],
+    ["one that was never made fails", { state: "not created" }, "database", "fail"],
     [
       "one that does not answer fails",
       { state: "unreachable", problem: "refused", isEmbedded: true },

@@ -42,10 +42,12 @@ async function withFile<T>(path: string, change: (text: string) => string, work:
   }
 }
 
-test("before the first apply it warns that there is no database, starts none, and ends with 0", async () => {
-  const { exitCode, statusOf } = await doctor();
-  expect(exitCode).toBe(0);
-  expect(statusOf("database")).toBe("warn");
+test("before the first apply it says that there is no database and what makes one, and starts none", async () => {
+  const { exitCode, checks } = await doctor();
+  expect(exitCode).toBe(1);
+  expect(checks.filter(({ status }) => status === "fail")).toMatchObject([
+    { check: "database", remedy: "Create it: pmctl apply acme" },
+  ]);
   expect((await embeddedCluster(operator.directory).status()).running).toBe(false);
 });
 

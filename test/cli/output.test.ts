@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { View } from "../../src/cli/output.ts";
+import { renderRecord } from "../../src/cli/table.ts";
 import { displayWidth, shorten } from "../../src/cli/text-width.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
@@ -190,4 +191,18 @@ describe("notes and progress", () => {
     shown.output.note("done");
     expect(shown.stderr.text).toBe("\r\u001b[2K1 of 2\r\u001b[2Kdone\n");
   });
+});
+
+test("long sentences of a record go on below their beginning; long words stay whole, to be copied", () => {
+  const style = { width: 20, title: (text: string) => text };
+  const token = "x".repeat(30);
+  expect(
+    renderRecord(
+      [
+        ["found", "one two three four five"],
+        ["key", token],
+      ],
+      style,
+    ),
+  ).toBe(`found  one two three\n       four five\nkey    ${token}`);
 });

@@ -75,7 +75,7 @@ function report(
     onLine(stream, line) {
       const served = stream === "stdout" ? parseServed(line) : undefined;
       if (served) void output.print(served, servedView);
-      else output.relay(prefix + line);
+      else output.relay(prefix + sentenceOf(line));
     },
     onRestart(ending, pauseMs) {
       output.relay(`${prefix}the server of ${tenant} ended (${ending}); starting it again in ${pauseMs / 1000} s`);
@@ -84,9 +84,20 @@ function report(
 }
 
 function parseServed(line: string): Served | undefined {
+  const value = parseObject(line);
+  return value && "url" in value ? (value as unknown as Served) : undefined;
+}
+
+/** What a server ends with is written for programs, as its addresses are; log entries stay as they are. */
+function sentenceOf(line: string): string {
+  const value = parseObject(line);
+  return value && "code" in value && typeof value.error === "string" ? value.error : line;
+}
+
+function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && "url" in value ? (value as Served) : undefined;
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

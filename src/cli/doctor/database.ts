@@ -20,7 +20,7 @@ export type DatabaseFacts =
       clockUncertaintyMs: number;
     }
   | { state: "unreachable"; problem: string; isEmbedded: boolean }
-  | { state: "missing" }
+  /** No server was ever started here, or the server has no such database. */
   | { state: "not created" };
 
 const STATEMENT_TIMEOUT_MS = 5000;
@@ -48,7 +48,7 @@ export async function reachDatabase(
     return { facts: await gatherDatabase(sql), sql };
   } catch (error) {
     await sql.end({ timeout: 1 });
-    if (isMissingDatabase(error)) return { facts: { state: "missing" }, sql: undefined };
+    if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
     return { facts: { state: "unreachable", problem: (error as Error).message, isEmbedded }, sql: undefined };
   }
 }
@@ -70,9 +70,8 @@ async function gatherDatabase(sql: Sql): Promise<DatabaseFacts> {
 }
 
 export function judgeDatabase(facts: DatabaseFacts, tenant: string): Check[] {
-  if (facts.state === "not created") return [warn("database", "there is none yet", `Create it: pmctl apply ${tenant}`)];
-  if (facts.state === "missing")
-    return [fail("database", `the server has no database of ${tenant}`, `Create it: pmctl apply ${tenant}`)];
+  if (facts.state === "not created")
+    return [fail("database", `there is none of ${tenant} yet`, `Create it: pmctl apply ${tenant}`)];
   if (facts.state === "unreachable") {
     const remedy = facts.isEmbedded ? "Start it: pmctl db start" : "Check the server, the network and the database URL";
     return [fail("database", `it cannot be reached: ${facts.problem}`, remedy)];
