@@ -49,7 +49,7 @@ test.each<[string, Partial<MachineFacts>, string, string]>([
 
 test.each([
   [0o600, "ignored", ["ok", "ok"]],
-  [0o640, "ignored", ["fail", "ok"]],
+  [0o640, "ignored", ["warn", "ok"]],
   [0o604, "no repository", ["fail", "ok"]],
   [0o600, "not ignored", ["ok", "fail"]],
   [0o600, "tracked", ["ok", "fail"]],

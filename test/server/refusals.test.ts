@@ -15,17 +15,21 @@ beforeAll(async () => {
 });
 afterAll(() => tenant.close());
 
-async function trade(amount: unknown, key = PUBLIC_KEY): Promise<{ requestId: string; status: number }> {
-  const response = await fetch(`${tenant.url}/v1/trade`, {
+async function post(amount: unknown, { key = PUBLIC_KEY, marketId = "m1" } = {}): Promise<Response> {
+  return fetch(`${tenant.url}/v1/trade`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
       "x-api-key": key,
       authorization: `Bearer ${await userToken()}`,
     },
-    body: JSON.stringify({ marketId: "m1", selection: { side: "yes" }, amount }),
+    body: JSON.stringify({ marketId, selection: { side: "yes" }, amount }),
   });
-  return { requestId: response.headers.get("request-id") ?? "", status: response.status };
+}
+
+async function trade(amount: unknown, key?: string): Promise<{ requestId: string; status: number }> {
+  const { headers, status } = await post(amount, key === undefined ? {} : { key });
+  return { requestId: headers.get("request-id") ?? "", status };
 }
 
 async function look(requestId: string, key = ADMIN_KEY) {
@@ -83,18 +87,8 @@ test("only the last refusals are kept", () => {
 
 test("a trade is explained with the price before and after, and its audit entry", async () => {
   await tenant.openMarket("m2");
-  const placed = await Promise.resolve().then(async () => {
-    const response = await fetch(`${tenant.url}/v1/trade`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "x-api-key": PUBLIC_KEY,
-        authorization: `Bearer ${await userToken()}`,
-      },
-      body: JSON.stringify({ marketId: "m2", selection: { side: "yes" }, amount: 5 }),
-    });
-    return (await response.json()) as { tradeId: string; yesPriceAfter: number; fee: number; shares: number };
-  });
+  const answer = await post(5, { marketId: "m2" });
+  const placed = (await answer.json()) as { tradeId: string; yesPriceAfter: number; fee: number; shares: number };
   const response = await fetch(`${tenant.url}/v1/trades/${placed.tradeId}`, { headers: { "x-api-key": ADMIN_KEY } });
   expect(await response.json()).toMatchObject({
     tradeId: placed.tradeId,

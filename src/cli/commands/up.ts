@@ -75,7 +75,7 @@ function report(
     onLine(stream, line) {
       const served = stream === "stdout" ? parseServed(line) : undefined;
       if (served) void output.print(served, servedView);
-      else output.relay(prefix + sentenceOf(line));
+      else for (const each of sentenceOf(line).split("\n")) output.relay(prefix + each);
     },
     onRestart(ending, pauseMs) {
       output.relay(`${prefix}the server of ${tenant} ended (${ending}); starting it again in ${pauseMs / 1000} s`);

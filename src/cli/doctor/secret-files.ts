@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { isErrno } from "../../config/environment.ts";
-import { type Check, fail, ok, skipped } from "./check.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export interface EnvFileFacts {
   /** Permission bits of `.env`; null when there is none. */
@@ -12,7 +12,8 @@ export interface EnvFileFacts {
 }
 
 const GIT_TIMEOUT_MS = 5000;
-const OTHERS = 0o077;
+const OTHERS = 0o007;
+const GROUP = 0o070;
 
 export async function gatherEnvFile(directory: string): Promise<EnvFileFacts> {
   const mode = await stat(join(directory, ".env")).then(
@@ -42,8 +43,11 @@ export function judgeEnvFile({ mode, git }: EnvFileFacts): Check[] {
 
 function judgeMode(mode: number): Check {
   const text = mode.toString(8).padStart(3, "0");
-  if ((mode & OTHERS) === 0) return ok(".env permissions", `mode ${text}: yours alone`);
-  return fail(".env permissions", `mode ${text}: other users of this machine may read it`, "Run: chmod 600 .env");
+  const remedy = "Run: chmod 600 .env";
+  if ((mode & OTHERS) !== 0)
+    return fail(".env permissions", `mode ${text}: every user of this machine may use it`, remedy);
+  if ((mode & GROUP) !== 0) return warn(".env permissions", `mode ${text}: its group may use it`, remedy);
+  return ok(".env permissions", `mode ${text}: yours alone`);
 }
 
 function judgeGit(git: EnvFileFacts["git"]): Check {
