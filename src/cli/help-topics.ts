@@ -66,7 +66,6 @@ const ENVIRONMENT = `Variables that pmctl reads:
   CI                    nothing is ever asked when it is set
   PMCTL_DEBUG           shows the stack of an error
   GITHUB_STEP_SUMMARY   a file that plan, apply and drift add their report to
-  GITHUB_OUTPUT         a file that plan adds changes=true or changes=false to
 
 And those that the tenant file names: { env: ACME_ADMIN_KEY } is a secret of
 that name. \`.env\` beside the tenants folder is read too; a variable that is set

@@ -88,6 +88,9 @@ export class Output {
     const { exit, code, message } = failureOf(error);
     this.#clearProgress();
     if (message !== undefined) this.#options.stderr.write(`${this.#errorText(message, code)}\n`);
+    const hint = refusedRequest(error);
+    // For people only: the request's id differs each time, and scripts compare what they read.
+    if (hint !== undefined && this.showsProgress) this.#options.stderr.write(`Why: pmctl why ${hint}\n`);
     if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
     return exit;
   }
@@ -172,6 +175,15 @@ function pickFields(
     throw new Fault("USAGE", `There is no field ${missing}; there are: ${known}`);
   }
   return rows.map((row) => Object.fromEntries(fields.map((field) => [field, fieldOf(row, field)])));
+}
+
+const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"];
+
+/** The id under which a server remembers why it refused; undefined for what has no rule behind it. */
+function refusedRequest(error: unknown): string | undefined {
+  if (!(error instanceof Fault) || (error.exitCode !== 7 && !STANDING.includes(error.code))) return undefined;
+  const { requestId } = error.detail;
+  return typeof requestId === "string" ? requestId : undefined;
 }
 
 function stackOf(error: unknown): string {
