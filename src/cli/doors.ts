@@ -23,16 +23,20 @@ export async function chooseDoor(tenant: OperatorTenant, via: Via, url: string |
   }
   if (via === "db") return { kind: "db" };
   const running = await findRunningServer(tenant);
-  if (running !== undefined) return { kind: "http", url: running };
+  if (running !== undefined) return { kind: "http", url: running.url };
   if (via === "auto") return { kind: "db" };
   throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers on this machine: start one, or name it with --url`);
 }
 
-/** The address of a server on this machine that says it serves this tenant. */
-export async function findRunningServer({ id, directory, config }: OperatorTenant): Promise<string | undefined> {
+/** The addresses of a server on this machine that says it serves this tenant. */
+export async function findRunningServer({
+  id,
+  directory,
+  config,
+}: OperatorTenant): Promise<{ url: string; opsUrl: string } | undefined> {
   const candidates = [...(await findServers(directory, id)), ...configuredServer(config.server)];
-  const answers = await Promise.all(candidates.map(async ({ url, opsUrl }) => ((await serves(opsUrl, id)) ? url : "")));
-  return answers.find((url) => url !== "");
+  const answers = await Promise.all(candidates.map(({ opsUrl }) => serves(opsUrl, id)));
+  return candidates.find((_, index) => answers[index]);
 }
 
 /** Where the tenant file says that the server listens: one that another directory or a container started has no run file. */

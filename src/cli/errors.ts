@@ -36,9 +36,26 @@ export function failureOf(error: unknown): Failure {
   return { exit: EXIT.unexpected, code: "INTERNAL", message: `unexpected error: ${text} (PMCTL_DEBUG=1 shows where)` };
 }
 
+/** Errors that name what is wrong, and not what would be right. */
+const ASK_FOR_HELP = [
+  "commander.missingArgument",
+  "commander.missingMandatoryOptionValue",
+  "commander.excessArguments",
+];
+
 /** Help and version end by an exception too; when help was shown in place of a missing verb, it has said it all. */
 function usageFailure({ exitCode, code, message }: CommanderError): Failure {
   if (exitCode === 0) return { exit: EXIT.ok, code, message: undefined };
   const said = code === "commander.help";
-  return { exit: EXIT.usage, code: "USAGE", message: said ? undefined : message.replace(/^error: /, "") };
+  const hint = ASK_FOR_HELP.includes(code) ? "; --help shows the usage" : "";
+  return { exit: EXIT.usage, code: "USAGE", message: said ? undefined : message.replace(/^error: /, "") + hint };
+}
+
+const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"];
+
+/** The id under which a server remembers why it refused; undefined for what has no rule behind it. */
+export function refusedRequest(error: unknown): string | undefined {
+  if (!(error instanceof Fault) || (error.exitCode !== 7 && !STANDING.includes(error.code))) return undefined;
+  const { requestId } = error.detail;
+  return typeof requestId === "string" ? requestId : undefined;
 }

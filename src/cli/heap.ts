@@ -4,7 +4,7 @@ import { processEnvironment } from "../config/environment.ts";
  * V8 lets the heap of a busy server grow far beyond what is alive in it: 270 MB where 60 MB are. A nursery of 16 MB and a
  * closer look at garbage keep it below 200 MB. Half of either costs a fifth of the trades per second.
  */
-const FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
+export const SMALL_HEAP = ["--max-semi-space-size=16", "--heap-growing-percent=100"] as const;
 /** glibc gives each of V8's threads an arena that is hardly used and never returned: 20 MB in all. */
 const ALLOCATOR = { MALLOC_ARENA_MAX: "1" };
 
@@ -18,7 +18,7 @@ export function limitHeap(): void {
   const environment = processEnvironment();
   if ([...execArgv, environment.NODE_OPTIONS ?? ""].some((option) => option.includes("semi-space-size"))) return;
   const defined = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  execve.call(process, execPath, [execPath, ...FLAGS, ...execArgv, ...argv.slice(1)], {
+  execve.call(process, execPath, [execPath, ...SMALL_HEAP, ...execArgv, ...argv.slice(1)], {
     ...ALLOCATOR,
     ...Object.fromEntries(defined),
   });

@@ -8,10 +8,13 @@ export class Interrupts {
   readonly #controller = new AbortController();
   #taken = false;
   #held = 0;
+  #process: NodeJS.Process | undefined;
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
     this.#taken = true;
+    // The supervisor may have ended while this process was still loading.
+    if (this.#process?.connected === false) this.#controller.abort();
     return this.#controller.signal;
   }
 
@@ -25,6 +28,7 @@ export class Interrupts {
 
   /** Listens to the process. Called once, by its entry. */
   listen(process: NodeJS.Process): void {
+    this.#process = process;
     process.on("SIGINT", () => {
       if (this.#held === 0 && !this.#abort()) process.exit(EXIT.interrupted);
     });
@@ -35,6 +39,8 @@ export class Interrupts {
     process.on("SIGHUP", () => {
       if (!this.#abort()) process.exit(129);
     });
+    // Whoever supervises us is gone, however it ended: nobody else would ever stop us.
+    process.on("disconnect", () => void this.#abort());
   }
 
   #abort(): boolean {

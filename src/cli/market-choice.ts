@@ -26,7 +26,7 @@ export async function chooseMarket(api: Api, { prompts }: Pick<Io, "prompts">): 
     description: `${id}, ${category}, YES at ${price(yesPrice)}`,
     searched: `${id} ${question} ${category}`.toLowerCase(),
   }));
-  return prompts.choose("Which market? Type to search", (term) => {
+  return prompts.search("Which market? Type to search", (term) => {
     const words = term.toLowerCase().split(/\s+/);
     const found = choices.filter(({ searched }) => words.every((word) => searched.includes(word)));
     const isNew = term !== "" && !/\s/.test(term) && found.every(({ value }) => value !== term);

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { plain } from "./cells.ts";
-import { type ExitCode, failureOf } from "./errors.ts";
+import { type ExitCode, failureOf, refusedRequest } from "./errors.ts";
 import type { Pager } from "./pager.ts";
 import { fieldOf, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
@@ -167,6 +167,12 @@ export class Output {
     this.#options.stderr.write(`${this.#table(value, view)}\n`);
   }
 
+  /** A line of another process, which decided by itself whether it is worth saying. */
+  relay(line: string): void {
+    this.#clearProgress();
+    this.#options.stderr.write(`${oneLine(line)}\n`);
+  }
+
   /** A line that the next one replaces, only where somebody watches. */
   progress(message: string): void {
     if (!this.showsProgress) return;
@@ -181,6 +187,9 @@ export class Output {
     const { exit, code, message } = failureOf(error);
     this.#clearProgress();
     if (message !== undefined) this.#options.stderr.write(`${this.#errorText(message, code)}\n`);
+    const hint = refusedRequest(error);
+    // For people only: the request's id differs each time, and scripts compare what they read.
+    if (hint !== undefined && this.showsProgress) this.#options.stderr.write(`Why: pmctl why ${hint}\n`);
     if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
     return exit;
   }

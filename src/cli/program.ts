@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import { colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import type { ExitCode } from "./errors.ts";
+import { topicList } from "./help-topics.ts";
 import { Interrupts } from "./interrupts.ts";
 import { FORMATS, Output } from "./output.ts";
 import { type Pager, terminalPager } from "./pager.ts";
@@ -116,6 +117,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .usage("<command> [options]")
     .version(packageVersion(), "--version", "print the version")
     .helpOption("-h, --help", "show help")
+    .addHelpText("after", topicList())
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,

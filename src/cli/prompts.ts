@@ -8,15 +8,25 @@ export interface Prompts {
   readonly available: boolean;
   /** A yes or no, no by default. */
   confirm(question: string): Promise<boolean>;
+  /** A line of text, until it has no problem; an empty answer is `fallback`. */
+  ask(question: string, options: AskOptions): Promise<string>;
+  /** One of several. */
+  choose<Value extends string>(question: string, choices: readonly Choice<Value>[], first: Value): Promise<Value>;
   /** Waits until exactly this text was typed. */
   type(question: string, expected: string): Promise<void>;
   /** One of many, found by typing. @param find the choices for what was typed so far */
-  choose(question: string, find: (term: string) => readonly Choice[]): Promise<string>;
+  search(question: string, find: (term: string) => readonly Choice[]): Promise<string>;
+}
+
+export interface AskOptions {
+  fallback?: string | undefined;
+  /** What is wrong with an answer; undefined when nothing is. */
+  problem: (answer: string) => string | undefined;
 }
 
 /** Something to choose. */
-export interface Choice {
-  value: string;
+export interface Choice<Value extends string = string> {
+  value: Value;
   name: string;
   /** Shown while the choice is the selected one. */
   description?: string;
@@ -40,6 +50,21 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
       return answered(await confirm({ message: question, initialValue: false, ...streams }));
     },
 
+    async ask(question, { fallback, problem }) {
+      const { text } = await import("@clack/prompts");
+      const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
+      const placeholder = fallback === undefined ? {} : { placeholder: fallback };
+      const typed = answered(await text({ message: question, ...placeholder, validate, ...streams }));
+      return typed?.trim() || (fallback ?? "");
+    },
+
+    async choose(question, choices, first) {
+      const { select } = await import("@clack/prompts");
+      const options = choices.map(({ value, name }) => ({ value: value as string, label: name }));
+      const chosen = answered(await select({ message: question, options, initialValue: first as string, ...streams }));
+      return chosen as typeof first;
+    },
+
     async type(question, expected) {
       const { text } = await import("@clack/prompts");
       const matches = (typed: string | undefined) =>
@@ -47,7 +72,7 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
       answered(await text({ message: question, validate: matches, ...streams }));
     },
 
-    async choose(question, find) {
+    async search(question, find) {
       const { search } = await import("@inquirer/prompts");
       const source = (term: string | undefined) => find(term?.trim() ?? "");
       return search({ message: question, source, pageSize: 10 }, streams).catch((error: unknown) => {

@@ -18,6 +18,11 @@ export const NOUNS: readonly Noun[] = [
   { name: "validate", summary: "check tenant files", load: () => import("./commands/validate.ts") },
   { name: "apply", summary: "bring a tenant to what its file says", load: () => import("./commands/apply.ts") },
   { name: "serve", summary: "serve a tenant over HTTP", load: () => import("./commands/serve.ts") },
+  {
+    name: "up",
+    summary: "serve every tenant of a directory, each in a process of its own",
+    load: () => import("./commands/up.ts"),
+  },
   { name: "tenant", summary: "the tenants of this directory", load: () => import("./commands/tenant.ts") },
   { name: "key", summary: "the API keys of a tenant", load: () => import("./commands/key.ts") },
   { name: "policy", summary: "the limits that a tenant trades under", load: () => import("./commands/policy.ts") },
@@ -41,5 +46,17 @@ export const NOUNS: readonly Noun[] = [
   { name: "audit", summary: "the audit log and its verification", load: () => import("./commands/audit.ts") },
   { name: "reconcile", summary: "check the whole ledger", load: () => import("./commands/reconcile.ts") },
   { name: "db", summary: "the embedded database", load: () => import("./commands/db.ts") },
+  {
+    name: "doctor",
+    summary: "check that everything is in place, and say what to do",
+    load: () => import("./commands/doctor.ts"),
+  },
+  { name: "why", summary: "explain a refused request, or a trade", load: () => import("./commands/why.ts") },
+  {
+    name: "completion",
+    summary: "completion of commands for your shell",
+    load: () => import("./commands/completion.ts"),
+  },
+  { name: "help", summary: "explain a command or a topic", load: () => import("./commands/help.ts") },
   { name: "version", summary: "print the version", load: () => import("./commands/version.ts") },
 ];

@@ -5,13 +5,20 @@ import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { isErrno } from "./environment.ts";
 import { schemaFiles } from "./json-schema.ts";
-import { TenantId } from "./scalars.ts";
+import { BaseUrl, TenantId } from "./scalars.ts";
 
 const TEMPLATES = new URL("../../templates/", import.meta.url);
+
+export const CI_SERVICES = ["github", "gitlab", "none"] as const;
+export type CiService = (typeof CI_SERVICES)[number];
 
 export interface InitOptions {
   tenant: string;
   template: "minimal" | "full";
+  /** Whose workflow to write. */
+  ci?: CiService | undefined;
+  /** Where traders will find the tenant; a name that nobody can own unless given. */
+  baseUrl?: string | undefined;
   /** Text that nobody can guess, fit for a header and for `.env`. */
   makeSecret?: () => string;
 }
@@ -65,18 +72,18 @@ function randomSecret(): string {
 /**
  * The files of a new tenant; touches nothing.
  *
- * @throws Fault USAGE for an id that no tenant may have
+ * @throws Fault USAGE for an id or a base URL that no tenant may have
  */
-export function planInit({ tenant, template, makeSecret }: InitOptions): InitFile[] {
-  const id = TenantId.safeParse(tenant);
-  if (!id.success)
-    throw new Fault("USAGE", `A tenant's id ${id.error.issues[0]?.message} (got ${JSON.stringify(tenant)})`);
+export function planInit({ tenant, template, ci = "none", baseUrl, makeSecret }: InitOptions): InitFile[] {
+  const problem = problemOfTenant(tenant) ?? (baseUrl === undefined ? undefined : problemOfBaseUrl(baseUrl));
+  if (problem !== undefined) throw new Fault("USAGE", problem);
   const schemas = Object.entries(schemaFiles()).map(([name, content]) => plain(`tenants/${name}`, content));
   const secrets = Object.entries(freshSecrets(tenant, makeSecret));
   return [
-    plain(`tenants/${tenant}/tenant.yaml`, fillTemplate(`tenant-${template}.yaml`, tenant)),
+    plain(`tenants/${tenant}/tenant.yaml`, fillTemplate(`tenant-${template}.yaml`, tenant, baseUrl)),
     plain(`tenants/${tenant}/markets/example.yaml`, fillTemplate("market-example.yaml", tenant)),
     ...schemas,
+    ...workflow(tenant, ci),
     shared(
       ".gitignore",
       0o644,
@@ -91,6 +98,30 @@ export function planInit({ tenant, template, makeSecret }: InitOptions): InitFil
       })),
     ),
   ];
+}
+
+/** A file per tenant at GitHub; one for all of them at GitLab, which takes no more. */
+function workflow(tenant: string, ci: CiService): InitFile[] {
+  if (ci === "none") return [];
+  const path = ci === "github" ? `.github/workflows/pmctl-${tenant}.yml` : ".gitlab-ci.yml";
+  return [plain(path, fillTemplate(`ci-${ci}.yaml`, tenant))];
+}
+
+/** Why a text cannot be a tenant's id; undefined when it can. */
+export function problemOfTenant(tenant: string): string | undefined {
+  const id = TenantId.safeParse(tenant);
+  return id.success ? undefined : `A tenant's id ${id.error.issues[0]?.message} (got ${JSON.stringify(tenant)})`;
+}
+
+/** Why a text cannot be a tenant's address; undefined when it can. */
+export function problemOfBaseUrl(baseUrl: string): string | undefined {
+  const url = BaseUrl.safeParse(baseUrl);
+  return url.success ? undefined : `The base URL ${url.error.issues[0]?.message}`;
+}
+
+/** The address that templates hold. */
+export function placeholderUrl(tenant: string): string {
+  return `https://predict.${tenant}.example`;
 }
 
 /** Writes what is missing, and reports what it did. A second run finds everything in place and changes nothing. */
@@ -127,7 +158,7 @@ function shared(path: string, mode: number, lines: NonNullable<InitFile["lines"]
   return { path, content: lines.map(({ text }) => `${text}\n`).join(""), mode, lines };
 }
 
-function fillTemplate(name: string, tenant: string): string {
+function fillTemplate(name: string, tenant: string, baseUrl = placeholderUrl(tenant)): string {
   const title = tenant
     .split("-")
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
@@ -135,5 +166,6 @@ function fillTemplate(name: string, tenant: string): string {
   return readFileSync(new URL(name, TEMPLATES), "utf8")
     .replaceAll("<tenant>", tenant)
     .replaceAll("<TENANT>", environmentPrefix(tenant))
-    .replaceAll("<Tenant>", title);
+    .replaceAll("<Tenant>", title)
+    .replace(`baseUrl: ${placeholderUrl(tenant)}`, `baseUrl: ${baseUrl}`);
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { explainOperations } from "./explain.ts";
 import { fundingOperations } from "./funding.ts";
 import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
@@ -18,6 +19,7 @@ export const operations = {
   ...policyOperations,
   ...reportOperations,
   ...sessionOperations,
+  ...explainOperations,
 };
 
 export type Operations = typeof operations;

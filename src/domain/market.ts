@@ -80,9 +80,14 @@ export function statusAt(market: { status: StoredStatus; closeAt: number }, now:
   return now >= market.closeAt ? "closed" : market.status;
 }
 
-/** @throws Fault when the market does not take trades at this instant. */
-export function requireTradable(status: MarketStatus): void {
-  if (status === "settled") throw new Fault("MARKET_SETTLED", "Market is settled");
-  if (status === "closed") throw new Fault("MARKET_CLOSED", "Market is closed");
-  if (status === "suspended") throw new Fault("MARKET_SUSPENDED", "Market is suspended");
+/**
+ * @param closeAt milliseconds since the epoch
+ * @throws Fault when the market does not take trades at this instant.
+ */
+export function requireTradable(status: MarketStatus, closeAt: number): void {
+  if (status === "open") return;
+  const detail = { value: status, closeAt: new Date(closeAt).toISOString() };
+  if (status === "settled") throw new Fault("MARKET_SETTLED", "Market is settled", { detail });
+  if (status === "closed") throw new Fault("MARKET_CLOSED", "Market is closed", { detail });
+  throw new Fault("MARKET_SUSPENDED", "Market is suspended", { detail });
 }

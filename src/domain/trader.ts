@@ -34,23 +34,38 @@ export function requireEligible(
   { kycRequired, claimed }: { kycRequired: boolean; claimed: string | undefined },
 ): void {
   if (kycRequired && trader.kyc !== "verified")
-    throw new Fault("KYC_REQUIRED", "Identity verification has not been passed");
+    throw new Fault("KYC_REQUIRED", "Identity verification has not been passed", {
+      detail: { field: "kyc.required", limit: "verified", value: trader.kyc },
+    });
   if (trader.restricted) throw new Fault("ACCOUNT_RESTRICTED", "Account is restricted");
   requireJurisdiction(trader.jurisdiction ?? claimed?.toUpperCase() ?? null, policy.jurisdictions);
   if (trader.suitabilityScore === null) {
     if (policy.suitabilityRequired)
-      throw new Fault("SUITABILITY_REQUIRED", "A suitability assessment is required before trading");
+      throw new Fault("SUITABILITY_REQUIRED", "A suitability assessment is required before trading", {
+        detail: { field: "policy.suitabilityRequired", limit: true, value: "none submitted" },
+      });
   } else if (!isPassed(trader.suitabilityScore, policy.suitabilityThresholds))
-    throw new Fault("SUITABILITY_REQUIRED", "The suitability assessment was not passed; submit it again to trade");
+    throw new Fault("SUITABILITY_REQUIRED", "The suitability assessment was not passed; submit it again to trade", {
+      detail: {
+        field: "policy.suitabilityThresholds.blockBelow",
+        limit: policy.suitabilityThresholds.blockBelow,
+        value: trader.suitabilityScore,
+      },
+    });
 }
 
 function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: Policy["jurisdictions"]): void {
   if (allowed.length === 0 && blocked.length === 0) return;
   if (jurisdiction === null)
-    throw new Fault("JURISDICTION_BLOCKED", "Trading needs a known jurisdiction, and none is on record for this user");
+    throw new Fault("JURISDICTION_BLOCKED", "Trading needs a known jurisdiction, and none is on record for this user", {
+      detail: { field: "policy.jurisdictions", value: "unknown" },
+    });
   const listed = (codes: string[]) => codes.some((code) => covers(code.toUpperCase(), jurisdiction));
-  if (listed(blocked) || (allowed.length > 0 && !listed(allowed)))
-    throw new Fault("JURISDICTION_BLOCKED", "Trading is not allowed from this jurisdiction");
+  const by = listed(blocked) ? "blocked" : allowed.length > 0 && !listed(allowed) ? "allowed" : undefined;
+  if (by !== undefined)
+    throw new Fault("JURISDICTION_BLOCKED", "Trading is not allowed from this jurisdiction", {
+      detail: { field: `policy.jurisdictions.${by}`, value: jurisdiction },
+    });
 }
 
 /** The tier's cap in micro-dollars, null for none. Scores below the first tier fall into it. */
@@ -59,12 +74,14 @@ export function suitabilityCapMicro(score: number, thresholds: SuitabilityThresh
   return tier === undefined || tier.capUsd === null ? null : limitFromUsd(tier.capUsd);
 }
 
-/** The lowest of the policy's limit and the suitability cap, in micro-dollars. */
-export function exposureCapMicro(trader: TraderStanding, policy: Policy): bigint {
-  const limit = limitFromUsd(policy.maxUserExposureUsd);
+/** The lowest of the policy's limit and the suitability cap, in micro-dollars, and the field that states it. */
+export function exposureCap(trader: TraderStanding, policy: Policy): { capMicro: bigint; field: string } {
+  const limit = { capMicro: limitFromUsd(policy.maxUserExposureUsd), field: "policy.maxUserExposureUsd" };
   if (trader.suitabilityScore === null) return limit;
-  const cap = suitabilityCapMicro(trader.suitabilityScore, policy.suitabilityThresholds);
-  return cap !== null && cap < limit ? cap : limit;
+  const capMicro = suitabilityCapMicro(trader.suitabilityScore, policy.suitabilityThresholds);
+  return capMicro !== null && capMicro < limit.capMicro
+    ? { capMicro, field: "policy.suitabilityThresholds.tiers" }
+    : limit;
 }
 
 export function isPassed(score: number, { blockBelow }: SuitabilityThresholds): boolean {

@@ -2,6 +2,7 @@ import type { Json } from "../domain/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market.ts";
+import { decimalFromMicro } from "../domain/money.ts";
 import { RowMap } from "./row-map.ts";
 import { type Account, mayBeNegative, type Table, type Tables } from "./rows.ts";
 
@@ -75,11 +76,11 @@ export class Draft implements Reader {
    * Moves money between two accounts.
    * @throws Fault with `shortfall` when the debited account, unless it may be negative, does not hold the amount.
    */
-  transfer(debit: string, credit: string, amountMicro: bigint, shortfall: () => Fault = insufficientFunds): void {
+  transfer(debit: string, credit: string, amountMicro: bigint, shortfall = insufficientFunds): void {
     invariant(amountMicro >= 0n && debit !== credit, "a transfer moves a positive amount between two accounts");
     if (amountMicro === 0n) return;
     const from = this.account(debit);
-    if (from.balanceMicro < amountMicro && !mayBeNegative(debit)) throw shortfall();
+    if (from.balanceMicro < amountMicro && !mayBeNegative(debit)) throw shortfall(from.balanceMicro, amountMicro);
     const to = this.account(credit);
     this.put("account", debit, { ...from, balanceMicro: from.balanceMicro - amountMicro });
     this.put("account", credit, { ...to, balanceMicro: to.balanceMicro + amountMicro });
@@ -95,6 +96,9 @@ export class Draft implements Reader {
   }
 }
 
-function insufficientFunds(): Fault {
-  return new Fault("INSUFFICIENT_FUNDS", "Not enough funds");
+/** What an account held, and what was asked of it. */
+export function insufficientFunds(balanceMicro: bigint, amountMicro: bigint): Fault {
+  return new Fault("INSUFFICIENT_FUNDS", "Not enough funds", {
+    detail: { limit: decimalFromMicro(balanceMicro), value: decimalFromMicro(amountMicro) },
+  });
 }

@@ -11,9 +11,9 @@ import {
 } from "../domain/market.ts";
 import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
 import type { Pool } from "../domain/pool.ts";
-import { exposureCapMicro, requireEligible } from "../domain/trader.ts";
+import { exposureCap, requireEligible } from "../domain/trader.ts";
 import type { BuyTerms, SellTerms } from "./commands.ts";
-import type { Reader } from "./draft.ts";
+import { insufficientFunds, type Reader } from "./draft.ts";
 import { requireMarket, requireTenant } from "./markets.ts";
 import { type Book, type Market, type Portfolio, positionKey, type Tenant, type Trader, walletOf } from "./rows.ts";
 import { newTrader } from "./traders.ts";
@@ -44,29 +44,39 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
   const { market, book, tenant, trader } = requireAdmitted(state, terms, traderId, now);
   const { policy } = tenant;
   if (amountMicro > limitFromUsd(policy.maxTradeUsd))
-    throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`);
+    throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`, {
+      detail: bound("policy.maxTradeUsd", String(policy.maxTradeUsd), decimalFromMicro(amountMicro)),
+    });
   if (trader) {
     const { exposureMicro } = state.get("portfolio", trader.id) ?? EMPTY_PORTFOLIO;
-    const capMicro = exposureCapMicro(trader, policy);
+    const { capMicro, field } = exposureCap(trader, policy);
     if (exposureMicro + amountMicro > capMicro)
       throw new Fault(
         "EXPOSURE_EXCEEDED",
         `The trade would take exposure over the cap of ${decimalFromMicro(capMicro)} USD`,
+        { detail: bound(field, decimalFromMicro(capMicro), decimalFromMicro(exposureMicro + amountMicro)) },
       );
     const balanceMicro = state.get("account", walletOf(trader.id))?.balanceMicro ?? 0n;
-    if (balanceMicro < amountMicro) throw new Fault("INSUFFICIENT_FUNDS", "Not enough funds");
+    if (balanceMicro < amountMicro) throw insufficientFunds(balanceMicro, amountMicro);
   }
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   const netMicro = amountMicro - feeMicro;
-  if (netMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount does not exceed the fee");
+  if (netMicro <= 0n)
+    throw new Fault("AMOUNT_TOO_SMALL", "Amount does not exceed the fee", {
+      detail: bound("policy.feeBps", decimalFromMicro(feeMicro), decimalFromMicro(amountMicro)),
+    });
   const { sharesMicro, pool } = buyShares(market, book, side, netMicro);
   if (sharesMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount buys no share");
   const yesPriceAfter = requireInBounds(market, pool);
   const avgPrice = averagePrice(amountMicro, sharesMicro);
   if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
-    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`);
+    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`, {
+      detail: bound("maxAvgPrice", String(terms.maxAvgPrice), String(avgPrice)),
+    });
   if (terms.minSharesMicro !== undefined && sharesMicro < terms.minSharesMicro)
-    throw new Fault("SLIPPAGE", `It would buy ${decimalFromMicro(sharesMicro)} shares only`);
+    throw new Fault("SLIPPAGE", `It would buy ${decimalFromMicro(sharesMicro)} shares only`, {
+      detail: bound("minShares", decimalFromMicro(terms.minSharesMicro), decimalFromMicro(sharesMicro)),
+    });
   return { market, book, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
 }
 
@@ -77,16 +87,29 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
   const { side, sharesMicro } = terms;
   const { market, book, tenant, trader } = requireAdmitted(state, terms, traderId, now);
-  if (trader && heldMicro(state, trader.id, terms) < sharesMicro)
-    throw new Fault("INSUFFICIENT_SHARES", "Not enough shares");
+  const held = trader && heldMicro(state, trader.id, terms);
+  if (held !== undefined && held < sharesMicro)
+    throw new Fault("INSUFFICIENT_SHARES", "Not enough shares", {
+      detail: { limit: decimalFromMicro(held), value: decimalFromMicro(sharesMicro) },
+    });
   const { proceedsMicro: amountMicro, pool } = sellToPool(market, book, side, sharesMicro);
   const feeMicro = feeOn(amountMicro, tenant.policy.feeBps);
-  if (amountMicro <= feeMicro) throw new Fault("AMOUNT_TOO_SMALL", "Proceeds do not exceed the fee");
+  if (amountMicro <= feeMicro)
+    throw new Fault("AMOUNT_TOO_SMALL", "Proceeds do not exceed the fee", {
+      detail: bound("policy.feeBps", decimalFromMicro(feeMicro), decimalFromMicro(amountMicro)),
+    });
   const yesPriceAfter = requireInBounds(market, pool);
   const avgPrice = averagePrice(amountMicro, sharesMicro);
   if (terms.minAvgPrice !== undefined && avgPrice < terms.minAvgPrice)
-    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`);
+    throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`, {
+      detail: bound("minAvgPrice", String(terms.minAvgPrice), String(avgPrice)),
+    });
   return { market, book, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
+}
+
+/** Why a bound refused, for `pmctl why`: the field that states it, what it was, and what it met. Amounts are decimals. */
+function bound(field: string, limit: string, value: string): { field: string; limit: string; value: string } {
+  return { field, limit, value };
 }
 
 function heldMicro(state: Reader, traderId: string, { marketId, side }: { marketId: string; side: Side }): bigint {
@@ -108,7 +131,7 @@ function requireAdmitted(
   now: number,
 ): Admitted {
   const { market, book } = requireMarket(state, marketId);
-  requireTradable(statusAt({ status: book.status, closeAt: market.closeAt }, now));
+  requireTradable(statusAt({ status: book.status, closeAt: market.closeAt }, now), market.closeAt);
   const tenant = requireTenant(state);
   if (traderId === undefined) return { market, book, tenant, trader: undefined };
   const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
@@ -120,6 +143,8 @@ function requireAdmitted(
 function requireInBounds(market: Market, pool: Pool): number {
   const price = yesPriceOf(market, pool);
   if (!(price >= MIN_PRICE && price <= MAX_PRICE))
-    throw new Fault("PRICE_BOUND", `The trade would move the price outside ${MIN_PRICE} to ${MAX_PRICE}`);
+    throw new Fault("PRICE_BOUND", `The trade would move the price outside ${MIN_PRICE} to ${MAX_PRICE}`, {
+      detail: { limit: `${MIN_PRICE} to ${MAX_PRICE}`, value: String(price) },
+    });
   return roundPrice(price);
 }

@@ -64,8 +64,14 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
   return { id, yesPrice: pricesOf(market, pool).yes, createdAt: now };
 }
 
-function treasuryShort(): Fault {
-  return new Fault("TREASURY_INSUFFICIENT", "The treasury cannot fund this market");
+function treasuryShort(balanceMicro: bigint, amountMicro: bigint): Fault {
+  return new Fault("TREASURY_INSUFFICIENT", "The treasury cannot fund this market", {
+    detail: {
+      field: "treasury.capitalUsd",
+      limit: decimalFromMicro(balanceMicro),
+      value: decimalFromMicro(amountMicro),
+    },
+  });
 }
 
 /** From open only; a second suspend changes nothing. */

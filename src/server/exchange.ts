@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { H3Event } from "h3";
 import { invariant } from "../domain/fault.ts";
+import type { Refusal } from "../services/refusal-log.ts";
 import { monotonicMs } from "./clock.ts";
 import type { Standing } from "./rate-limiter.ts";
 
@@ -14,6 +15,8 @@ export function nextRequestId(): string {
   return PROCESS_PREFIX + lastRequest.toString(36);
 }
 
+export type Attempt = Pick<Refusal, "operation" | "actor" | "userId" | "marketId">;
+
 /** One request on its way through the server. */
 export class Exchange {
   readonly requestId = nextRequestId();
@@ -22,6 +25,8 @@ export class Exchange {
   readonly #event: H3Event;
   /** Set once the request has been counted. */
   standing: Standing | undefined;
+  /** Set once an authenticated caller is known to want a change: what is remembered of it if it is refused. */
+  attempt: Attempt | undefined;
 
   constructor(event: H3Event) {
     const req = event.runtime?.node?.req;

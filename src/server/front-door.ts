@@ -1,8 +1,9 @@
 import type { H3Event } from "h3";
 import type { Logger } from "pino";
 import { Fault, type FaultCode } from "../domain/fault.ts";
+import { type RefusalLog, shownDetail } from "../services/refusal-log.ts";
 import type { ClientAddresses } from "./client-address.ts";
-import { monotonicMs } from "./clock.ts";
+import { monotonicMs, wallClockMs } from "./clock.ts";
 import type { Cors } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
 import { requestLogger } from "./log.ts";
@@ -25,6 +26,7 @@ export interface FrontDoorOptions {
   limits: { perMinute: number; webhooksPerMinute?: number | undefined };
   cors: Cors;
   metrics: Metrics;
+  refusals: RefusalLog;
   log: Logger;
 }
 
@@ -61,6 +63,7 @@ export class FrontDoor {
         const fault = toFault(error);
         if (fault.status >= 500) this.#log(exchange, route, fault);
         code = fault.code;
+        this.#remember(exchange, fault);
         answer = refusal(fault);
       }
       this.inFlight -= 1;
@@ -85,6 +88,21 @@ export class FrontDoor {
     exchange.standing = standing;
     if (!standing.allowed)
       throw new Fault("RATE_LIMITED", "Too many requests: see Retry-After", { retryAfterSec: standing.resetSec });
+  }
+
+  /** Only of callers who are known: nobody else may push the refusals of traders out of the memory. */
+  #remember({ requestId, attempt }: Exchange, { status, code, message, detail }: Fault): void {
+    if (!attempt) return;
+    this.#options.refusals.remember({
+      ...attempt,
+      requestId,
+      ts: wallClockMs(),
+      status,
+      code,
+      error: message,
+      // The detail of a failure of ours is for the log.
+      detail: status < 500 ? shownDetail(detail) : {},
+    });
   }
 
   #headers(exchange: Exchange, route: Route, answer: Answer): Header[] {

@@ -5,7 +5,7 @@ import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { type Handlers, type Invocation, invoke } from "../services/invoke.ts";
+import { type Caller, type Handlers, type Invocation, invoke } from "../services/invoke.ts";
 import { isTimely, verifySignature } from "../webhooks/signature.ts";
 import { verifyStripeSignature } from "../webhooks/stripe.ts";
 import { authenticate, callerOf, type Identities } from "./authenticate.ts";
@@ -70,6 +70,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   }
   const { handlers, identities } = services;
   const plan = planInput(operation);
+  const isChange = operation.method !== "GET" && operation.auth !== "none";
   return {
     method: operation.method,
     path: operation.path,
@@ -79,12 +80,23 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
       const identity = await authenticate(exchange, operation, identities);
       const { input, rawBody } = await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);
+      if (isChange) exchange.attempt = attemptOf(id, input, caller);
       const answered = await invoke(handlers, id, input, caller);
       return operation.csv && input.format === "csv"
         ? csvAnswer(exchange, operation, answered)
         : wireAnswer(exchange, operation, answered);
     },
   };
+}
+
+/** The input is still as it was sent; a market's id is short. */
+function attemptOf(
+  operation: OperationId,
+  { marketId }: Record<string, unknown>,
+  { actor, user }: Caller,
+): NonNullable<Exchange["attempt"]> {
+  const isShort = typeof marketId === "string" && marketId !== "" && marketId.length <= 64;
+  return { operation, actor, userId: user?.id ?? null, marketId: isShort ? marketId : null };
 }
 
 function wireAnswer(

@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
+import { RefusalLog } from "../services/refusal-log.ts";
 import type { Sql } from "../store/connect.ts";
 import { countRequests, forgetOldCounts } from "../store/request-count.ts";
 import { createApp } from "./app.ts";
@@ -34,7 +35,7 @@ export interface ServerOptions {
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
   /** Without a tail there is no stream of events. */
-  services: { handlers: Handlers; tail?: AuditTail };
+  services: { handlers: Handlers; tail?: AuditTail; refusals?: RefusalLog };
   /** For API keys and the shared request count. */
   read: Sql;
   jwt: JwtOptions;
@@ -93,8 +94,8 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
   });
   const addresses = new ClientAddresses(options.trustProxy);
-  const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, log });
-  const { handlers } = options.services;
+  const { handlers, refusals = new RefusalLog() } = options.services;
+  const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, refusals, log });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const identities = {
     keys: new KeyRing(read),

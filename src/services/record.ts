@@ -1,4 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
+import type { AuditEntry } from "../domain/audit-link.ts";
 import { listAuditEntries } from "../store/queries/audit.ts";
 import { reconcileLedger } from "../store/queries/reconcile.ts";
 import { type ServiceContext, submit } from "./context.ts";
@@ -22,18 +23,14 @@ async function listAudit({ read }: ServiceContext, input: Input<"listAudit">): P
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    entries: page.map((entry) => ({
-      seq: Number(entry.seq),
-      type: entry.type,
-      actor: entry.actor,
-      payload: readPayload(entry.payloadText),
-      hash: entry.hash,
-      ts: entry.ts,
-      keyId: entry.keyId,
-      payloadText: entry.payloadText,
-    })),
+    entries: page.map(auditItem),
     cursor: rows.length > limit && last ? encodeCursor([Number(last.seq)]) : null,
   };
+}
+
+/** An entry as it is shown: with the text that was hashed, and what that text says. */
+export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["entries"][number] {
+  return { ...entry, seq: Number(seq), payload: readPayload(entry.payloadText) };
 }
 
 async function getAuditStatus(

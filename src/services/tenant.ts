@@ -9,6 +9,7 @@ import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
+import { explainHandlers } from "./explain.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
@@ -17,6 +18,7 @@ import { marketHandlers } from "./markets.ts";
 import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
+import { RefusalLog } from "./refusal-log.ts";
 import { reportHandlers } from "./reports.ts";
 import { tradingHandlers } from "./trading.ts";
 import { userHandlers } from "./users.ts";
@@ -48,6 +50,8 @@ export interface TenantServices {
   auditWatch: AuditWatch;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
+  /** What the server of this process refused. */
+  refusals: RefusalLog;
   /** Within two seconds, whatever state the database is in. */
   isDatabaseUp(): Promise<boolean>;
   close(): Promise<void>;
@@ -84,6 +88,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       onCommit?.(size);
     },
   });
+  const refusals = new RefusalLog();
   const startedAt = performance.now();
   const isDatabaseUp = () => answersWithin(read, HEALTH_TIMEOUT_MS);
   const context: ServiceContext = {
@@ -107,6 +112,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...policyHandlers(context),
       ...inboundHandlers(context),
       ...reportHandlers(context),
+      ...explainHandlers(context, refusals),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
@@ -119,6 +125,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     auditKeys,
     auditWatch,
     tail,
+    refusals,
     isDatabaseUp,
     close: async () => {
       tail.close();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { View } from "../../src/cli/output.ts";
+import { renderRecord } from "../../src/cli/table.ts";
 import { displayWidth, shorten } from "../../src/cli/text-width.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
@@ -190,4 +191,26 @@ describe("notes and progress", () => {
     shown.output.note("done");
     expect(shown.stderr.text).toBe("\r\u001b[2K1 of 2\r\u001b[2Kdone\n");
   });
+});
+
+test("long sentences of a record go on below their beginning; long words stay whole, below their name", () => {
+  const style = { width: 20, title: (text: string) => text };
+  const token = "x".repeat(30);
+  expect(
+    renderRecord(
+      [
+        ["found", "one two three four five"],
+        ["key", token],
+      ],
+      style,
+    ),
+  ).toBe(`found  one two three\n       four five\nkey\n  ${token}`);
+});
+
+test("a refusal of a server tells people how to learn why, and leaves scripts alone", () => {
+  const refusal = new Fault("MAX_TRADE_EXCEEDED", "Too much", { detail: { requestId: "req_1" } });
+  const [person, script] = [testIo({ terminal: 80 }), testIo()];
+  expect([person, script].map(({ output }) => output.fail(refusal))).toEqual([7, 7]);
+  expect(person.stderr.text).toBe("pmctl: Too much\nWhy: pmctl why req_1\n");
+  expect(script.stderr.text).toBe("pmctl: Too much\n");
 });

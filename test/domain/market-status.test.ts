@@ -19,7 +19,7 @@ describe("statusAt", () => {
 
 describe("requireTradable", () => {
   test("an open market takes trades", () => {
-    expect(() => requireTradable("open")).not.toThrow();
+    expect(() => requireTradable("open", 0)).not.toThrow();
   });
 
   test.each([
@@ -27,6 +27,6 @@ describe("requireTradable", () => {
     ["closed", "MARKET_CLOSED"],
     ["suspended", "MARKET_SUSPENDED"],
   ] as const)("a %s market refuses with %s", (status, code) => {
-    expect(() => requireTradable(status)).toThrow(expect.objectContaining({ code, status: 400 }));
+    expect(() => requireTradable(status, 0)).toThrow(expect.objectContaining({ code, status: 400 }));
   });
 });

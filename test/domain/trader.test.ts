@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
 import {
   covers,
-  exposureCapMicro,
+  exposureCap,
   requireEligible,
   suitabilityCapMicro,
   type TraderStanding,
@@ -118,10 +118,12 @@ describe("the exposure cap", () => {
   });
 
   test("the lower of the tenant's limit and the tier's cap counts; no score means the limit alone", () => {
-    expect(exposureCapMicro(standing(9), DEFAULT_POLICY)).toBe(2_500_000_000n);
-    expect(exposureCapMicro(standing(9), { ...DEFAULT_POLICY, maxUserExposureUsd: 100 })).toBe(100_000_000n);
-    expect(exposureCapMicro(standing(20), DEFAULT_POLICY)).toBe(10_000_000_000n);
-    expect(exposureCapMicro(standing(null), DEFAULT_POLICY)).toBe(10_000_000_000n);
+    expect(exposureCap(standing(9), DEFAULT_POLICY)).toMatchObject({ capMicro: 2_500_000_000n });
+    expect(exposureCap(standing(9), { ...DEFAULT_POLICY, maxUserExposureUsd: 100 })).toMatchObject({
+      capMicro: 100_000_000n,
+    });
+    expect(exposureCap(standing(20), DEFAULT_POLICY)).toMatchObject({ capMicro: 10_000_000_000n });
+    expect(exposureCap(standing(null), DEFAULT_POLICY)).toMatchObject({ capMicro: 10_000_000_000n });
   });
 
   test("a cap with more than six decimals still caps: a limit that cannot be read must not mean no limit", () => {

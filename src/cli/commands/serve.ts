@@ -13,14 +13,15 @@ interface ServeOptions {
   opsPort?: number;
 }
 
-interface Served {
+/** A server that listens. */
+export interface Served {
   tenant: string;
   pid: number;
   url: string;
   opsUrl: string;
 }
 
-const view: View<Served, Served> = {
+export const servedView: View<Served, Served> = {
   kind: "record",
   fields: ({ tenant, url, opsUrl }) => [
     ["tenant", tenant],
@@ -51,7 +52,7 @@ export async function runServe({ options, args, io, interrupts }: CommandContext
   const { port, host, opsPort } = options;
   const server = await serveTenant({ ...ready, port, host, opsPort });
   const { url, opsUrl } = server;
-  await io.output.print({ tenant, pid: process.pid, url, opsUrl }, view);
+  await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
   if (!stopped.aborted) await once(stopped, "abort");
   io.output.note("Stopping: finishing what is under way");
   await server.close();

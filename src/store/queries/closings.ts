@@ -14,3 +14,14 @@ export async function listUnrecordedClosings(sql: Sql, limit: number): Promise<s
      limit ${limit}`;
   return rows.map(({ id }) => id);
 }
+
+/** How many markets are past their closing time and not settled, and the one that has waited longest. */
+export async function countUnsettled(sql: Sql): Promise<{ count: number; oldest: string | null }> {
+  const [row] = await sql`
+    select count(*)::int as count, (array_agg(m.id order by m.close_at, m.id))[1] as oldest
+      from book b
+      join market m on m.id = b.market_id
+     where b.status <> 'settled'
+       and m.close_at <= ${nowMs(sql)}`;
+  return { count: row?.count ?? 0, oldest: row?.oldest ?? null };
+}

@@ -40,10 +40,22 @@ export function testIo(options: TestIoOptions = {}): TestIo {
   const prompts: Prompts = {
     available: answers !== undefined,
     confirm: async (question) => answer(question) === true,
+    ask: async (question, { fallback, problem }) => {
+      const given = String(answer(question)) || (fallback ?? "");
+      const found = problem(given);
+      if (found !== undefined) throw new Error(found);
+      return given;
+    },
+    choose: async (question, choices) => {
+      const given = answer(question);
+      const chosen = choices.find(({ value }) => value === given);
+      if (!chosen) throw new Error(`${given} is not among the choices of: ${question}`);
+      return chosen.value;
+    },
     type: async (question, expected) => {
       if (answer(question) !== expected) throw new Interrupted();
     },
-    choose: async (question, find) => {
+    search: async (question, find) => {
       const [first] = find(String(answer(question)));
       if (!first) throw new Interrupted();
       return first.value;

@@ -1,0 +1,73 @@
+import type { Command } from "commander";
+import { loadTenantFile } from "../../config/tenant-file.ts";
+import { openWorkspace, pickTenant, tenantPath, type Workspace } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { CommandContext, ExitCode, Host } from "../command.ts";
+import type { Check } from "../doctor/check.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+
+interface DoctorOptions {
+  pre?: boolean;
+}
+
+interface Finding extends Check {
+  /** Null for what concerns the machine. */
+  tenant: string | null;
+}
+
+interface Diagnosis {
+  /** Whether nothing failed. */
+  ok: boolean;
+  checks: Finding[];
+}
+
+const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
+
+const view: View<Diagnosis, Diagnosis> = {
+  kind: "record",
+  fields: ({ checks }) =>
+    checks.map(({ tenant, check, status, found, remedy }) => [
+      `${MARKS[status].padEnd(4)}  ${tenant === null ? "" : `${tenant}: `}${check}`,
+      remedy === null ? found : `${found}. ${remedy}`,
+    ]),
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant to look at; all of the directory unless given")
+    .option("--pre", "only what must be there before a tenant is set up")
+    .description("check that everything is in place; exit code 1 when a check fails. Changes and starts nothing")
+    .action(host.action<DoctorOptions>(runDoctor));
+}
+
+/** Makes every check, whatever the others find. */
+export async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
+  const { examineFiles, examineMachine, examineTenant } = await import("../doctor/examine.ts");
+  const workspace = openWorkspace();
+  const { directory } = workspace;
+  const named = args[0] ?? options.tenant;
+  const tenants = options.pre ? [] : named === undefined ? workspace.tenants : [pickTenant(workspace, named)];
+  if (tenants.length === 0 && !options.pre)
+    throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` makes one, and --pre needs none`);
+  const machine = await examineMachine(directory, options.pre || tenants.some((id) => isEmbedded(workspace, id)));
+  const files = options.pre ? [] : await examineFiles(directory);
+  const checks: Finding[] = [...machine, ...files].map((check) => ({ tenant: null, ...check }));
+  for (const tenant of tenants)
+    for (const check of await examineTenant(directory, tenant)) checks.push({ tenant, ...check });
+  const failed = checks.filter(({ status }) => status === "fail").length;
+  const warned = checks.filter(({ status }) => status === "warn").length;
+  await io.output.print({ ok: failed === 0, checks }, view);
+  io.output.note(`${checks.length} checks: ${failed} failed, ${warned} with a warning.`);
+  return failed === 0 ? EXIT.ok : EXIT.unexpected;
+}
+
+/** A file that cannot be read has its own check. */
+function isEmbedded({ directory }: Workspace, id: string): boolean {
+  try {
+    return loadTenantFile(tenantPath(directory, id)).database === "embedded";
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import { Fault } from "../../domain/fault.ts";
+import type { ExitCode, Host, Io } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import { TOPICS, topicList } from "../help-topics.ts";
+import type { View } from "../output.ts";
+
+interface Page {
+  /** A topic, or the words of a command. */
+  topic: string;
+  text: string;
+}
+
+const view: View<Page, Page> = { kind: "text", text: ({ text }) => text };
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[words...]", `a command such as \`market settle\`, or one of: ${Object.keys(TOPICS).join(", ")}`)
+    .description("explain a command or a topic")
+    .action(host.action(({ args, io }) => runHelp({ words: args }, noun.parent ?? noun, io)));
+}
+
+/** @throws Fault NOT_FOUND for what is neither a topic nor a command */
+export async function runHelp(
+  { words }: { words: readonly string[] },
+  program: Command,
+  { output }: Io,
+): Promise<ExitCode> {
+  const topic = words.join(" ");
+  const text = TOPICS[topic]?.text() ?? findCommand(program, words).helpInformation();
+  await output.print({ topic, text: topic === "" ? text + topicList() : text }, view);
+  return EXIT.ok;
+}
+
+function findCommand(program: Command, words: readonly string[]): Command {
+  return words.reduce((command, word) => {
+    const found = command.commands.find((each) => each.name() === word);
+    if (found) return found;
+    const names = [...command.commands.map((each) => each.name()), ...(command === program ? Object.keys(TOPICS) : [])];
+    throw new Fault("NOT_FOUND", `There is no help on ${JSON.stringify(word)}; there is on: ${names.join(", ")}`);
+  }, program);
+}

@@ -1,0 +1,82 @@
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import { type Check, fail, ok, warn } from "./check.ts";
+
+export type AddressFacts = Pick<TenantConfig, "baseUrl" | "server" | "embed" | "cors">;
+
+/** Whether the addresses of a tenant file go together. Pure: the file alone decides. */
+export function judgeAddresses(facts: AddressFacts): Check[] {
+  return [judgeBaseUrl(facts), judgeTrustProxy(facts), judgeOrigins(facts)];
+}
+
+function judgeBaseUrl({ baseUrl }: AddressFacts): Check {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (hostname === "example" || hostname.endsWith(".example"))
+    return warn(
+      "base URL",
+      `${baseUrl} is the template's: nobody can own it`,
+      "Set baseUrl to the tenant's own domain",
+    );
+  if (protocol === "https:") return ok("base URL", baseUrl);
+  if (isLoopback(hostname)) return ok("base URL", `${baseUrl}, for this machine only`);
+  return fail(
+    "base URL",
+    `${baseUrl} is not encrypted`,
+    "Use https://: keys and user tokens travel with every request",
+  );
+}
+
+/** Everybody in a trusted range can claim to be any client, so it may hold proxies and nobody else. */
+function judgeTrustProxy({ baseUrl, server: { host, trustProxy } }: AddressFacts): Check {
+  const wide = trustProxy.filter((range) => isWide(range));
+  if (wide.length > 0)
+    return fail(
+      "trustProxy",
+      `${wide.join(", ")} takes in much of the internet: anybody there can pretend to be another client`,
+      "List the addresses of your proxies only",
+    );
+  const isBehindProxy = baseUrl.startsWith("https:") && isLoopback(host);
+  if (trustProxy.length === 0 && isBehindProxy)
+    return warn(
+      "trustProxy",
+      "empty, and https must end at a proxy on this machine: all clients count as one, and share its rate limit",
+      "Set server.trustProxy: [127.0.0.1, ::1]",
+    );
+  return ok("trustProxy", trustProxy.length === 0 ? "no proxies: clients connect directly" : trustProxy.join(", "));
+}
+
+/** IPv4 ranges wider than /8 and IPv6 ranges wider than /16 belong to no operator. */
+function isWide(range: string): boolean {
+  const [address = "", bits = "128"] = range.split("/");
+  return Number(bits) < (address.includes(":") ? 16 : 8);
+}
+
+function judgeOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }: AddressFacts): Check {
+  const own = new URL(baseUrl).origin;
+  if (allowedOrigins.includes(own))
+    return warn(
+      "embed origins",
+      `${own} is the tenant's own: there the widget's frame could reach the page around it`,
+      "Leave it out of embed.allowedOrigins, and embed from another host",
+    );
+  const plain = [...allowedOrigins, ...origins].filter(
+    (origin) => origin.startsWith("http:") && !isLoopback(new URL(origin).hostname),
+  );
+  if (plain.length > 0)
+    return warn(
+      "embed origins",
+      `${plain.join(", ")} can be changed on its way to the browser`,
+      "Use https:// origins",
+    );
+  const mixed = allowedOrigins.filter((origin) => origin.startsWith("https:"));
+  if (own.startsWith("http:") && mixed.length > 0)
+    return warn(
+      "embed origins",
+      `browsers do not show ${own} inside of pages such as ${mixed[0]}`,
+      "Give the tenant an https:// baseUrl",
+    );
+  return ok("embed origins", allowedOrigins.length === 0 ? "none: any site, read-only" : allowedOrigins.join(", "));
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
+}

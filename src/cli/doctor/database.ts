@@ -1,0 +1,120 @@
+import { existsSync } from "node:fs";
+import { type Connection, connect, type Sql } from "../../store/connect.ts";
+import { isMissingDatabase } from "../../store/database.ts";
+import { embeddedCluster } from "../../store/embedded/cluster.ts";
+import { readMigrations, schemaVersion } from "../../store/migrate.ts";
+import { readClock } from "../../store/queries/clock.ts";
+import { readServer, type ServerRow } from "../../store/queries/server.ts";
+import { wallClock } from "../clock.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
+
+export type DatabaseFacts =
+  | {
+      state: "answers";
+      server: ServerRow;
+      schema: number;
+      /** The version that this pmctl needs. */
+      schemaNeeded: number;
+      /** This machine's clock minus the database's, in milliseconds, and how uncertain that is. */
+      clockDifferenceMs: number;
+      clockUncertaintyMs: number;
+    }
+  | { state: "unreachable"; problem: string; isEmbedded: boolean }
+  /** No server was ever started here, or the server has no such database. */
+  | { state: "not created" };
+
+const STATEMENT_TIMEOUT_MS = 5000;
+const OLDEST_SERVER = 150_000;
+/** Tokens have 30 s of leeway and webhooks five minutes; a clock that is off by this much is not set by anything. */
+const CLOCK_WARN_MS = 1000;
+const CLOCK_FAIL_MS = 15_000;
+
+/** Reaches a tenant's database and starts nothing. @param databaseUrl undefined for the embedded one */
+export async function reachDatabase(
+  directory: string,
+  tenant: string,
+  databaseUrl: string | undefined,
+): Promise<{ facts: DatabaseFacts; sql: Sql | undefined }> {
+  const isEmbedded = databaseUrl === undefined;
+  const cluster = embeddedCluster(directory);
+  if (isEmbedded) {
+    const { running, dataDir } = await cluster.status();
+    if (!existsSync(dataDir)) return { facts: { state: "not created" }, sql: undefined };
+    if (!running) return { facts: { state: "unreachable", problem: "it is stopped", isEmbedded }, sql: undefined };
+  }
+  const connection: Connection = isEmbedded ? cluster.connection(tenant) : { url: databaseUrl };
+  const sql = connect(connection, { name: "doctor", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  try {
+    return { facts: await gatherDatabase(sql), sql };
+  } catch (error) {
+    await sql.end({ timeout: 1 });
+    if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
+    return { facts: { state: "unreachable", problem: (error as Error).message, isEmbedded }, sql: undefined };
+  }
+}
+
+async function gatherDatabase(sql: Sql): Promise<DatabaseFacts> {
+  const server = await readServer(sql);
+  const schema = await schemaVersion(sql);
+  const before = wallClock();
+  const theirs = await readClock(sql);
+  const after = wallClock();
+  return {
+    state: "answers",
+    server,
+    schema,
+    schemaNeeded: (await readMigrations()).at(-1)?.version ?? 0,
+    clockDifferenceMs: Math.round((before + after) / 2 - theirs),
+    clockUncertaintyMs: Math.ceil((after - before) / 2),
+  };
+}
+
+export function judgeDatabase(facts: DatabaseFacts, tenant: string): Check[] {
+  if (facts.state === "not created")
+    return [fail("database", `there is none of ${tenant} yet`, `Create it: pmctl apply ${tenant}`)];
+  if (facts.state === "unreachable") {
+    const remedy = facts.isEmbedded ? "Start it: pmctl db start" : "Check the server, the network and the database URL";
+    return [fail("database", `it cannot be reached: ${facts.problem}`, remedy)];
+  }
+  const { server } = facts;
+  return [
+    server.versionNumber >= OLDEST_SERVER
+      ? ok("database", `PostgreSQL ${server.version} answers`)
+      : fail(
+          "database",
+          `PostgreSQL ${server.version} is older than 15`,
+          "Upgrade the server to PostgreSQL 15 or newer",
+        ),
+    server.isDurable
+      ? ok("durability", "a commit is on the disk before it is acknowledged")
+      : fail(
+          "durability",
+          "fsync or synchronous_commit is off: a crash loses money",
+          "Turn both on in postgresql.conf",
+        ),
+    judgeSchema(facts.schema, facts.schemaNeeded, tenant),
+    judgeClock(facts.clockDifferenceMs, facts.clockUncertaintyMs),
+  ];
+}
+
+function judgeSchema(schema: number, needed: number, tenant: string): Check {
+  const found = `version ${schema}, and this pmctl needs ${needed}`;
+  if (schema === needed) return ok("schema", `version ${schema} is current`);
+  if (schema > needed) return fail("schema", found, "Upgrade pmctl: a newer one has been here");
+  return fail("schema", found, `Run: pmctl db migrate -t ${tenant}`);
+}
+
+function judgeClock(differenceMs: number, uncertaintyMs: number): Check {
+  const offMs = Math.max(0, Math.abs(differenceMs) - uncertaintyMs);
+  if (offMs < CLOCK_WARN_MS)
+    return ok("clock", `within ${Math.abs(differenceMs) + uncertaintyMs} ms of the database's`);
+  const direction = differenceMs > 0 ? "ahead of" : "behind";
+  const found = `this machine is ${(offMs / 1000).toFixed(1)} s ${direction} the database`;
+  const remedy = "Let NTP (chrony, systemd-timesyncd) set both clocks";
+  return offMs < CLOCK_FAIL_MS ? warn("clock", found, remedy) : fail("clock", found, remedy);
+}
+
+/** For checks that need a database when there is none. */
+export function withoutDatabase(...checks: string[]): Check[] {
+  return checks.map((check) => skipped(check, "the database cannot be asked"));
+}

@@ -1,0 +1,67 @@
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
+import { TREASURY } from "../../engine/rows.ts";
+import { auditKey } from "../../engine/seal.ts";
+import { type TailVerification, verifyTail } from "../../services/audit-verifier.ts";
+import type { Sql } from "../../store/connect.ts";
+import { loadRows } from "../../store/load.ts";
+import { countUnsettled } from "../../store/queries/closings.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
+
+export interface RecordFacts {
+  /** Undefined without the audit key. */
+  tail: TailVerification | undefined;
+  treasuryMicro: bigint;
+  /** What one market with the tenant's default liquidity takes. */
+  liquidityMicro: bigint;
+  waiting: { count: number; oldest: string | null };
+}
+
+/** More than a doctor should wait for is `pmctl audit verify`'s. */
+const TAIL_ENTRIES = 1000;
+
+/** Reads a database whose schema is current. */
+export async function gatherRecord(
+  sql: Sql,
+  { markets }: Pick<TenantConfig, "markets">,
+  auditSecret: string | undefined,
+): Promise<RecordFacts> {
+  const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
+  const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
+  return {
+    tail: auditSecret === undefined ? undefined : await verifyTail(sql, [auditKey(auditSecret)], TAIL_ENTRIES),
+    treasuryMicro: balance,
+    liquidityMicro: limitFromUsd(markets.liquidityUsd),
+    waiting: await countUnsettled(sql),
+  };
+}
+
+export function judgeRecord({ tail, treasuryMicro, liquidityMicro, waiting }: RecordFacts): Check[] {
+  return [judgeTail(tail), judgeTreasury(treasuryMicro, liquidityMicro), judgeWaiting(waiting)];
+}
+
+function judgeTail(tail: TailVerification | undefined): Check {
+  if (!tail) return skipped("audit chain", "the audit key is not at hand");
+  if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
+  return fail(
+    "audit chain",
+    tail.broken,
+    "If the audit key was changed, put the old one back; else nobody may touch the database: pmctl audit verify",
+  );
+}
+
+function judgeTreasury(treasuryMicro: bigint, liquidityMicro: bigint): Check {
+  const found = `the treasury holds ${decimalFromMicro(treasuryMicro)} USD, and a market takes ${decimalFromMicro(liquidityMicro)}`;
+  if (treasuryMicro >= liquidityMicro) return ok("treasury", found);
+  return fail("treasury", found, "Raise treasury.capitalUsd in the tenant file and apply it");
+}
+
+function judgeWaiting({ count, oldest }: RecordFacts["waiting"]): Check {
+  if (count === 0) return ok("settlements", "no market past its closing time waits for one");
+  const markets = count === 1 ? "1 market has" : `${count} markets have`;
+  return warn(
+    "settlements",
+    `${markets} closed and not been settled; ${oldest} waits longest`,
+    `Decide it: pmctl market settle ${oldest} --outcome yes|no`,
+  );
+}

@@ -1,0 +1,75 @@
+import { createServer } from "node:net";
+import { isErrno } from "../../config/environment.ts";
+import { findRunningServer } from "../doors.ts";
+import type { OperatorTenant } from "../operator-tenant.ts";
+import { type Check, fail, ok, skipped } from "./check.ts";
+
+export interface ServerFacts {
+  /** The ports of the tenant file; 0 takes any free one. */
+  ports: { field: string; port: number; problem: string | undefined }[];
+  /** What the running server of this tenant answers; undefined when none runs here. */
+  running: { url: string; health: string; ready: string } | undefined;
+}
+
+const TIMEOUT_MS = 3000;
+const GOOD = "200";
+
+export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts> {
+  const { host, port, opsPort } = tenant.config.server;
+  const server = await findRunningServer(tenant);
+  if (server)
+    return {
+      ports: [],
+      running: {
+        url: server.url,
+        health: await statusOf(`${server.url}/health`),
+        ready: await statusOf(`${server.opsUrl}/readyz`),
+      },
+    };
+  const ports = [
+    { field: "server.port", host, port },
+    { field: "server.opsPort", host: "127.0.0.1", port: opsPort },
+  ];
+  const tried = ports.map(async ({ field, ...where }) => ({
+    field,
+    port: where.port,
+    problem: await problemOfPort(where.host, where.port),
+  }));
+  return { ports: await Promise.all(tried), running: undefined };
+}
+
+export function judgeServer({ ports, running }: ServerFacts): Check[] {
+  if (!running) return [...ports.map(judgePort), skipped("server", "no server of this tenant runs on this machine")];
+  const { url, health, ready } = running;
+  const remedy = "Look at the server's log; pmctl db status says whether the database is there";
+  return [
+    ok("ports", "served by this tenant"),
+    health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, remedy),
+    ready === GOOD ? ok("readiness", "/readyz is good") : fail("readiness", `/readyz answers ${ready}`, remedy),
+  ];
+}
+
+function judgePort({ field, port, problem }: ServerFacts["ports"][number]): Check {
+  if (problem === undefined) return ok(field, port === 0 ? "any free port" : `port ${port} is free`);
+  const remedy = `Set ${field} to another port, or stop what uses it`;
+  return fail(field, `port ${port} cannot be had (${problem}), and it is not this tenant's server`, remedy);
+}
+
+/** By trying: what one may listen on depends on the user, the host and everybody else. */
+function problemOfPort(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", (error) => resolve(isErrno(error) ? error.code : error.message));
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  });
+}
+
+async function statusOf(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    await response.body?.cancel();
+    return String(response.status);
+  } catch {
+    return "nothing";
+  }
+}

@@ -1,0 +1,115 @@
+import { FAULT_CODES, Fault, type FaultCode } from "../domain/fault.ts";
+import { EXIT } from "./errors.ts";
+import { wrap } from "./text-width.ts";
+
+/** What each exit code means (operator's contract, section 2). A test holds it against every code that can happen. */
+export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
+  [EXIT.ok]: "done, or nothing to do",
+  [EXIT.unexpected]: "unexpected error; of `doctor`: a check failed",
+  2: "changes are planned (`plan --detailed-exitcode` only)",
+  3: "refused: drift, conflict or a stale plan; nothing was written",
+  4: "not authenticated or not allowed",
+  5: "not found",
+  [EXIT.usage]: "bad usage, invalid file, or input needed without a terminal",
+  7: "the domain refused: closed, over a limit, expectation not met",
+  8: "INTEGRITY: chain broken or ledger discrepancy; page somebody on this one",
+  [EXIT.unreachable]: "unreachable, timed out, or still rate limited",
+  [EXIT.partly]: "done for some tenants only",
+  [EXIT.interrupted]: "interrupted",
+};
+
+/** Pages of `pmctl help` that belong to no command. */
+export const TOPICS: Readonly<Record<string, { summary: string; text: () => string }>> = {
+  "exit-codes": { summary: "what each exit code means, and which error codes end with it", text: exitCodes },
+  environment: { summary: "the variables that pmctl reads, and .env", text: () => ENVIRONMENT },
+  formats: { summary: "tables, json, yaml, csv and ndjson, and picking fields", text: () => FORMATS },
+  yaml: { summary: "the tenant file, market files, and what applying them means", text: () => YAML },
+};
+
+const BEGIN = `To begin: \`pmctl demo\` shows everything at once; \`pmctl init\` makes a tenant of
+your own, and says what comes next.`;
+
+/** What stands below the list of commands. */
+export function topicList(): string {
+  const width = Math.max(...Object.keys(TOPICS).map((name) => name.length));
+  const lines = Object.entries(TOPICS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n\n${BEGIN}\n`;
+}
+
+const INDENT = " ".repeat(9);
+
+/** The error codes of JSON errors and of the `Error-Code` header, beside the exit code that they end with. */
+function exitCodes(): string {
+  const lines = Object.entries(EXIT_MEANINGS).map(([exit, meaning]) => {
+    const codes = codesEndingWith(Number(exit));
+    const lists = codes.length === 0 ? [] : wrap(codes.join(" "), 80 - INDENT.length);
+    return [`${exit.padStart(5)}  ${meaning}`, ...lists.map((line) => INDENT + line)].join("\n");
+  });
+  return [
+    "Exit codes, and the error codes that end with them:",
+    "",
+    ...lines,
+    "",
+    "A script may rely on these numbers. With -o json an error is one line on",
+    'stderr: {"error": "...", "code": "MARKET_CLOSED"}.',
+  ].join("\n");
+}
+
+function codesEndingWith(exit: number): FaultCode[] {
+  return FAULT_CODES.filter((code) => new Fault(code, "").exitCode === exit);
+}
+
+const ENVIRONMENT = `Variables that pmctl reads:
+
+  PMCTL_TENANT          the tenant that a command without -t means
+  NO_COLOR              plain text, whatever its value
+  CI                    nothing is ever asked when it is set
+  PMCTL_DEBUG           shows the stack of an error
+  GITHUB_STEP_SUMMARY   a file that plan, apply and drift add their report to
+
+And those that the tenant file names: { env: ACME_ADMIN_KEY } is a secret of
+that name. \`.env\` beside the tenants folder is read too; a variable that is set
+for the process wins, even when it is empty. Keep .env out of git and readable
+by you alone: \`pmctl doctor\` looks at both.`;
+
+const FORMATS = `How results are printed (-o, --output):
+
+  table    for people; the default on a terminal
+  json     one document, exactly what the API answers; the default elsewhere
+  yaml     the same as YAML
+  csv      one line per item, with a header
+  ndjson   one JSON document per line and item
+
+  --fields id,yesPrice   only these fields; a wrong name lists the right ones
+  --quiet                nothing but errors on stderr
+  --no-color             plain text, which it is anyway outside of a terminal
+
+stdout carries data and nothing else; notes, progress and questions go to
+stderr. Examples:
+
+  pmctl market list -o json | jq -r '.[].id'
+  pmctl audit list --type market.settled -o csv > settled.csv
+  pmctl key create --type public --name app -o json --fields key`;
+
+const YAML = `The tenant file is tenants/<id>/tenant.yaml. \`pmctl init acme\` writes one, and
+tenants/tenant.schema.json lets editors complete and explain it.
+
+  Secrets are references, never values: { env: ACME_ADMIN_KEY } is a variable,
+  { file: keys/admin } a file. A literal secret is an error.
+
+  What \`policy\` states is managed by the file. What it leaves out keeps its live
+  value, which \`pmctl policy show\` prints.
+
+  YAML is version 1.2, so NO is a text. Quote country codes anyway: other tools
+  read NO as false.
+
+Market files are listed under markets.files. \`key\` is a market's identity: never
+reuse one. A market is created once; a changed question, closing time or kind
+stops the apply. Nothing in a file ever settles or deletes a market.
+
+The way of a change:
+
+  pmctl validate    is it sound? every problem with its line and column
+  pmctl plan        what would it change, and what was changed live meanwhile?
+  pmctl apply       do it, in one commit per tenant
+  pmctl doctor      is everything in place?`;

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** How a supervised process is kept up. All times in milliseconds. */
+export interface Patience {
+  /** Before the first restart; it doubles with each failure that follows. */
+  firstPauseMs: number;
+  longestPauseMs: number;
+  /** A process that ran this long had a good start: the next failure counts as the first. */
+  healthyMs: number;
+  /** From SIGTERM to SIGKILL. More than the 25 s that a server takes to drain at the most. */
+  stopMs: number;
+}
+
+export const PATIENCE: Patience = { firstPauseMs: 500, longestPauseMs: 60_000, healthyMs: 60_000, stopMs: 30_000 };
+
+export interface SupervisedOptions {
+  /** What to run: Node, with these arguments. */
+  args: readonly string[];
+  directory: string;
+  patience?: Patience;
+  /** A line that the process wrote. */
+  onLine(stream: "stdout" | "stderr", line: string): void;
+  /** The process ended by itself, and is started again after the pause. */
+  onRestart(ending: string, pauseMs: number): void;
+}
+
+/** The pause before the nth restart in a row, n from 1. */
+export function pauseBefore(restart: number, { firstPauseMs, longestPauseMs }: Patience): number {
+  return Math.min(firstPauseMs * 2 ** (restart - 1), longestPauseMs);
+}
+
+/**
+ * Keeps one process running until it is told to stop. The child hears of our own end by its IPC channel, which closes
+ * however we end, so that none is left behind after a SIGKILL.
+ */
+export class Supervised {
+  readonly #options: SupervisedOptions;
+  readonly #patience: Patience;
+  readonly #stopping = new AbortController();
+  #child: ChildProcess | undefined;
+  /** Resolves once the process was stopped; to false when it had to be killed. */
+  readonly stopped: Promise<boolean>;
+
+  constructor(options: SupervisedOptions) {
+    this.#options = options;
+    this.#patience = options.patience ?? PATIENCE;
+    this.stopped = this.#run();
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Asks the process to end, and kills it when it does not. */
+  async stop(): Promise<boolean> {
+    this.#stopping.abort();
+    const child = this.#child;
+    child?.kill("SIGTERM");
+    const timer = setTimeout(() => child?.kill("SIGKILL"), this.#patience.stopMs);
+    try {
+      return await this.stopped;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #run(): Promise<boolean> {
+    const { signal } = this.#stopping;
+    for (let failures = 0; ; ) {
+      const startedAt = performance.now();
+      const ending = await this.#runOnce();
+      if (signal.aborted) return ending !== "SIGKILL";
+      failures = performance.now() - startedAt >= this.#patience.healthyMs ? 1 : failures + 1;
+      const pauseMs = pauseBefore(failures, this.#patience);
+      this.#options.onRestart(ending, pauseMs);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return true;
+    }
+  }
+
+  /** Resolves to how the process ended: its exit code or its signal. */
+  async #runOnce(): Promise<string> {
+    const { args, directory, onLine } = this.#options;
+    const child = spawn(process.execPath, args, {
+      cwd: directory,
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      // A group of its own: Ctrl-C at the terminal is for us, who then end the children one by one.
+      detached: true,
+    });
+    this.#child = child;
+    for (const name of ["stdout", "stderr"] as const) {
+      const stream = child[name];
+      if (stream) createInterface({ input: stream }).on("line", (line) => onLine(name, line));
+    }
+    const failed = once(child, "error").then(([error]) => String((error as NodeJS.ErrnoException).code));
+    const closed = once(child, "close").then(([code, signal]) => (signal === null ? `exit code ${code}` : `${signal}`));
+    const ending = await Promise.race([failed, closed]);
+    this.#child = undefined;
+    return ending;
+  }
+}

@@ -1,0 +1,90 @@
+import type { WireResult } from "../../contract/operations.ts";
+import { type FaultCode, isFaultCode } from "../../domain/fault.ts";
+import type { Origin } from "./origin.ts";
+
+type Refusal = WireResult<"getRefusal">;
+type Detail = Refusal["detail"];
+
+/** The rule and its numbers in one sentence. What is not here is said well enough by the refusal's own text. */
+const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
+  MAX_TRADE_EXCEEDED: ({ value, limit }) => `amount ${value} USD is over maxTradeUsd ${limit}`,
+  EXPOSURE_EXCEEDED: ({ value, limit, field }) =>
+    `the user's open positions would have cost ${value} USD, over ${lastName(field)} ${limit}`,
+  INSUFFICIENT_FUNDS: ({ value, limit }) => `${value} USD were asked for, and the account held ${limit}`,
+  INSUFFICIENT_SHARES: ({ value, limit }) => `${value} shares were to be sold, and the user held ${limit}`,
+  TREASURY_INSUFFICIENT: ({ value, limit }) => `the market takes ${value} USD, and the treasury held ${limit}`,
+  AMOUNT_TOO_SMALL: ({ value, limit }) =>
+    value === undefined
+      ? "the amount buys less than a millionth of a share"
+      : `the fee on ${value} USD is ${limit} USD`,
+  PRICE_BOUND: ({ value, limit }) => `the price of YES would have become ${value}; prices stay within ${limit}`,
+  SLIPPAGE: ({ value, limit, field }) => `the caller asked for a ${field} of ${limit}, and it would have been ${value}`,
+  KYC_REQUIRED: ({ value }) => `the user's identity check stood at "${value}", and kyc.required asks for a passed one`,
+  SUITABILITY_REQUIRED: ({ value, limit, field }) =>
+    field === "policy.suitabilityRequired"
+      ? "the user has submitted no assessment, and suitabilityRequired asks for one"
+      : `the user's score ${value} is below ${limit}, where trading is blocked`,
+  JURISDICTION_BLOCKED: ({ value, field }) =>
+    field === "policy.jurisdictions.blocked"
+      ? `jurisdiction ${value} is on the blocked list`
+      : field === "policy.jurisdictions.allowed"
+        ? `jurisdiction ${value} is not on the allowed list`
+        : "nobody knows the user's jurisdiction, and there are lists of jurisdictions",
+  MARKET_CLOSED: ({ closeAt }) => `the market closed at ${closeAt}`,
+  MARKET_SUSPENDED: () => "the market was suspended by an operator: pmctl audit list --type market.suspended says who",
+};
+
+export function refusalSentence({ code, detail, error }: Pick<Refusal, "code" | "detail" | "error">): string {
+  const sentence = isFaultCode(code) && Object.keys(detail).length > 0 ? SENTENCES[code] : undefined;
+  return sentence?.(detail) ?? error;
+}
+
+/** Fields whose own value is the limit; that of others is put together, or is a balance. */
+const STATED_LIMITS = [
+  "policy.maxTradeUsd",
+  "policy.maxUserExposureUsd",
+  "policy.suitabilityRequired",
+  "policy.suitabilityThresholds.blockBelow",
+];
+
+/** The value that the field had when it refused; undefined when that is not known. */
+export function limitInForce({ detail: { field, limit } }: Pick<Refusal, "detail">): unknown {
+  return STATED_LIMITS.includes(String(field)) ? limit : undefined;
+}
+
+/** Where the rule stands and who made it so, in one sentence. */
+export function originSentence({ field, place, fileValue, setBy, liveValue }: Origin, inForce?: unknown): string {
+  const parts = [
+    place === null ? `${field} is not in the tenant file` : `${place}`,
+    place !== null && inForce !== undefined && !same(fileValue, inForce) ? `which says ${text(fileValue)} now` : "",
+    setBy === null ? "" : setSentence(setBy, place, fileValue, inForce),
+    inForce !== undefined && liveValue !== null && !same(liveValue, inForce)
+      ? `since changed to ${text(liveValue)}`
+      : "",
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+function setSentence(
+  { seq, type, actor, ts, reason }: NonNullable<Origin["setBy"]>,
+  place: string | null,
+  fileValue: unknown,
+  inForce: unknown,
+): string {
+  const isFile = type === "config.applied" && place !== null && (inForce === undefined || same(fileValue, inForce));
+  const why = reason === null ? "" : `: "${reason}"`;
+  return `${isFile ? "applied" : type === "config.applied" ? "as applied" : "set live"} by ${actor}, entry ${seq} of ${ts}${why}`;
+}
+
+/** Numbers travel as decimal texts too. */
+function same(a: unknown, b: unknown): boolean {
+  return text(a) === text(b);
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function lastName(field: Detail[string] | undefined): string {
+  return String(field ?? "the cap").replace(/^policy\./, "");
+}

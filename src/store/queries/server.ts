@@ -1,0 +1,19 @@
+import type { Sql } from "../connect.ts";
+
+/** What a database server is, as far as it matters here. */
+export interface ServerRow {
+  /** Such as 18.4. */
+  version: string;
+  /** Such as 180004. */
+  versionNumber: number;
+  /** Whether a commit is on the disk when it is acknowledged. */
+  isDurable: boolean;
+}
+
+export async function readServer(sql: Sql): Promise<ServerRow> {
+  const [row] = await sql`
+    select current_setting('server_version') as version,
+           current_setting('server_version_num')::int as version_number,
+           current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as is_durable`;
+  return { version: row?.version, versionNumber: row?.version_number, isDurable: row?.is_durable };
+}

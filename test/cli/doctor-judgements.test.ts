@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import { judgeAddresses } from "../../src/cli/doctor/addresses.ts";
+import type { Check } from "../../src/cli/doctor/check.ts";
+import { type DatabaseFacts, judgeDatabase } from "../../src/cli/doctor/database.ts";
+import { judgeKeySet } from "../../src/cli/doctor/key-set.ts";
+import { judgeMachine, type MachineFacts } from "../../src/cli/doctor/machine.ts";
+import { judgeRecord, type RecordFacts } from "../../src/cli/doctor/record.ts";
+import { judgeEnvFile } from "../../src/cli/doctor/secret-files.ts";
+import { judgeSecrets, type SecretFact } from "../../src/cli/doctor/secrets.ts";
+import { judgeServer } from "../../src/cli/doctor/server.ts";
+
+const GIB = 1024 ** 3;
+
+/** The status of one check among those found. */
+function statusOf(checks: readonly Check[], name: string): string | undefined {
+  return checks.find(({ check }) => check === name)?.status;
+}
+
+const machine: MachineFacts = {
+  node: "24.15.0",
+  oldestNode: [24, 15],
+  binariesProblem: null,
+  embeddedVersion: "18.4",
+  needsEmbedded: true,
+  directory: "/srv/markets",
+  isWritable: true,
+  dataDir: "/srv/markets/.pmctl/postgres/data",
+  freeBytes: 10 * GIB,
+};
+
+test.each<[string, Partial<MachineFacts>, string, string]>([
+  ["Node that is just new enough is well", {}, "node", "ok"],
+  ["a Node one minor version too old fails", { node: "24.14.9" }, "node", "fail"],
+  ["an older Node fails", { node: "22.99.0" }, "node", "fail"],
+  ["a newer Node is well", { node: "25.0.0" }, "node", "ok"],
+  [
+    "missing database programs fail a tenant that needs them",
+    { binariesProblem: "none" },
+    "embedded PostgreSQL",
+    "fail",
+  ],
+  ["... and nobody else", { binariesProblem: "none", needsEmbedded: false }, "embedded PostgreSQL", "skipped"],
+  ["a directory that is read-only fails", { isWritable: false }, "directory", "fail"],
+  ["little room is a warning", { freeBytes: GIB }, "disk", "warn"],
+  ["no room fails", { freeBytes: GIB / 8 }, "disk", "fail"],
+])("%s", (_, change, check, status) => {
+  expect(statusOf(judgeMachine({ ...machine, ...change }), check)).toBe(status);
+});
+
+test.each([
+  [0o600, "ignored", ["ok", "ok"]],
+  [0o640, "ignored", ["warn", "ok"]],
+  [0o604, "no repository", ["fail", "ok"]],
+  [0o600, "not ignored", ["ok", "fail"]],
+  [0o600, "tracked", ["ok", "fail"]],
+] as const)(".env of mode %o that git says is %s", (mode, git, expected) => {
+  expect(judgeEnvFile({ mode, git }).map(({ status }) => status)).toEqual(expected);
+});
+
+describe("addresses", () => {
+  const facts = {
+    baseUrl: "https://predict.acme.com",
+    server: { host: "0.0.0.0", port: 8080, opsPort: 9464, trustProxy: [] as string[] },
+    embed: { allowedOrigins: [] as string[] },
+    cors: { origins: [] as string[] },
+  };
+  const behindProxy = { server: { ...facts.server, host: "127.0.0.1" } };
+  test.each([
+    ["a domain of one's own is well", {}, "base URL", "ok"],
+    ["the template's domain is a warning", { baseUrl: "https://predict.acme.example" }, "base URL", "warn"],
+    ["plain http to the world fails", { baseUrl: "http://predict.acme.com" }, "base URL", "fail"],
+    ["plain http on this machine is well", { baseUrl: "http://localhost:8080" }, "base URL", "ok"],
+    ["https on loopback without a trusted proxy is a warning", behindProxy, "trustProxy", "warn"],
+    ["trusting everybody fails", { server: { ...facts.server, trustProxy: ["0.0.0.0/0"] } }, "trustProxy", "fail"],
+    ["... in IPv6 too", { server: { ...facts.server, trustProxy: ["::/0"] } }, "trustProxy", "fail"],
+    [
+      "trusting a private network is well",
+      { server: { ...facts.server, trustProxy: ["10.0.0.0/8"] } },
+      "trustProxy",
+      "ok",
+    ],
+    [
+      "the own origin among embedders is a warning",
+      { embed: { allowedOrigins: ["https://predict.acme.com"] } },
+      "embed origins",
+      "warn",
+    ],
+    [
+      "an embedder by http is a warning",
+      { embed: { allowedOrigins: ["http://www.acme.com"] } },
+      "embed origins",
+      "warn",
+    ],
+    [
+      "an https embedder of an http tenant is a warning",
+      { baseUrl: "http://localhost", embed: { allowedOrigins: ["https://www.acme.com"] } },
+      "embed origins",
+      "warn",
+    ],
+  ])("%s", (_, change, check, status) => {
+    expect(statusOf(judgeAddresses({ ...facts, ...change }), check)).toBe(status);
+  });
+});
+
+describe("the database", () => {
+  const answers: DatabaseFacts = {
+    state: "answers",
+    server: { version: "15.2", versionNumber: 150_002, isDurable: true },
+    schema: 5,
+    schemaNeeded: 5,
+    clockDifferenceMs: 0,
+    clockUncertaintyMs: 1,
+  };
+  const old = { version: "14.9", versionNumber: 140_009, isDurable: true };
+  test.each<[string, DatabaseFacts, string, string]>([
+    ["PostgreSQL 15 is well", answers, "database", "ok"],
+    ["PostgreSQL 14 fails", { ...answers, server: old }, "database", "fail"],
+    [
+      "a server that forgets in a crash fails",
+      { ...answers, server: { ...old, isDurable: false } },
+      "durability",
+      "fail",
+    ],
+    ["an older schema fails", { ...answers, schema: 4 }, "schema", "fail"],
+    ["a newer schema fails", { ...answers, schema: 6 }, "schema", "fail"],
+    ["a clock two seconds off is a warning", { ...answers, clockDifferenceMs: -2000 }, "clock", "warn"],
+    ["a clock a minute off fails", { ...answers, clockDifferenceMs: 60_000 }, "clock", "fail"],
+    [
+      "a slow answer is no wrong clock",
+      { ...answers, clockDifferenceMs: 1400, clockUncertaintyMs: 1400 },
+      "clock",
+      "ok",
+    ],
+    ["one that was never made fails", { state: "not created" }, "database", "fail"],
+    [
+      "one that does not answer fails",
+      { state: "unreachable", problem: "refused", isEmbedded: true },
+      "database",
+      "fail",
+    ],
+  ])("%s", (_, facts, check, status) => {
+    expect(statusOf(judgeDatabase(facts, "acme"), check)).toBe(status);
+  });
+});
+
+describe("secrets", () => {
+  const secret = (path: string, fingerprint: string, distinctCharacters = 30): SecretFact => ({
+    path,
+    name: "ACME_X",
+    value: { bytes: 43, distinctCharacters, fingerprint },
+  });
+  test("one value for two webhooks fails, and names both", () => {
+    const secrets = [secret("webhooks.inbound.secrets[0]", "fp:1"), secret("webhooks.inbound.stripe[0]", "fp:1")];
+    const found = judgeSecrets({ secrets, problems: [] }).find(({ check }) => check === "webhook secrets");
+    expect(found).toMatchObject({ status: "fail", found: expect.stringContaining("inbound.stripe[0]") });
+  });
+  test("a webhook's value that also signs user tokens fails", () => {
+    const secrets = [secret("auth.jwt.secret", "fp:1"), secret("webhooks.inbound.secrets[0]", "fp:1")];
+    expect(statusOf(judgeSecrets({ secrets, problems: [] }), "webhook secrets")).toBe("fail");
+  });
+  test("a long value of few characters is a warning", () => {
+    const secrets = [secret("audit.key", "fp:1", 4)];
+    expect(statusOf(judgeSecrets({ secrets, problems: [] }), "secret audit.key")).toBe("warn");
+  });
+});
+
+describe("the record", () => {
+  const sound: RecordFacts = {
+    tail: { checked: 10 },
+    treasuryMicro: 1000n,
+    liquidityMicro: 1000n,
+    waiting: { count: 0, oldest: null },
+  };
+  test.each<[string, Partial<RecordFacts>, string, string]>([
+    ["a treasury that funds exactly one market is well", {}, "treasury", "ok"],
+    ["one that is a micro-dollar short fails", { treasuryMicro: 999n }, "treasury", "fail"],
+    ["a broken chain fails", { tail: { checked: 3, broken: "entry 3 was altered" } }, "audit chain", "fail"],
+    ["without the key the chain is not judged", { tail: undefined }, "audit chain", "skipped"],
+    [
+      "a market that waits for its outcome is a warning",
+      { waiting: { count: 2, oldest: "m1" } },
+      "settlements",
+      "warn",
+    ],
+  ])("%s", (_, change, check, status) => {
+    expect(statusOf(judgeRecord({ ...sound, ...change }), check)).toBe(status);
+  });
+});
+
+test("a port that somebody else has fails; a server that is not ready fails", () => {
+  const taken = { ports: [{ field: "server.port", port: 8080, problem: "EADDRINUSE" }], running: undefined };
+  expect(statusOf(judgeServer(taken), "server.port")).toBe("fail");
+  const unready = { ports: [], running: { url: "http://127.0.0.1:1", health: "200", ready: "503" } };
+  expect(judgeServer(unready).map(({ status }) => status)).toEqual(["ok", "ok", "fail"]);
+});
+
+test("a key set without a key of the tenant's algorithm fails", () => {
+  const facts = { kind: "key set", where: "keys.json", keys: 2 } as const;
+  expect(judgeKeySet({ ...facts, usable: 0 }).status).toBe("fail");
+  expect(judgeKeySet({ ...facts, usable: 1 }).status).toBe("ok");
+});
+
+test("whatever fails or warns says what to do", () => {
+  const all = [
+    ...judgeMachine({ ...machine, node: "20.0.0", binariesProblem: "none", isWritable: false, freeBytes: 0 }),
+    ...judgeEnvFile({ mode: 0o777, git: "tracked" }),
+    ...judgeDatabase({ state: "unreachable", problem: "refused", isEmbedded: false }, "acme"),
+  ];
+  expect(all.every(({ status, remedy }) => (status === "fail" || status === "warn") === (remedy !== null))).toBe(true);
+});

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { runHelp } from "../../src/cli/commands/help.ts";
+import { EXIT } from "../../src/cli/errors.ts";
+import { EXIT_MEANINGS, TOPICS } from "../../src/cli/help-topics.ts";
+import { completeProgram } from "../../src/cli/program.ts";
+import { FAULT_CODES, Fault } from "../../src/domain/fault.ts";
+import { end, testIo } from "./support/io.ts";
+
+const program = await completeProgram();
+
+async function help(...words: string[]) {
+  const io = testIo();
+  return end(io, () => runHelp({ words }, program, io));
+}
+
+describe("help exit-codes", () => {
+  test("explains every code that a process can end with, and only those", () => {
+    const possible = new Set([...Object.values(EXIT), ...FAULT_CODES.map((code) => new Fault(code, "").exitCode), 2]);
+    expect(Object.keys(EXIT_MEANINGS).map(Number).toSorted()).toEqual([...possible].toSorted());
+  });
+
+  test("names every error code beside its exit code", async () => {
+    const { stdout } = await help("exit-codes");
+    for (const code of FAULT_CODES) expect(stdout).toMatch(new RegExp(`\\b${code}\\b`));
+  });
+});
+
+test.each(Object.keys(TOPICS))("help %s fits 80 columns and ends with 0", async (topic) => {
+  const { exit, stdout, stderr } = await help(topic);
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: "" });
+  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+});
+
+test("help of a command is the command's own", async () => {
+  const { exit, stdout } = await help("market", "settle");
+  expect(exit).toBe(0);
+  expect(stdout).toContain("Usage: pmctl market settle");
+});
+
+test("help alone lists the commands and the topics", async () => {
+  const { stdout } = await help();
+  for (const name of ["doctor", "why", "exit-codes", "environment", "formats", "yaml"]) expect(stdout).toContain(name);
+});
+
+test("help on what is not there says what is, and ends with 5", async () => {
+  const { exit, stderr } = await help("exit-code");
+  expect(exit).toBe(5);
+  expect(stderr).toContain('There is no help on "exit-code"');
+  expect(stderr).toContain("exit-codes");
+});

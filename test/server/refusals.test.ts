@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RefusalLog } from "../../src/services/refusal-log.ts";
+import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
+import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+
+let tenant: ServedTenant;
+beforeAll(async () => {
+  tenant = await serveTenant();
+  await tenant.openMarket("m1");
+  await tenant.services.sequencer.submit({
+    command: { type: "updatePolicy", patch: { maxTradeUsd: 500 }, ifVersion: undefined },
+    actor: "cli:test",
+  });
+  await tenant.deposit("usr_1", 100);
+});
+afterAll(() => tenant.close());
+
+async function post(amount: unknown, { key = PUBLIC_KEY, marketId = "m1" } = {}): Promise<Response> {
+  return fetch(`${tenant.url}/v1/trade`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "x-api-key": key,
+      authorization: `Bearer ${await userToken()}`,
+    },
+    body: JSON.stringify({ marketId, selection: { side: "yes" }, amount }),
+  });
+}
+
+async function trade(amount: unknown, key?: string): Promise<{ requestId: string; status: number }> {
+  const { headers, status } = await post(amount, key === undefined ? {} : { key });
+  return { requestId: headers.get("request-id") ?? "", status };
+}
+
+async function look(requestId: string, key = ADMIN_KEY) {
+  const response = await fetch(`${tenant.url}/v1/refusals/${requestId}`, { headers: { "x-api-key": key } });
+  return { status: response.status, body: await response.json() };
+}
+
+describe("a refused change is found by its request id", () => {
+  test("with the rule, the limit and the value that met it", async () => {
+    const { requestId, status } = await trade(600);
+    expect(status).toBe(400);
+    expect(await look(requestId)).toEqual({
+      status: 200,
+      body: {
+        requestId,
+        ts: expect.stringMatching(/Z$/),
+        operation: "placeTrade",
+        status: 400,
+        code: "MAX_TRADE_EXCEEDED",
+        error: "Amount is over the limit of 500 USD per trade",
+        actor: "user:usr_1",
+        userId: "usr_1",
+        marketId: "m1",
+        detail: { field: "policy.maxTradeUsd", limit: "500", value: "600" },
+      },
+    });
+  });
+
+  test("also when the request itself was wrong", async () => {
+    const { requestId } = await trade("a lot");
+    expect((await look(requestId)).body).toMatchObject({ code: "BAD_REQUEST", detail: {}, userId: "usr_1" });
+  });
+
+  test("by an admin key only", async () => {
+    const { requestId } = await trade(600);
+    expect((await look(requestId, PUBLIC_KEY)).status).toBe(403);
+  });
+});
+
+test("what was accepted, and what nobody known asked for, is not remembered", async () => {
+  const accepted = await trade(5);
+  expect(accepted.status).toBe(200);
+  const unknown = await trade(600, "pk_nobody_0123456789");
+  expect(unknown.status).toBe(401);
+  for (const { requestId } of [accepted, unknown]) expect((await look(requestId)).status).toBe(404);
+});
+
+test("only the last refusals are kept", () => {
+  const log = new RefusalLog(2);
+  const refusal = { ts: 0, operation: "placeTrade", status: 400, code: "SLIPPAGE", error: "", actor: "user:a" };
+  for (const requestId of ["one", "two", "three"])
+    log.remember({ ...refusal, requestId, userId: "a", marketId: null, detail: {} });
+  expect(["one", "two", "three"].map((id) => log.find(id)?.requestId)).toEqual([undefined, "two", "three"]);
+});
+
+test("a trade is explained with the price before and after, and its audit entry", async () => {
+  await tenant.openMarket("m2");
+  const answer = await post(5, { marketId: "m2" });
+  const placed = (await answer.json()) as { tradeId: string; yesPriceAfter: number; fee: number; shares: number };
+  const response = await fetch(`${tenant.url}/v1/trades/${placed.tradeId}`, { headers: { "x-api-key": ADMIN_KEY } });
+  expect(await response.json()).toMatchObject({
+    tradeId: placed.tradeId,
+    marketId: "m2",
+    userId: "usr_1",
+    action: "buy",
+    amount: 5,
+    fee: placed.fee,
+    shares: placed.shares,
+    yesPriceBefore: 0.5,
+    yesPriceAfter: placed.yesPriceAfter,
+    entry: { type: "trade.executed", actor: "user:usr_1", payload: { tradeId: placed.tradeId } },
+  });
+});
