@@ -4,6 +4,7 @@ import type { TenantConfig } from "../config/tenant-file.ts";
 import { Metrics } from "../server/metrics.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
+import { startOverrideSweeper } from "../services/override-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
 import type { TenantDatabase } from "./database.ts";
@@ -53,6 +54,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const closing = startClosingSweeper(services, (error) =>
     log.error({ err: error }, "Closed markets cannot be recorded"),
   );
+  const overrides = startOverrideSweeper(services, (error) =>
+    log.error({ err: error }, "Ended overrides cannot be recorded"),
+  );
   return {
     url,
     opsUrl,
@@ -61,7 +65,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       stopWatching();
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
-      await closing.stop();
+      await Promise.all([closing.stop(), overrides.stop()]);
       await services.close();
     },
   };

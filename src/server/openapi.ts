@@ -13,6 +13,7 @@ import {
   HEADERS,
   IDEMPOTENCY_KEY,
   IF_MATCH,
+  POLICY_TTL,
   RATE_LIMIT_HEADERS,
   REFUSALS,
   SECURITY,
@@ -149,6 +150,7 @@ function describe(
     ...inQuery.map((name) => parameter(name, "query", fields, required(name))),
     ...(operation.writes ? [IDEMPOTENCY_KEY] : []),
     ...(isTagged ? [IF_MATCH] : []),
+    ...(operation.temporary ? [POLICY_TTL] : []),
     ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),
     ...(operation.auth === "signature" && id !== "receiveStripe" ? [SIGNED_AT] : []),
   ];

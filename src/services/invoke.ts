@@ -14,6 +14,8 @@ export interface Caller {
   reason?: string | undefined;
   /** Entity tags, one of which must still name the version to be changed. */
   ifMatch?: readonly string[] | undefined;
+  /** How long a change of the policy is to hold; for good unless given. */
+  policyTtlMs?: number | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
   idempotency?: { caller: string; key: string; requestHash: string } | undefined;
 }
