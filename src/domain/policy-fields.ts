@@ -38,10 +38,25 @@ export function policyValue(policy: PolicyPatch, field: PolicyField): Json | und
   }
 }
 
-/** A patch that sets one field. The value is one that `policyValue` gave. */
-export function policyPatchOf(field: PolicyField, value: Json): PolicyPatch {
-  const [outer = field, inner] = field.split(".");
-  return { [outer]: inner === undefined ? value : { [inner]: value } } as PolicyPatch;
+/** A patch that sets fields to values that `policyValue` gave. */
+export function policyPatchOf(values: Iterable<readonly [PolicyField, Json]>): PolicyPatch {
+  const patch: { [name: string]: Json } = {};
+  for (const [field, value] of values) {
+    const [outer = field, inner] = field.split(".");
+    if (inner === undefined) patch[outer] = value;
+    else patch[outer] = { ...(patch[outer] as object | undefined), [inner]: value };
+  }
+  return patch as PolicyPatch;
+}
+
+/** What is stated of a policy, every field in its one form. */
+export function normalPolicy(policy: PolicyPatch): PolicyPatch {
+  return policyPatchOf(
+    POLICY_FIELDS.flatMap((field) => {
+      const value = policyValue(policy, field);
+      return value === undefined ? [] : [[field, value] as const];
+    }),
+  );
 }
 
 function codeSet(codes: readonly string[] | undefined): string[] | undefined {

@@ -66,9 +66,9 @@ export function policyAt(
   { policy, overrides }: { policy: Policy; overrides: readonly Override[] },
   now: number,
 ): Policy {
-  return overrides
-    .filter(({ until }) => until > now)
-    .reduce((effective, { field, value }) => mergePolicy(effective, policyPatchOf(field, value)), policy);
+  const valid = overrides.filter(({ until }) => until > now);
+  if (valid.length === 0) return policy;
+  return mergePolicy(policy, policyPatchOf(valid.map(({ field, value }) => [field, value])));
 }
 
 /** Why a set of thresholds cannot work, with the path of the offending value; empty when it can. */

@@ -63,7 +63,8 @@ function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number
   const keyring = draft.get("keyring", SINGLE) ?? [];
   const next: ApiKey[] = keyring.map((key) => {
     const wanted = keys.find(({ hash }) => hash === key.hash);
-    if (wanted) return wanted.expiresAt === key.expiresAt ? key : { ...key, expiresAt: wanted.expiresAt };
+    // A value that goes by another name from now on keeps its row: there is one for each value.
+    if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted };
     return revoke.includes(key.hash) && isActive(key, now) ? { ...key, expiresAt: now } : key;
   });
   for (const key of keys) {
@@ -78,6 +79,10 @@ function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number
   }
   if (changed.length > 0) draft.put("keyring", SINGLE, next);
   return changed.length > 0;
+}
+
+function isAsWanted(key: ApiKey, wanted: ApplyConfig["keys"][number]): boolean {
+  return key.name === wanted.name && key.type === wanted.type && key.expiresAt === wanted.expiresAt;
 }
 
 function isActive({ expiresAt }: ApiKey, now: number): boolean {
