@@ -20,8 +20,8 @@ export interface Session {
   readonly tenant: OperatorTenant;
   /** The tenant's services in this process; undefined when the command goes over HTTP. */
   readonly services: TenantServices | undefined;
-  /** The operations, as the operator or on behalf of a user. */
-  api(userId?: string): Api;
+  /** The operations, as the operator or on behalf of a user; with a `policyTtlSec` changes of the policy end by themselves. */
+  api(userId?: string, options?: { policyTtlSec?: number | undefined }): Api;
   /** The key of the audit chain, from the tenant's secrets. */
   auditSecret(): string;
   close(): Promise<void>;
@@ -48,11 +48,12 @@ export async function openSession(options: SessionOptions, note: (message: strin
   return {
     tenant,
     services: undefined,
-    api: (userId) =>
+    api: (userId, { policyTtlSec } = {}) =>
       httpApi({
         url: door.url,
         apiKey,
         reason,
+        policyTtlSec,
         onWait: note,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
       }),
@@ -96,10 +97,11 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
   return {
     tenant,
     services,
-    api: (userId) =>
+    api: (userId, { policyTtlSec } = {}) =>
       localApi(services.handlers, {
         actor,
         reason,
+        policyTtlMs: policyTtlSec === undefined ? undefined : policyTtlSec * 1000,
         user: userId === undefined ? undefined : { id: requireUserId(userId) },
       }),
     auditSecret: () => auditSecret,
@@ -112,7 +114,7 @@ function auditSecretOf({ config, secret }: OperatorTenant): string {
 }
 
 /** The server takes no other reason, so the database gets no other either. */
-function checkReason(reason: string | undefined): string | undefined {
+export function checkReason(reason: string | undefined): string | undefined {
   if (reason === undefined || reason === "") return undefined;
   if (reason.length > LONGEST_REASON || /\p{Cc}/u.test(reason) || !reason.isWellFormed())
     throw new Fault("USAGE", `--reason must be one line of at most ${LONGEST_REASON} characters`);

@@ -36,6 +36,8 @@ export interface TenantServices {
   read: Sql;
   checks: Sql;
   auditKey: AuditKey;
+  /** Fresh identifiers, ordered by time. */
+  newId(prefix: string): string;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
   /** Within two seconds, whatever state the database is in. */
@@ -106,6 +108,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditKey: key,
+    newId: context.newId,
     tail,
     isDatabaseUp,
     close: async () => {
