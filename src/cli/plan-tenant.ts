@@ -12,6 +12,7 @@ import { listApplies } from "../store/queries/configuration.ts";
 import type { ReadyTenant } from "./apply-tenant.ts";
 import { wallClock } from "./clock.ts";
 import { keyFingerprint, liveConfigOf } from "./live-config.ts";
+import { readPlanMoney } from "./plan-impact.ts";
 
 /** A plan with what it was made of. */
 export interface PlannedTenant {
@@ -56,7 +57,8 @@ export async function planOn(services: TenantServices | undefined, source: Sourc
     : { tenant: undefined, keys: [], markets: [], entries: [], now: wallClock() };
   const live = liveConfigOf(rows);
   const desired = keepKeys(await source(services), live);
-  return { plan: withBlame(makePlan(desired, live), live, rows.entries), desired, live };
+  const plan = withBlame(makePlan(desired, live), live, rows.entries);
+  return { plan: { ...plan, money: await readPlanMoney(services, plan, desired, live) }, desired, live };
 }
 
 /** Where keys are left alone, what was applied of them stands on. */

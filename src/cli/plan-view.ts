@@ -1,6 +1,6 @@
 import type { Plan, PlanItem } from "../config/plan-types.ts";
 import type { Json } from "../domain/audit-link.ts";
-import { plain } from "./cells.ts";
+import { plain, usd } from "./cells.ts";
 import type { Output, View } from "./output.ts";
 
 /** What a change does to the limits, as people look for it. */
@@ -67,7 +67,29 @@ export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
   if (plan.settings.length > 0) output.note(`Taken up by a server at its next start: ${plan.settings.join(", ")}`);
   for (const { field, value, until } of plan.overrides)
     output.note(`${field} is ${plain(value)} until ${until}, by an override that ends by itself`);
+  for (const line of moneyLines(plan)) output.note(line);
   for (const warning of plan.warnings) output.note(`Warning: ${warning}`);
+}
+
+/** What a plan may cost, in words. */
+export function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
+  if (!money) return [];
+  const { newMarkets, treasury, trades } = money;
+  const lines: string[] = [];
+  if (newMarkets.count > 0) {
+    const short = treasury.afterUsd < 0 ? ": NOT ENOUGH" : "";
+    lines.push(
+      `${newMarkets.count} new markets: the house loses at most ${usd(newMarkets.worstCaseLossUsd)} USD; the treasury holds ${usd(treasury.nowUsd + treasury.addedUsd)} USD and keeps ${usd(treasury.afterUsd)} USD${short}`,
+    );
+  }
+  for (const { rule, refused, admittedUsers, note } of trades?.rules ?? []) {
+    const admitted = admittedUsers === null ? "" : `, ${admittedUsers} more users may trade`;
+    lines.push(
+      `${rule}: of the last ${trades?.days} days' trades ${refused.trades} of ${usd(refused.usd)} USD would have been refused${admitted} (${note})`,
+    );
+  }
+  if (trades && !trades.complete) lines.push(`Only the latest ${trades.examined} trades were looked at.`);
+  return lines;
 }
 
 function because(reason: string | null): string {

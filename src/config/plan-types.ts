@@ -1,6 +1,7 @@
 import type { Json } from "../domain/audit-link.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import type { Direction, Override } from "../domain/policy-fields.ts";
+import type { PlanMoney } from "./plan-money.ts";
 
 /** A market as a document states it. Amounts are dollars, instants milliseconds since 1970. */
 export interface DeclaredTerms {
@@ -132,4 +133,6 @@ export interface Plan {
   warnings: string[];
   /** Changes for a time, which end by themselves and are no drift. */
   overrides: { field: string; value: Json; until: string }[];
+  /** Read beside the comparison, where there is a database to read. */
+  money?: PlanMoney | undefined;
 }

@@ -7,6 +7,7 @@ import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
 import { noteRest, shownPlan } from "../plan-view.ts";
+import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
 import { runPlan } from "./plan.ts";
 
 export interface AppliedTenant {
@@ -62,9 +63,12 @@ export async function runApply(context: CommandContext<ApplyOptions>): Promise<E
       const ready = await readyTenant(workspace.directory, tenant);
       const choose = confirm(chooserOf(options, io));
       const { plan, changed, migrations } = await applyTenant(ready, { actor: operatorActor(), reason, choose });
-      noteRest(shownPlan(plan), io.output);
+      const shown = shownPlan(plan);
+      noteRest(shown, io.output);
+      writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
       applied.push({ tenant, changed, migrations });
     } catch (error) {
+      writeStepSummary(() => refusalMarkdown(tenant, error));
       if (targets.length === 1) throw error;
       io.output.note(`${tenant} was not applied:`);
       failures.push(io.output.fail(error));

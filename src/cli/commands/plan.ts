@@ -3,6 +3,7 @@ import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import { noteRest, planView, type ShownPlan } from "../plan-view.ts";
+import { planMarkdown, writeStepSummary } from "../step-summary.ts";
 
 interface PlanOptions {
   out?: string;
@@ -38,6 +39,9 @@ export async function runPlan({ options, args, io }: CommandContext<PlanOptions>
     io.output.note(`Saved; carry it out with pmctl apply ${options.out}`);
   }
   await io.output.print(plans, planView);
-  for (const plan of plans) noteRest(plan, io.output);
+  for (const plan of plans) {
+    noteRest(plan, io.output);
+    writeStepSummary(() => planMarkdown(plan));
+  }
   return options.detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
 }
