@@ -10,7 +10,7 @@ import { prepareDatabase } from "../services/provision.ts";
 import { openTenant } from "../services/tenant.ts";
 import { openDatabase, type TenantDatabase } from "./database.ts";
 import { applyCommandOf } from "./live-config.ts";
-import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
+import { fromFiles, planOn, type Source, servicesOf } from "./plan-tenant.ts";
 
 /** A tenant with everything that applying and serving it need. */
 export interface ReadyTenant extends Tenant {
@@ -59,15 +59,10 @@ export interface Applied {
  * @throws Fault REFUSED when the plan asks what was not decided, or turned stale; then nothing of the tenant was written
  */
 export async function applyTenant(ready: ReadyTenant, options: ApplyOptions): Promise<Applied> {
-  const { config, secrets, database, directory } = ready;
+  const { database, directory } = ready;
   const { actor, reason, choose, source = fromFiles(ready), rollbackTo } = options;
   const migrations = await prepareDatabase(database.connection);
-  const services = await openTenant({
-    tenantId: config.tenant,
-    connection: database.connection,
-    auditSecret: secrets.auditKey,
-    readers: 2,
-  });
+  const services = await openTenant(servicesOf(ready));
   try {
     const { plan, desired, live } = await planOn(services, source);
     const writes = decide(plan, desired, live, await choose(plan));

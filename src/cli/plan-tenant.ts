@@ -7,7 +7,7 @@ import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { openIfApplied, readConfiguration } from "../services/configuration.ts";
 import { hashApiKey } from "../services/provision.ts";
-import type { TenantServices } from "../services/tenant.ts";
+import type { TenantOptions, TenantServices } from "../services/tenant.ts";
 import { listApplies } from "../store/queries/configuration.ts";
 import type { ReadyTenant } from "./apply-tenant.ts";
 import { wallClock } from "./clock.ts";
@@ -70,23 +70,15 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
 
 /** Plans and changes nothing: not even a database is made. */
 export async function planTenant(ready: ReadyTenant, source = fromFiles(ready)): Promise<PlannedTenant> {
-  return withTenant(ready, (services) => planOn(services, source));
-}
-
-/** Opens a tenant that may never have been applied, for as long as `work` runs. */
-export async function withTenant<T>(
-  { config, secrets, database }: ReadyTenant,
-  work: (services: TenantServices | undefined) => Promise<T>,
-): Promise<T> {
-  const services = await openIfApplied({
-    tenantId: config.tenant,
-    connection: database.connection,
-    auditSecret: secrets.auditKey,
-    readers: 2,
-  });
+  const services = await openIfApplied(servicesOf(ready));
   try {
-    return await work(services);
+    return await planOn(services, source);
   } finally {
     await services?.close();
   }
+}
+
+/** How the services of a tenant are opened for one command. */
+export function servicesOf({ config, secrets, database }: ReadyTenant): TenantOptions {
+  return { tenantId: config.tenant, connection: database.connection, auditSecret: secrets.auditKey, readers: 2 };
 }

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator } from "../support/operator.ts";
 
@@ -151,6 +152,34 @@ describe("a tenant as code", () => {
     await replace("maxTradeUsd: 25", "maxTradeUsd: 24");
     expect((await run("apply", "acme", "other")).exitCode).toBe(10);
     expect((await json("policy", "show", "-t", "acme")).maxTradeUsd).toBe(24);
+  });
+
+  test("an apply records the commit that the directory stands at, and who applied", async () => {
+    const git = (...args: string[]) => execa("git", args, { cwd: operator.directory });
+    await git("init", "--quiet");
+    await git("-c", "user.name=t", "-c", "user.email=t@t.example", "commit", "--quiet", "--allow-empty", "-m", "first");
+    await replace("maxTradeUsd: 24", "maxTradeUsd: 22");
+    expect((await run("apply", "acme")).exitCode).toBe(0);
+    const [latest] = await json("history", "acme");
+    expect(latest.gitCommit).toBe((await git("rev-parse", "HEAD")).stdout);
+    expect(latest.actor).toMatch(/^cli:./);
+    await replace("maxTradeUsd: 22", "maxTradeUsd: 24");
+    expect((await run("apply", "acme", "--accept-loosening")).exitCode).toBe(0);
+  });
+
+  test("GITHUB_STEP_SUMMARY gets Markdown of plan, apply and refusal, one behind the other", async () => {
+    const summary = join(operator.directory, "summary.md");
+    const env = { GITHUB_STEP_SUMMARY: summary };
+    await replace("maxTradeUsd: 24", "maxTradeUsd: 23");
+    await operator.runWith(env, "plan", "acme");
+    await operator.runWith(env, "apply", "acme");
+    await replace("maxTradeUsd: 23", "maxTradeUsd: 24");
+    await operator.runWith(env, "apply", "acme");
+    await replace("maxTradeUsd: 24", "maxTradeUsd: 23");
+    const text = await readFile(summary, "utf8");
+    expect(text.match(/^### .*/gm)).toEqual(["### Plan for acme", "### acme: applied", "### acme: not applied"]);
+    expect(text).toContain("**TIGHTENS**");
+    expect(text).toContain("maxTradeUsd: of the last 30 days' trades 0 of 0.00 USD would have been refused");
   });
 
   test("a market's changed question stops the apply, and a suspended one goes into its file", async () => {

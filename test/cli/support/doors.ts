@@ -18,7 +18,7 @@ const JWT_SECRET = "a jwt secret of the tests, which is long enough";
 export interface TestDoor {
   /** The operator in audit entries. */
   actor: string;
-  api(userId?: string, reason?: string): Api;
+  api(userId?: string, reason?: string, policyTtlSec?: number): Api;
   services: TenantServices;
   database: TestDatabase;
   /** Puts money into a wallet, as a provider's webhook does. */
@@ -39,7 +39,13 @@ async function openDatabaseDoor(): Promise<TestDoor> {
   const actor = "cli:tester";
   return {
     actor,
-    api: (userId, reason) => localApi(services.handlers, { actor, reason, user: userId ? { id: userId } : undefined }),
+    api: (userId, reason, policyTtlSec) =>
+      localApi(services.handlers, {
+        actor,
+        reason,
+        policyTtlMs: policyTtlSec && policyTtlSec * 1000,
+        user: userId ? { id: userId } : undefined,
+      }),
     services,
     database,
     deposit: depositInto(services),
@@ -69,11 +75,12 @@ async function openHttpDoor(): Promise<TestDoor> {
   );
   return {
     actor: "admin:ops",
-    api: (userId, reason) =>
+    api: (userId, reason, policyTtlSec) =>
       httpApi({
         url: server.url,
         apiKey: ADMIN_KEY,
         reason,
+        policyTtlSec,
         userToken: userId === undefined ? undefined : () => token(userId),
       }),
     services,
