@@ -1,12 +1,17 @@
 import { execa } from "execa";
 import { loadEnvironment } from "../config/environment.ts";
+import { type Choices, decide } from "../config/plan-decision.ts";
+import type { Plan } from "../config/plan-types.ts";
 import { resolveTenant, type TenantSecrets } from "../config/resolve-tenant.ts";
-import { loadTenant, type Tenant, type TenantConfig } from "../config/tenant-file.ts";
+import { loadTenant, type Tenant } from "../config/tenant-file.ts";
 import { tenantPath } from "../config/workspace.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
-import { microFromUsd } from "../domain/money.ts";
-import { hashApiKey, type Provisioned, type ProvisionOptions, provision } from "../services/provision.ts";
+import type { Seal } from "../domain/audit-link.ts";
+import { applyPlanned } from "../services/configuration.ts";
+import { prepareDatabase } from "../services/provision.ts";
+import { openTenant } from "../services/tenant.ts";
 import { openDatabase, type TenantDatabase } from "./database.ts";
+import { applyCommandOf } from "./live-config.ts";
+import { fromFiles, planOn, type Source, servicesOf } from "./plan-tenant.ts";
 
 /** A tenant with everything that applying and serving it need. */
 export interface ReadyTenant extends Tenant {
@@ -27,44 +32,50 @@ export async function readyTenant(directory: string, tenant: string, file?: stri
   return { ...loaded, directory, secrets, database };
 }
 
-/** Brings a tenant's database to what its file says. A second run changes nothing. */
-export async function applyTenant(
-  { config, secrets, database, directory }: ReadyTenant,
-  { actor, reason }: Pick<ProvisionOptions, "actor" | "reason">,
-): Promise<Provisioned> {
-  return provision({
-    tenantId: config.tenant,
-    connection: database.connection,
-    auditSecret: secrets.auditKey,
-    previousAuditSecrets: secrets.previousAuditKeys,
-    actor,
-    reason,
-    config: appliedState(config, secrets, await currentCommit(directory)),
-  });
+/** Answers the questions of a plan; a refusal is thrown. */
+export type Chooser = (plan: Plan) => Choices | Promise<Choices>;
+
+export interface ApplyOptions {
+  /** Into the audit entry. */
+  actor: string;
+  reason?: string | undefined;
+  choose: Chooser;
+  /** What the tenant is to be like; its files unless given. */
+  source?: Source;
+  /** The audit entry that `source` is the document of. */
+  rollbackTo?: number;
 }
 
-/** The file's state, with secrets replaced by what may be stored of them. */
-function appliedState(
-  config: TenantConfig,
-  secrets: TenantSecrets,
-  gitCommit: string | undefined,
-): ProvisionOptions["config"] {
-  const { source, ...document } = config;
-  return {
-    policy: config.policy,
-    kycRequired: config.kyc.required,
-    liquidityMicro: microFromUsd(config.markets.liquidityUsd) ?? 0n,
-    capitalMicro: microFromUsd(config.treasury.capitalUsd) ?? 0n,
-    keys: secrets.keys.map(({ name, type, value, expires }) => ({
-      name,
-      type,
-      hash: hashApiKey(value),
-      expiresAt: expires ?? null,
-    })),
-    document: canonicalJson(document as unknown as Json),
-    documentSha256: source.sha256,
-    gitCommit,
-  };
+export interface Applied {
+  /** Migrations that this run applied. */
+  migrations: string[];
+  /** Whether anything of the tenant changed. */
+  changed: boolean;
+  /** Of the audit entry, when something changed. */
+  seal: Seal | undefined;
+  plan: Plan;
+}
+
+/**
+ * Brings a tenant's database to what its files say: the database, the schema, then everything else in one commit. A
+ * second run changes nothing.
+ * @throws Fault REFUSED when the plan asks what was not decided, or turned stale; then nothing of the tenant was written
+ */
+export async function applyTenant(ready: ReadyTenant, options: ApplyOptions): Promise<Applied> {
+  const { database, directory } = ready;
+  const { actor, reason, choose, source = fromFiles(ready), rollbackTo } = options;
+  const migrations = await prepareDatabase(database.connection);
+  const services = await openTenant(servicesOf(ready));
+  try {
+    const { plan, desired, live } = await planOn(services, source);
+    const writes = decide(plan, desired, live, await choose(plan));
+    const newId = () => services.newId("mkt");
+    const gitCommit = await currentCommit(directory);
+    const command = applyCommandOf(writes, { plan, desired }, { newId, gitCommit, rollbackTo });
+    return { migrations, ...(await applyPlanned(services, command, { actor, reason })), plan };
+  } finally {
+    await services.close();
+  }
 }
 
 /** The commit that the operator's directory stands at; undefined where there is no git or no commit. */

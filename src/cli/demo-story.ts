@@ -2,7 +2,6 @@ import { createHmac, randomUUID } from "node:crypto";
 import { httpApi } from "../client/http-api.ts";
 import type { Api, WireOutput } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { usdFromMicro } from "../domain/money.ts";
 import type { ReadyTenant } from "./apply-tenant.ts";
 import { wallClock } from "./clock.ts";
 import type { Output } from "./output.ts";
@@ -68,25 +67,6 @@ async function deliver({ url, tenant }: Stage, path: string, event: object): Pro
   const headers = { "content-type": "application/json", "x-signature": signature };
   const response = await fetch(url + path, { method: "POST", headers, body });
   if (!response.ok) throw new Fault("INTERNAL", `The demo's webhook was answered with ${response.status}`);
-}
-
-/** Opens the markets of the tenant's files that are not open yet. */
-export async function openMarkets({ admin, tenant }: Stage): Promise<WireOutput<"listMarkets">> {
-  const { items } = await admin.listMarkets({ limit: 200 });
-  for (const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd } of tenant.markets) {
-    if (items.some((market) => market.question === question)) continue;
-    await admin.createMarket({
-      question,
-      category,
-      kind,
-      p0,
-      closeAt: new Date(closeAt).toISOString(),
-      resolutionRef,
-      meta,
-      ...(liquidityUsd === undefined ? {} : { liquidityUsd: usdFromMicro(liquidityUsd) }),
-    });
-  }
-  return (await admin.listMarkets({ limit: 200 })).items;
 }
 
 /** A few trades on each market, on both sides. Returns how many. */

@@ -2,7 +2,15 @@ import { CommanderError } from "commander";
 import { Fault } from "../domain/fault.ts";
 
 /** Exit codes that no Fault stands for (operator's contract, section 2). */
-export const EXIT = { ok: 0, unexpected: 1, usage: 6, unreachable: 9, partly: 10, interrupted: 130 } as const;
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  planned: 2,
+  usage: 6,
+  unreachable: 9,
+  partly: 10,
+  interrupted: 130,
+} as const;
 
 /** What a process ends with. */
 export type ExitCode = number;

@@ -17,6 +17,11 @@ export const NOUNS: readonly Noun[] = [
   },
   { name: "validate", summary: "check tenant files", load: () => import("./commands/validate.ts") },
   { name: "apply", summary: "bring a tenant to what its file says", load: () => import("./commands/apply.ts") },
+  { name: "plan", summary: "what an apply would do", load: () => import("./commands/plan.ts") },
+  { name: "drift", summary: "what was changed live since the last apply", load: () => import("./commands/drift.ts") },
+  { name: "pull", summary: "the tenant file with the live values", load: () => import("./commands/pull.ts") },
+  { name: "history", summary: "the applies of a tenant", load: () => import("./commands/history.ts") },
+  { name: "rollback", summary: "go back to an earlier apply", load: () => import("./commands/rollback.ts") },
   { name: "serve", summary: "serve a tenant over HTTP", load: () => import("./commands/serve.ts") },
   {
     name: "up",

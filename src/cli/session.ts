@@ -22,8 +22,8 @@ export interface Session {
   readonly tenant: OperatorTenant;
   /** The tenant's services in this process; undefined when the command goes over HTTP. */
   readonly services: TenantServices | undefined;
-  /** The operations, as the operator or on behalf of a user. */
-  api(userId?: string): Api;
+  /** The operations, as the operator or on behalf of a user; with a `policyTtlSec` changes of the policy end by themselves. */
+  api(userId?: string, options?: { policyTtlSec?: number | undefined }): Api;
   /** What happens in these markets, or in all open ones, until the signal is given. */
   events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
   /** The keys of the audit chain from the tenant's secrets, the current one first. */
@@ -58,11 +58,12 @@ export async function openSession(
   return {
     tenant,
     services: undefined,
-    api: (userId) =>
+    api: (userId, { policyTtlSec } = {}) =>
       httpApi({
         url: door.url,
         apiKey,
         reason,
+        policyTtlSec,
         onWait: note,
         onSealed,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
@@ -114,11 +115,12 @@ async function openDatabaseSession(
   return {
     tenant,
     services,
-    api: (userId) =>
+    api: (userId, { policyTtlSec } = {}) =>
       localApi(services.handlers, {
         actor,
         reason,
         onSealed,
+        policyTtlMs: policyTtlSec === undefined ? undefined : policyTtlSec * 1000,
         user: userId === undefined ? undefined : { id: requireUserId(userId) },
       }),
     events: (markets, signal) => localEvents(services, { markets, signal }),
@@ -137,7 +139,7 @@ export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...
 }
 
 /** The server takes no other reason, so the database gets no other either. */
-function checkReason(reason: string | undefined): string | undefined {
+export function checkReason(reason: string | undefined): string | undefined {
   if (reason === undefined || reason === "") return undefined;
   if (reason.length > LONGEST_REASON || /\p{Cc}/u.test(reason) || !reason.isWellFormed())
     throw new Fault("USAGE", `--reason must be one line of at most ${LONGEST_REASON} characters`);

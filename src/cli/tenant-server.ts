@@ -4,6 +4,7 @@ import type { TenantConfig } from "../config/tenant-file.ts";
 import { Metrics } from "../server/metrics.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
+import { startOverrideSweeper } from "../services/override-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
 import type { TenantDatabase } from "./database.ts";
@@ -54,6 +55,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const closing = startClosingSweeper(services, (error) =>
     log.error({ err: error }, "Closed markets cannot be recorded"),
   );
+  const overrides = startOverrideSweeper(services, (error) =>
+    log.error({ err: error }, "Ended overrides cannot be recorded"),
+  );
   services.auditWatch.start(
     ({ seq, problem }) => log.error({ seq: Number(seq), problem }, "THE AUDIT CHAIN IS BROKEN"),
     (error) => log.error({ err: error }, "The audit chain cannot be verified"),
@@ -66,7 +70,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       stopWatching();
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
-      await closing.stop();
+      await Promise.all([closing.stop(), overrides.stop()]);
       await services.close();
     },
   };

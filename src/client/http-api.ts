@@ -16,6 +16,8 @@ export interface HttpApiOptions {
   userToken?: (() => Promise<string>) | undefined;
   /** Goes into the audit entry of whatever the calls change. */
   reason?: string | undefined;
+  /** Makes changes of the policy end by themselves after so many seconds. */
+  policyTtlSec?: number | undefined;
   /** Told before each wait for a rate limit or a lost connection, so that nobody wonders. */
   onWait?: ((message: string) => void) | undefined;
   /** Told of the audit entry that a call wrote. */
@@ -91,13 +93,14 @@ class Call {
   }
 
   async #headers({ body }: WireRequest): Promise<Headers> {
-    const { apiKey, userToken, reason } = this.#options;
+    const { apiKey, userToken, reason, policyTtlSec } = this.#options;
     const headers = new Headers({ "x-api-key": apiKey, accept: "application/json" });
     if (body !== undefined) headers.set("content-type", "application/json");
     if (this.#idempotencyKey) headers.set("idempotency-key", this.#idempotencyKey);
     // A header holds bytes; the server reads them as UTF-8, because an operator writes in any script.
     if (reason !== undefined) headers.set("audit-reason", Buffer.from(reason).toString("latin1"));
     const operation: Operation = operations[this.#id];
+    if (operation.temporary && policyTtlSec !== undefined) headers.set("policy-ttl", String(policyTtlSec));
     if (userToken && (operation.auth === "user" || operation.optionalUser))
       headers.set("authorization", `Bearer ${await userToken()}`);
     return headers;

@@ -60,3 +60,8 @@ export function pagerCommand(environment = processEnvironment()): string | undef
 export function isCi(environment = processEnvironment()): boolean {
   return Boolean(environment.CI) && environment.CI !== "false";
 }
+
+/** Where a build server takes Markdown for the page of its run (`GITHUB_STEP_SUMMARY`). */
+export function stepSummaryFile(environment = processEnvironment()): string | undefined {
+  return environment.GITHUB_STEP_SUMMARY || undefined;
+}

@@ -22,6 +22,8 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   csv?: true;
   /** Answers with an `ETag`; a change honours `If-Match`. */
   tagged?: true;
+  /** `Policy-Ttl` makes the change one that ends by itself. */
+  temporary?: true;
   /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
   writes?: true;
 }

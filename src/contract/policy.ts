@@ -87,6 +87,9 @@ export const PolicyPatchSchema = z
 
 export const PolicyUpdated = PolicySchema.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
 
+/** The longest override: what is to hold longer belongs into the tenant file. */
+export const MAX_POLICY_TTL_SEC = 30 * 86_400;
+
 export const policyOperations = {
   getPolicy: operation({
     method: "GET",
@@ -105,5 +108,6 @@ export const policyOperations = {
     input: PolicyPatchSchema,
     output: PolicyUpdated,
     tagged: true,
+    temporary: true,
   }),
 };

@@ -1,3 +1,5 @@
+import { type Override, policyPatchOf } from "./policy-fields.ts";
+
 /** The limits that a tenant trades under, as `GET /v1/policy` shows them. Amounts are USD numbers, as on the wire. */
 export interface Policy {
   feeBps: number;
@@ -59,23 +61,14 @@ function overlay<T extends object>(base: T, patch: Loose<T>): T {
   return { ...base, ...(Object.fromEntries(defined) as Partial<T>) };
 }
 
-/** The fields of `desired` whose value is not the one in `base`: what changed between two versions of a file. */
-export function policyDifference(base: PolicyPatch, desired: PolicyPatch): PolicyPatch {
-  const { jurisdictions, suitabilityThresholds, ...fields } = desired;
-  return {
-    ...difference(base, fields),
-    ...(jurisdictions && { jurisdictions: difference(base.jurisdictions ?? {}, jurisdictions) }),
-    ...(suitabilityThresholds && {
-      suitabilityThresholds: difference(base.suitabilityThresholds ?? {}, suitabilityThresholds),
-    }),
-  };
-}
-
-function difference<T extends object>(base: T, desired: T): T {
-  const changed = Object.entries(desired).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name as keyof T]),
-  );
-  return Object.fromEntries(changed) as T;
+/** The policy that holds at an instant: the stored one under the overrides that have not ended by then. */
+export function policyAt(
+  { policy, overrides }: { policy: Policy; overrides: readonly Override[] },
+  now: number,
+): Policy {
+  const valid = overrides.filter(({ until }) => until > now);
+  if (valid.length === 0) return policy;
+  return mergePolicy(policy, policyPatchOf(valid.map(({ field, value }) => [field, value])));
 }
 
 /** Why a set of thresholds cannot work, with the path of the offending value; empty when it can. */

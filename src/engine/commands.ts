@@ -31,6 +31,8 @@ export interface CreateMarket {
   resolutionRef: string;
   meta: string;
   liquidityMicro: bigint | null;
+  /** The market's key in the tenant's files, for one that a file declares. */
+  fileKey?: string | undefined;
 }
 
 export interface SuspendMarket {
@@ -60,6 +62,8 @@ export interface CloseMarket {
 export interface UpdatePolicy {
   type: "updatePolicy";
   patch: PolicyPatch;
+  /** How long the change holds; for good unless given. */
+  ttlMs?: number | undefined;
   /** Only if the tenant row is one of these versions: what the caller has seen. */
   ifVersion?: readonly number[] | undefined;
 }
@@ -89,19 +93,44 @@ export interface RecordReconciliation {
   discrepancyMicro: bigint;
 }
 
-/** The first form of apply: everything the tenant file manages, in one commit. */
+/** Takes overrides that have ended out of the tenant's row, and puts their end on record. */
+export interface EndOverrides {
+  type: "endOverrides";
+}
+
+/** A market that a file declares, to be created with the state that it wants. */
+export interface DeclaredMarket extends Omit<CreateMarket, "type"> {
+  fileKey: string;
+  liquidityMicro: bigint;
+  state: "open" | "suspended";
+}
+
+/** What a plan wants to have changed, in one commit. */
 export interface ApplyConfig {
   type: "applyConfig";
-  /** What the file states; fields it leaves out stay as they are. */
+  /** Only if the tenant row is this version, 0 for a tenant that was never applied: what the plan was made on. */
+  ifVersion?: number | undefined;
+  /** The fields to write; the others keep their live values. */
   policy: PolicyPatch;
   kycRequired: boolean;
   liquidityMicro: bigint;
+  /** Only rises: the difference to what was moved in so far is added. */
   capitalMicro: bigint;
+  /** Keys to create, or whose expiry changes. Others are left alone. */
   keys: Pick<ApiKey, "hash" | "name" | "type" | "expiresAt">[];
+  /** Hashes of the keys to end. */
+  revoke?: readonly string[] | undefined;
+  markets?: readonly DeclaredMarket[] | undefined;
+  /** Refused when a market's state is not `from` any more. */
+  marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;
   /** The document without secrets, canonical JSON. */
   document: string;
   documentSha256: string;
   gitCommit: string | undefined;
+  /** The entry whose document this is, when it was not the file's. */
+  rollbackTo?: number | undefined;
+  /** Fields whose live value was kept although the file says otherwise. */
+  adopted?: string[] | undefined;
 }
 
 export type Command =
@@ -112,6 +141,7 @@ export type Command =
   | CloseMarket
   | TraderCommand
   | UpdatePolicy
+  | EndOverrides
   | RecordKyc
   | RecordDeposit
   | RecordPayment
@@ -127,6 +157,7 @@ export interface Results extends TraderResults {
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
   closeMarket: { recorded: boolean };
   updatePolicy: { policy: Policy; updatedAt: number; version: number };
+  endOverrides: { ended: number };
   recordKyc: undefined;
   recordDeposit: undefined;
   /** Whom the payment belongs to; not the caller's owner: nothing was done, ask again with this one. */
@@ -191,6 +222,7 @@ export function needsOf(command: Command): Need[] {
         account(externalOf("withdrawals")),
       ];
     case "updatePolicy":
+    case "endOverrides":
       return [tenant];
     case "recordKyc":
       return [{ table: "trader", key: command.traderId }, ...needsOfDelivery(command.delivery)];
@@ -210,14 +242,20 @@ export function needsOf(command: Command): Need[] {
     case "recordReconciliation":
       return [];
     case "applyConfig":
-      return [tenant, { table: "keyring", key: SINGLE }, account(CAPITAL), account(TREASURY)];
+      return [
+        tenant,
+        { table: "keyring", key: SINGLE },
+        account(CAPITAL),
+        account(TREASURY),
+        ...(command.marketStates ?? []).flatMap(({ marketId }) => market(marketId)),
+      ];
   }
 }
 
 /**
  * A settlement reads every holder from the database, so it must not share a batch with trades that are not there yet. A
- * version moves once per batch, so two policy updates in one would both pass the same precondition.
+ * version moves once per batch, so two changes of the tenant's row in one would both pass the same precondition.
  */
 export function needsOwnBatch(command: Command): boolean {
-  return command.type === "settleMarket" || command.type === "updatePolicy";
+  return command.type === "settleMarket" || command.type === "updatePolicy" || command.type === "applyConfig";
 }

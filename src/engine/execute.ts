@@ -5,7 +5,8 @@ import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
 import { recordPayment } from "./payments.ts";
-import { applyConfig, recordReconciliation, updatePolicy } from "./tenant.ts";
+import { endOverrides, updatePolicy } from "./policy.ts";
+import { applyConfig, recordReconciliation } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
 
@@ -53,6 +54,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return closeMarket(draft, command, now);
     case "updatePolicy":
       return updatePolicy(draft, command, now);
+    case "endOverrides":
+      return endOverrides(draft, now);
     case "recordKyc":
       return recordKyc(draft, command, now);
     case "recordDeposit":

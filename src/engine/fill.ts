@@ -10,12 +10,13 @@ import {
   yesPriceOf,
 } from "../domain/market.ts";
 import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
+import { type Policy, policyAt } from "../domain/policy.ts";
 import type { Pool } from "../domain/pool.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
 import type { BuyTerms, SellTerms } from "./commands.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";
 import { requireMarket, requireTenant } from "./markets.ts";
-import { type Book, type Market, type Portfolio, positionKey, type Tenant, type Trader, walletOf } from "./rows.ts";
+import { type Book, type Market, type Portfolio, positionKey, type Trader, walletOf } from "./rows.ts";
 import { newTrader } from "./traders.ts";
 
 /** What a trade comes to at this instant: everything but its effects. Quotes and trades are the same computation. */
@@ -41,8 +42,7 @@ export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
   const { side, amountMicro } = terms;
-  const { market, book, tenant, trader } = requireAdmitted(state, terms, traderId, now);
-  const { policy } = tenant;
+  const { market, book, policy, trader } = requireAdmitted(state, terms, traderId, now);
   if (amountMicro > limitFromUsd(policy.maxTradeUsd))
     throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`, {
       detail: bound("policy.maxTradeUsd", String(policy.maxTradeUsd), decimalFromMicro(amountMicro)),
@@ -86,14 +86,14 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
  */
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
   const { side, sharesMicro } = terms;
-  const { market, book, tenant, trader } = requireAdmitted(state, terms, traderId, now);
+  const { market, book, policy, trader } = requireAdmitted(state, terms, traderId, now);
   const held = trader && heldMicro(state, trader.id, terms);
   if (held !== undefined && held < sharesMicro)
     throw new Fault("INSUFFICIENT_SHARES", "Not enough shares", {
       detail: { limit: decimalFromMicro(held), value: decimalFromMicro(sharesMicro) },
     });
   const { proceedsMicro: amountMicro, pool } = sellToPool(market, book, side, sharesMicro);
-  const feeMicro = feeOn(amountMicro, tenant.policy.feeBps);
+  const feeMicro = feeOn(amountMicro, policy.feeBps);
   if (amountMicro <= feeMicro)
     throw new Fault("AMOUNT_TOO_SMALL", "Proceeds do not exceed the fee", {
       detail: bound("policy.feeBps", decimalFromMicro(feeMicro), decimalFromMicro(amountMicro)),
@@ -119,7 +119,8 @@ function heldMicro(state: Reader, traderId: string, { marketId, side }: { market
 interface Admitted {
   market: Market;
   book: Book;
-  tenant: Tenant;
+  /** In force at this instant: an override that has ended does not count, whether or not its end is on record. */
+  policy: Policy;
   trader: Trader | undefined;
 }
 
@@ -133,10 +134,11 @@ function requireAdmitted(
   const { market, book } = requireMarket(state, marketId);
   requireTradable(statusAt({ status: book.status, closeAt: market.closeAt }, now), market.closeAt);
   const tenant = requireTenant(state);
-  if (traderId === undefined) return { market, book, tenant, trader: undefined };
+  const policy = policyAt(tenant, now);
+  if (traderId === undefined) return { market, book, policy, trader: undefined };
   const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
-  requireEligible(trader, tenant.policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });
-  return { market, book, tenant, trader };
+  requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });
+  return { market, book, policy, trader };
 }
 
 /** The YES price after the trade, six decimals. */

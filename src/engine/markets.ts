@@ -36,6 +36,7 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
     resolutionRef,
     meta,
     createdAt: now,
+    fileKey: command.fileKey ?? null,
     houseYesMicro: fundMicro - pool.yesMicro,
     houseNoMicro: fundMicro - pool.noMicro,
   };
@@ -60,6 +61,7 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
     closeAt: new Date(closeAt).toISOString(),
     resolutionRef,
     liquidity: decimalFromMicro(fundMicro),
+    key: command.fileKey,
   });
   return { id, yesPrice: pricesOf(market, pool).yes, createdAt: now };
 }

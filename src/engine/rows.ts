@@ -1,5 +1,6 @@
 import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market.ts";
 import type { Policy } from "../domain/policy.ts";
+import type { Override } from "../domain/policy-fields.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
@@ -10,7 +11,9 @@ interface Versioned {
 
 /** The tenant's own row: what apply and the policy endpoint set. */
 export interface Tenant extends Versioned {
+  /** Without the overrides; `policyAt` gives what holds at an instant. */
   policy: Policy;
+  overrides: readonly Override[];
   policyUpdatedAt: number;
   kycRequired: boolean;
   /** F of a market that names none. */
@@ -38,6 +41,8 @@ export interface Market extends Mechanism {
   /** Canonical JSON. */
   meta: string;
   createdAt: number;
+  /** The market's key in the tenant's files; null for one that no file declared. */
+  fileKey: string | null;
   /** The house's own shares: what the opening pool left of the F complete sets. */
   houseYesMicro: bigint;
   houseNoMicro: bigint;

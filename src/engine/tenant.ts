@@ -1,44 +1,12 @@
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import type { Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import {
-  DEFAULT_POLICY,
-  mergePolicy,
-  type Policy,
-  type PolicyPatch,
-  policyDifference,
-  thresholdProblems,
-} from "../domain/policy.ts";
-import type { ApplyConfig, RecordReconciliation, Results, UpdatePolicy } from "./commands.ts";
+import { DEFAULT_POLICY, mergePolicy } from "../domain/policy.ts";
+import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { requireTenant } from "./markets.ts";
-import { type ApiKey, CAPITAL, SINGLE, type Tenant, TREASURY } from "./rows.ts";
-
-/** Changes the given fields; a patch that changes nothing leaves no trace. */
-export function updatePolicy(draft: Draft, { patch, ifVersion }: UpdatePolicy, now: number): Results["updatePolicy"] {
-  const tenant = requireTenant(draft);
-  const { version } = tenant;
-  if (ifVersion && !ifVersion.includes(version))
-    throw new Fault("PRECONDITION_FAILED", "The policy was changed since it was read");
-  const policy = mergePolicy(tenant.policy, patch);
-  const [problem] = thresholdProblems(policy.suitabilityThresholds);
-  if (problem) throw new Fault("BAD_REQUEST", `suitabilityThresholds.${problem.path.join(".")}: ${problem.message}`);
-  const changes = policyChanges(tenant.policy, policy);
-  if (Object.keys(changes).length === 0) return { policy, updatedAt: tenant.policyUpdatedAt, version };
-  draft.put("tenant", SINGLE, { ...tenant, policy, policyUpdatedAt: now });
-  draft.record("policy.updated", { changes });
-  return { policy, updatedAt: now, version: version + 1 };
-}
-
-/** Changed fields as `{field: {from, to}}`, for the audit entry. */
-function policyChanges(before: Policy, after: Policy): { [field: string]: Json } {
-  const changes: { [field: string]: Json } = {};
-  for (const field of Object.keys(after) as (keyof Policy)[]) {
-    const [from, to] = [before[field] as Json, after[field] as Json];
-    if (canonicalJson(from) !== canonicalJson(to)) changes[field] = { from, to };
-  }
-  return changes;
-}
+import { createMarket, requireMarket, resumeMarket, suspendMarket } from "./markets.ts";
+import { policyChanges } from "./policy.ts";
+import { type ApiKey, CAPITAL, SINGLE, TREASURY } from "./rows.ts";
 
 export function recordReconciliation(
   draft: Draft,
@@ -50,63 +18,92 @@ export function recordReconciliation(
 }
 
 /**
- * Brings the tenant to the file's state in one commit: policy, settings, keys, and the capital that is still missing
- * from the treasury. A second apply of the same document changes nothing and records nothing.
+ * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan is
+ * not touched. A second apply of the same document changes nothing and records nothing.
+ * @throws Fault REFUSED when what the plan was made on has changed since; then nothing is written.
  */
 export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Results["applyConfig"] {
-  const { kycRequired, liquidityMicro, capitalMicro, document } = command;
+  const { kycRequired, liquidityMicro, document } = command;
   const before = draft.get("tenant", SINGLE);
-  const policy = appliedPolicy(before, command.policy);
-  const keysChanged = applyKeys(draft, command.keys, now);
-  const policyChanged = !before || Object.keys(policyChanges(before.policy, policy)).length > 0;
-  if (before && !keysChanged && !policyChanged && before.document === document) return { changed: false };
-
+  if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0)) throw stale("the configuration");
+  const policy = mergePolicy(before?.policy ?? DEFAULT_POLICY, command.policy);
+  const changes = policyChanges(before?.policy ?? DEFAULT_POLICY, policy);
+  const policyChanged = !before || Object.keys(changes).length > 0;
   const capitalBefore = before?.capitalMicro ?? 0n;
-  if (capitalMicro > capitalBefore) draft.transfer(CAPITAL, TREASURY, capitalMicro - capitalBefore);
+  const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
+  draft.transfer(CAPITAL, TREASURY, addedMicro);
+  const touched = [applyKeys(draft, command, now), applyMarkets(draft, command, now)];
+  const settingsChanged =
+    before?.kycRequired !== kycRequired || before.liquidityMicro !== liquidityMicro || before.document !== document;
+  if (!policyChanged && !settingsChanged && addedMicro === 0n && !touched.includes(true)) return { changed: false };
   draft.put("tenant", SINGLE, {
     policy,
+    overrides: before?.overrides ?? [],
     policyUpdatedAt: policyChanged ? now : before.policyUpdatedAt,
     kycRequired,
     liquidityMicro,
-    capitalMicro: capitalMicro > capitalBefore ? capitalMicro : capitalBefore,
+    capitalMicro: capitalBefore + addedMicro,
     document,
     version: before?.version ?? 0,
   });
   draft.record("config.applied", {
     sha256: command.documentSha256,
     gitCommit: command.gitCommit,
-    policy: before ? policyChanges(before.policy, policy) : (policy as unknown as Json),
-    capitalAdded: decimalFromMicro(capitalMicro > capitalBefore ? capitalMicro - capitalBefore : 0n),
+    policy: before ? changes : (policy as unknown as Json),
+    capitalAdded: decimalFromMicro(addedMicro),
+    document: JSON.parse(document),
+    rollbackTo: command.rollbackTo,
+    adopted: command.adopted,
   });
   return { changed: true };
 }
 
-/** The live policy with the fields that the file changed since the last apply: what was set live meanwhile is kept. */
-function appliedPolicy(before: Tenant | undefined, desired: PolicyPatch): Policy {
-  if (!before) return mergePolicy(DEFAULT_POLICY, desired);
-  const { policy: base = {} } = JSON.parse(before.document) as { policy?: PolicyPatch };
-  return mergePolicy(before.policy, policyDifference(base, desired));
-}
-
-/** The file's keys become the only live ones of their names; a key that left the file is revoked at once. */
-function applyKeys(draft: Draft, wanted: ApplyConfig["keys"], now: number): boolean {
+/** Creates or renews the keys that are listed and ends those that are named for it, at once; others are left alone. */
+function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number): boolean {
   const keyring = draft.get("keyring", SINGLE) ?? [];
   const next: ApiKey[] = keyring.map((key) => {
-    const listed = wanted.find(({ hash }) => hash === key.hash);
-    const expiresAt = listed ? listed.expiresAt : expired(key, now) ? key.expiresAt : now;
-    return expiresAt === key.expiresAt ? key : { ...key, expiresAt };
+    const wanted = keys.find(({ hash }) => hash === key.hash);
+    // A value that goes by another name from now on keeps its row: there is one for each value.
+    if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted };
+    return revoke.includes(key.hash) && isActive(key, now) ? { ...key, expiresAt: now } : key;
   });
-  for (const key of wanted)
-    if (!keyring.some(({ hash }) => hash === key.hash)) next.push({ ...key, createdAt: now, version: 0 });
+  for (const key of keys) {
+    if (keyring.some(({ hash }) => hash === key.hash)) continue;
+    if (next.some((each) => each.name === key.name && isActive(each, now))) throw stale(`the key ${key.name}`);
+    next.push({ ...key, createdAt: now, version: 0 });
+  }
   const changed = next.filter((key) => !keyring.includes(key));
   for (const key of changed) {
     draft.put("apiKey", key.hash, key);
-    draft.record(expired(key, now) ? "key.revoked" : "key.created", { name: key.name, type: key.type });
+    draft.record(isActive(key, now) ? "key.created" : "key.revoked", { name: key.name, type: key.type });
   }
   if (changed.length > 0) draft.put("keyring", SINGLE, next);
   return changed.length > 0;
 }
 
-function expired(key: ApiKey, now: number): boolean {
-  return key.expiresAt !== null && key.expiresAt <= now;
+function isAsWanted(key: ApiKey, wanted: ApplyConfig["keys"][number]): boolean {
+  return key.name === wanted.name && key.type === wanted.type && key.expiresAt === wanted.expiresAt;
+}
+
+function isActive({ expiresAt }: ApiKey, now: number): boolean {
+  return expiresAt === null || expiresAt > now;
+}
+
+/** Markets are only ever created, suspended and resumed here: nothing declarative settles or deletes. */
+function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyConfig, now: number): boolean {
+  for (const { state, ...market } of markets) {
+    createMarket(draft, { type: "createMarket", ...market }, now);
+    if (state === "suspended") suspendMarket(draft, { type: "suspendMarket", marketId: market.id }, now);
+  }
+  for (const { marketId, from, to } of marketStates) {
+    const { book } = requireMarket(draft, marketId);
+    if (book.status !== from) throw stale(`the market ${marketId}`);
+    if (to === "suspended") suspendMarket(draft, { type: "suspendMarket", marketId }, now);
+    else resumeMarket(draft, { type: "resumeMarket", marketId }, now);
+  }
+  return markets.length + marketStates.length > 0;
+}
+
+function stale(what: string): Fault {
+  return new Fault("REFUSED", `The plan is stale: ${what} was changed since it was made; plan again`);
 }

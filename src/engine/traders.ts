@@ -1,6 +1,7 @@
 import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { policyAt } from "../domain/policy.ts";
 import { capMinor, isPassed, traderStateOf } from "../domain/trader.ts";
 import type { RecordDeposit, RecordKyc, RestrictUser, Results, SubmitSuitability } from "./commands.ts";
 import { creditUser } from "./credit.ts";
@@ -80,7 +81,7 @@ export function submitSuitability(
   { id, traderId, answers }: SubmitSuitability,
   now: number,
 ): Results["submitSuitability"] {
-  const { suitabilityThresholds: thresholds } = requireTenant(draft).policy;
+  const { suitabilityThresholds: thresholds } = policyAt(requireTenant(draft), now);
   const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
   const score = Object.values(answers).reduce((sum, each) => sum + each, 0);
   const passed = isPassed(score, thresholds);

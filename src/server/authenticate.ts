@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Operation } from "../contract/operation.ts";
+import { MAX_POLICY_TTL_SEC } from "../contract/policy.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
@@ -56,7 +57,7 @@ export async function authenticate(
 
 /**
  * The caller as services and the audit trail know it.
- * @throws Fault BAD_REQUEST for an unusable `Audit-Reason` or `Idempotency-Key`
+ * @throws Fault BAD_REQUEST for an unusable `Audit-Reason`, `Policy-Ttl` or `Idempotency-Key`
  */
 export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity, rawBody: Buffer): Caller {
   // An operator that acts for a user is the one who acted.
@@ -66,6 +67,7 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   if (user) caller.user = user;
   if (isOperator) caller.reason = readReason(exchange.header("audit-reason"));
   if (operation.tagged && operation.method !== "GET") caller.ifMatch = readTags(exchange.header("if-match"));
+  if (operation.temporary) caller.policyTtlMs = readTtl(exchange.header("policy-ttl"));
   const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
   if (idempotencyKey !== undefined) {
     if (!PRINTABLE_KEY.test(idempotencyKey))
@@ -87,6 +89,15 @@ function readTags(header: string | undefined): string[] | undefined {
   if (header === undefined || header.trim() === "*") return undefined;
   // A weak tag (W/"…") never matches here, so it is left out; an empty list matches nothing.
   return header.split(",").flatMap((tag) => /^\s*"([\x21\x23-\x7e]*)"\s*$/.exec(tag)?.[1] ?? []);
+}
+
+/** Whole seconds, in milliseconds. A time that cannot be read must not become a change for good. */
+function readTtl(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = /^[1-9]\d{0,7}$/.test(header) ? Number(header) : Number.NaN;
+  if (!(seconds <= MAX_POLICY_TTL_SEC))
+    throw new Fault("BAD_REQUEST", `Policy-Ttl must be whole seconds from 1 to ${MAX_POLICY_TTL_SEC}`);
+  return seconds * 1000;
 }
 
 /** Node reads headers as Latin-1; words in other scripts arrive as the bytes of their UTF-8. */

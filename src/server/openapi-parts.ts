@@ -1,4 +1,5 @@
 import type { Auth } from "../contract/operation.ts";
+import { MAX_POLICY_TTL_SEC } from "../contract/policy.ts";
 
 type Json = Record<string, unknown>;
 
@@ -127,6 +128,13 @@ export const IF_MATCH = {
   in: "header",
   description: "Change only the version that this `ETag` names.",
   schema: { type: "string" },
+};
+export const POLICY_TTL = {
+  name: "Policy-Ttl",
+  in: "header",
+  description: "Extension: after so many seconds the fields go back to their own values by themselves.",
+  schema: { type: "integer", minimum: 1, maximum: MAX_POLICY_TTL_SEC },
+  "x-extension": true,
 };
 export const AUDIT_REASON = {
   name: "Audit-Reason",

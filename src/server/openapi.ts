@@ -12,6 +12,7 @@ import {
   HEADERS,
   IDEMPOTENCY_KEY,
   IF_MATCH,
+  POLICY_TTL,
   RATE_LIMIT_HEADERS,
   SEAL_HEADERS,
   SECURITY,
@@ -108,6 +109,7 @@ function describe(
     ...inQuery.map((name) => parameter(name, "query", fields, required(name))),
     ...(operation.writes ? [IDEMPOTENCY_KEY] : []),
     ...(isTagged ? [IF_MATCH] : []),
+    ...(operation.temporary ? [POLICY_TTL] : []),
     ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),
     ...(operation.auth === "signature" && id !== "receiveStripe" ? [SIGNED_AT] : []),
   ];

@@ -1,5 +1,6 @@
 import { listUnrecordedClosings } from "../store/queries/closings.ts";
 import type { ServiceContext } from "./context.ts";
+import { type Sweeper, startSweeper } from "./sweeper.ts";
 
 type SweeperContext = Pick<ServiceContext, "read" | "sequencer">;
 
@@ -23,34 +24,7 @@ export async function sweepClosings({ read, sequencer }: SweeperContext): Promis
   return answers.filter(({ result }) => result?.recorded).length;
 }
 
-/**
- * Sweeps every few seconds until stopped.
- * @param onError told of the first failure of a row only: while the database is away every sweep fails alike
- */
-export function startClosingSweeper(
-  context: SweeperContext,
-  onError: (error: unknown) => void,
-): { stop(): Promise<void> } {
-  let failing = false;
-  let sweeping: Promise<void> | undefined;
-  const sweep = async () => {
-    try {
-      await sweepClosings(context);
-      failing = false;
-    } catch (error) {
-      if (!failing) onError(error);
-      failing = true;
-    } finally {
-      sweeping = undefined;
-    }
-  };
-  const timer = setInterval(() => {
-    sweeping ??= sweep();
-  }, SWEEP_MS);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await sweeping;
-    },
-  };
+/** Sweeps every few seconds until stopped. */
+export function startClosingSweeper(context: SweeperContext, onError: (error: unknown) => void): Sweeper {
+  return startSweeper(() => sweepClosings(context), SWEEP_MS, onError);
 }

@@ -21,6 +21,8 @@ export interface Caller {
   ifMatch?: readonly string[] | undefined;
   /** A provider's raw body with its hash, where one delivered it. */
   delivery?: { sha256: string; body: string } | undefined;
+  /** How long a change of the policy is to hold; for good unless given. */
+  policyTtlMs?: number | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
   idempotency?: { caller: string; key: string; requestHash: string } | undefined;
 }

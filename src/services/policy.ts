@@ -1,9 +1,10 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Policy } from "../domain/policy.ts";
+import { type Policy, policyAt } from "../domain/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
 import { loadRows } from "../store/load.ts";
+import { readClock } from "../store/queries/clock.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
 
@@ -16,9 +17,9 @@ export function policyHandlers(context: ServiceContext) {
 
 /** The policy in force, as the database has it now, with its version. */
 export async function readPolicy(sql: Sql): Promise<Tagged<Policy>> {
-  const [loaded] = await loadRows(sql, [{ table: "tenant", key: SINGLE }]);
+  const [[loaded], now] = await Promise.all([loadRows(sql, [{ table: "tenant", key: SINGLE }]), readClock(sql)]);
   if (!loaded?.row || !("policy" in loaded.row)) throw new Fault("REFUSED", "The tenant has not been applied yet");
-  return new Tagged(loaded.row.policy, String(loaded.row.version));
+  return new Tagged(policyAt(loaded.row, now), String(loaded.row.version));
 }
 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
@@ -28,7 +29,7 @@ async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy"
   const result = await submit(
     context,
     "updatePolicy",
-    { type: "updatePolicy", patch, ifVersion },
+    { type: "updatePolicy", patch, ifVersion, ttlMs: caller.policyTtlMs },
     caller,
     ({ policy, updatedAt, version }): Result<"updatePolicy"> => {
       tag = String(version);

@@ -32,8 +32,7 @@ export interface Provisioned {
  */
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
   const { tenantId, connection, auditSecret, previousAuditSecrets = [], actor, reason, config } = options;
-  await ensureDatabase(connection);
-  const migrations = await migrateDatabase(connection);
+  const migrations = await prepareDatabase(connection);
   const tenant = await openTenant({ tenantId, connection, auditSecret, previousAuditSecrets, readers: 1 });
   try {
     const answer = await tenant.sequencer.submit({ command: { type: "applyConfig", ...config }, actor, reason });
@@ -41,6 +40,12 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
   } finally {
     await tenant.close();
   }
+}
+
+/** Creates the database if need be and brings its schema to the version of this binary. Returns what was applied. */
+export async function prepareDatabase(connection: Connection): Promise<string[]> {
+  await ensureDatabase(connection);
+  return migrateDatabase(connection);
 }
 
 /** Brings the schema to the version of this binary, as the database's owner. Returns what was applied. */

@@ -48,6 +48,8 @@ export interface TenantServices {
   auditKeys: readonly AuditKey[];
   /** Knows whether the audit chain holds; whoever serves lets it walk in the background. */
   auditWatch: AuditWatch;
+  /** Fresh identifiers, ordered by time. */
+  newId(prefix: string): string;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
   /** What the server of this process refused. */
@@ -124,6 +126,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     auditKey: key,
     auditKeys,
     auditWatch,
+    newId: context.newId,
     tail,
     refusals,
     isDatabaseUp,

@@ -82,13 +82,13 @@ const TARGETS = {
   }),
   tenant: target(
     "tenant",
-    "id smallint, policy text, policy_updated_at bigint, kyc_required boolean, liquidity_micro bigint, capital_micro bigint, document text, version bigint",
+    "id smallint, policy text, overrides text, policy_updated_at bigint, kyc_required boolean, liquidity_micro bigint, capital_micro bigint, document text, version bigint",
     { key: ["id"] },
   ),
   account: target("account", "id line, balance_micro bigint, version bigint", { key: ["id"] }),
   market: target(
     "market",
-    "id text, question text, category text, kind text, p0_ppm integer, fund_micro bigint, close_at bigint, resolution_ref text, meta text, created_at bigint, house_yes_micro bigint, house_no_micro bigint",
+    "id text, question text, category text, kind text, p0_ppm integer, fund_micro bigint, close_at bigint, resolution_ref text, meta text, created_at bigint, file_key text, house_yes_micro bigint, house_no_micro bigint",
   ),
   book: target(
     "book",
@@ -139,6 +139,7 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
   tenant: (t) => [
     1,
     JSON.stringify(t.policy),
+    JSON.stringify(t.overrides),
     t.policyUpdatedAt,
     t.kycRequired,
     t.liquidityMicro,
@@ -158,6 +159,7 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
     m.resolutionRef,
     m.meta,
     m.createdAt,
+    m.fileKey,
     m.houseYesMicro,
     m.houseNoMicro,
   ],

@@ -86,11 +86,12 @@ export function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): M
 
 async function loadTenant(sql: Sql): Promise<Map<string, Tenant>> {
   const rows = await sql`
-    select policy, policy_updated_at, kyc_required, liquidity_micro, capital_micro, document, version
+    select policy, overrides, policy_updated_at, kyc_required, liquidity_micro, capital_micro, document, version
       from tenant`;
   return byKey(
     rows.map((row) => ({
       policy: JSON.parse(row.policy),
+      overrides: JSON.parse(row.overrides),
       policyUpdatedAt: Number(row.policy_updated_at),
       kycRequired: row.kyc_required,
       liquidityMicro: BigInt(row.liquidity_micro),
@@ -117,7 +118,7 @@ async function loadAccounts(sql: Sql, ids: string[]): Promise<Map<string, Accoun
 async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>> {
   const rows = await sql`
     select id, question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at,
-           house_yes_micro, house_no_micro
+           file_key, house_yes_micro, house_no_micro
       from market
      where id = any(${textArray(ids)}::text[])`;
   return byKey(
@@ -132,6 +133,7 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
       resolutionRef: row.resolution_ref as string,
       meta: row.meta as string,
       createdAt: Number(row.created_at),
+      fileKey: row.file_key as string | null,
       houseYesMicro: BigInt(row.house_yes_micro),
       houseNoMicro: BigInt(row.house_no_micro),
     })),

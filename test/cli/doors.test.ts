@@ -219,6 +219,26 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
       await json((io) => runPolicySet({ patch: { feeBps: 100, jurisdictions: { blocked: [] } }, yes: true }, api, io));
     });
 
+    test("a change for a time is recorded with its end, and a change for good takes its place", async () => {
+      const set = (maxTradeUsd: number, ttlSec?: number) =>
+        json((io) =>
+          runPolicySet(
+            { patch: { maxTradeUsd }, yes: true },
+            door.api(undefined, undefined, { policyTtlSec: ttlSec }),
+            io,
+          ),
+        );
+      expect((await set(7, 7200)).data).toMatchObject({ maxTradeUsd: 7 });
+      const entry = await latestEntry();
+      expect(entry).toMatchObject({
+        type: "policy.updated",
+        actor: door.actor,
+        payload: { until: expect.any(String) },
+      });
+      await set(500);
+      expect((await latestEntry())?.payload).toMatchObject({ overridesEnded: ["maxTradeUsd"] });
+    });
+
     test("on a terminal the change is shown, and a no changes nothing", async () => {
       const io = testIo({ answers: [false] });
       const ending = await end(io, () => runPolicySet({ patch: { maxTradeUsd: 900 } }, api, io));

@@ -33,7 +33,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
   async function receipted(file: string, work: (api: ReturnType<TestDoor["api"]>) => Promise<unknown>) {
     const io = testIo({ format: "table" });
     const book = openReceipts({ receipt: path(file), commandName: "reconcile" }, io.output);
-    await work(door.api(undefined, undefined, (seal) => book.onSealed(TENANT, seal)));
+    await work(door.api(undefined, undefined, { onSealed: (seal) => book.onSealed(TENANT, seal) }));
     book.close();
     return io;
   }
@@ -98,7 +98,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     await door.deposit("ann", 100n);
     const seals: bigint[] = [];
     await door
-      .api("ann", undefined, ({ seq }) => seals.push(seq))
+      .api("ann", undefined, { onSealed: ({ seq }) => seals.push(seq) })
       .placeTrade({ marketId: id, selection: { side: "yes" }, amount: 5 });
     expect(seals).toEqual([BigInt((await latest()).seq)]);
     expect((await latest()).type).toBe("trade.executed");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../src/domain/policy.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
-import { configOf, NOW, openWorld, usd, World } from "./world.ts";
+import { configOf, marketOf, NOW, openWorld, usd, World } from "./world.ts";
 
 const tenantOf = (world: World) => {
   const tenant = world.get("tenant", SINGLE);
@@ -66,10 +66,10 @@ describe("applyConfig", () => {
     expect(draft.audit.at(-1)?.payload.policy).toEqual({ feeBps: { from: 100, to: 7 } });
   });
 
-  test("a key that appears in the file is created, one that left it is revoked at once", () => {
+  test("keys that are listed are created, those named for it are revoked at once, and others are left alone", () => {
     const world = applied({ keys: [key("a"), key("b")] });
     world.now += 1000;
-    const { draft } = world.run(configOf({ keys: [key("b"), key("c")], document: "{}" }));
+    const { draft } = world.run(configOf({ keys: [key("c")], revoke: [key("a").hash], document: "{}" }));
     const ring = new Map(world.get("keyring", SINGLE)?.map((each) => [each.name, each]));
     expect(ring.get("a")?.expiresAt).toBe(world.now);
     expect(ring.get("b")?.expiresAt).toBeNull();
@@ -83,11 +83,49 @@ describe("applyConfig", () => {
   test("a revoked key keeps the moment of its revocation", () => {
     const world = applied({ keys: [key("a")] });
     world.now += 1000;
-    world.run(configOf({ keys: [], document: "{}" }));
+    world.run(configOf({ revoke: [key("a").hash], document: "{}" }));
     const revokedAt = world.now;
     world.now += 1000;
-    world.run(configOf({ keys: [], document: '{"later":true}' }));
+    world.run(configOf({ revoke: [key("a").hash], document: '{"later":true}' }));
     expect(world.get("keyring", SINGLE)?.[0]?.expiresAt).toBe(revokedAt);
+  });
+
+  test("a key whose name was taken live meanwhile is not created beside it", () => {
+    const world = applied({ keys: [key("a")] });
+    expect(world.refusal(configOf({ keys: [{ ...key("b"), name: "a" }] }))).toBe("REFUSED");
+  });
+
+  test("a plan that was made on another version of the tenant is refused", () => {
+    const world = new World();
+    expect(world.refusal(configOf({ ifVersion: 1 }))).toBe("REFUSED");
+    world.run(configOf({ ifVersion: 0 }));
+    const tenant = tenantOf(world);
+    world.put("tenant", SINGLE, { ...tenant, version: 7 });
+    expect(world.refusal(configOf({ ifVersion: 6, document: "{}" }))).toBe("REFUSED");
+    expect(world.refusal(configOf({ ifVersion: 7, document: "{}" }))).toBe("accepted");
+  });
+
+  const declared = { ...marketOf(), fileKey: "rain", liquidityMicro: usd(500), state: "suspended" as const };
+
+  test("its markets are created in the same commit, funded by the capital that it brings", () => {
+    const world = new World();
+    const { draft } = world.run(configOf({ capitalMicro: usd(500), markets: [declared] }));
+    expect(world.get("market", "m1")).toMatchObject({ fileKey: "rain", fundMicro: usd(500) });
+    expect(world.get("book", "m1")?.status).toBe("suspended");
+    expect(world.balance("treasury")).toBe(0n);
+    expect(draft.audit.map(({ type }) => type)).toEqual(["market.created", "market.suspended", "config.applied"]);
+    expect(new World().refusal(configOf({ capitalMicro: usd(499), markets: [declared] }))).toBe(
+      "TREASURY_INSUFFICIENT",
+    );
+  });
+
+  test("a market's state is changed only from the state that the plan saw", () => {
+    const world = new World();
+    world.run(configOf({ markets: [declared] }));
+    const resume = { marketId: "m1", from: "suspended", to: "open" } as const;
+    world.run(configOf({ marketStates: [resume], document: "{}" }));
+    expect(world.get("book", "m1")?.status).toBe("open");
+    expect(world.refusal(configOf({ marketStates: [resume], document: '{"n":1}' }))).toBe("REFUSED");
   });
 });
 

@@ -16,6 +16,8 @@ export interface Operator {
   secrets(): Promise<Record<string, string>>;
   /** Runs a command to its end; never throws for an exit code. */
   run(...args: string[]): Promise<{ stdout: string; stderr: string; exitCode: number | undefined }>;
+  /** The same with variables of the process's own. */
+  runWith(env: Record<string, string>, ...args: string[]): ReturnType<Operator["run"]>;
   /** Starts `serve` on free ports and waits until it listens. */
   serve(tenant: string): Promise<ServerProcess>;
   /** Replaces text in the tenant file. */
@@ -40,15 +42,8 @@ export async function newOperator(): Promise<Operator> {
   return {
     directory,
     secrets: async () => parseEnv(await readFile(join(directory, ".env"), "utf8")) as Record<string, string>,
-    run: async (...args) => {
-      const { stdout, stderr, exitCode } = await execa(process.execPath, [MAIN, ...args], {
-        cwd: directory,
-        reject: false,
-        stdin: "ignore",
-        timeout: 60_000,
-      });
-      return { stdout, stderr, exitCode };
-    },
+    run: (...args) => run(directory, {}, args),
+    runWith: (env, ...args) => run(directory, env, args),
     serve: (tenant) => serve(directory, tenant, servers),
     edit: async (tenant, change) => {
       const file = join(directory, "tenants", tenant, "tenant.yaml");
@@ -60,6 +55,17 @@ export async function newOperator(): Promise<Operator> {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function run(directory: string, env: Record<string, string>, args: string[]): ReturnType<Operator["run"]> {
+  const { stdout, stderr, exitCode } = await execa(process.execPath, [MAIN, ...args], {
+    cwd: directory,
+    env,
+    reject: false,
+    stdin: "ignore",
+    timeout: 60_000,
+  });
+  return { stdout, stderr, exitCode };
 }
 
 async function serve(directory: string, tenant: string, servers: Set<ChildProcess>): Promise<ServerProcess> {

@@ -1,15 +1,29 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import type { Chooser } from "../apply-tenant.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
+import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
+import { noteRest, shownPlan } from "../plan-view.ts";
 import { openReceipts } from "../receipts.ts";
+import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
+import { runPlan } from "./plan.ts";
 
 export interface AppliedTenant {
   tenant: string;
   changed: boolean;
   /** Migrations that brought the schema forward. */
   migrations: string[];
+}
+
+type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
+
+/** A tenant to apply and, from a saved plan, what must still hold. */
+interface Target {
+  tenant: string;
+  confirm: (choose: Chooser) => Chooser;
 }
 
 const view: View<AppliedTenant[], AppliedTenant> = {
@@ -25,31 +39,45 @@ const view: View<AppliedTenant[], AppliedTenant> = {
 
 export function register(noun: Command, host: Host): void {
   noun
-    .argument("[tenants...]", "tenants to apply")
-    .description("bring the database to what the tenant file says: schema, keys, treasury, policy")
-    .action(host.action(runApply));
+    .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
+    .addOption(onDriftOption())
+    .addOption(acceptLooseningOption())
+    .option("--dry-run", "only plan")
+    .description("bring the database to what the files say: schema, keys, treasury, policy, markets")
+    .action(host.action<ApplyOptions>(runApply));
 }
 
 /** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
-export async function runApply({ options, args, io }: CommandContext<object>): Promise<ExitCode> {
+export async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode> {
+  const { options, args, io } = context;
+  const { dryRun, onDrift: _, acceptLoosening: __, ...plain } = options;
+  if (dryRun) return runPlan({ ...context, options: plain });
   const { applyTenant, readyTenant } = await import("../apply-tenant.ts");
-  const { operatorActor } = await import("../session.ts");
+  const { checkReason, operatorActor } = await import("../session.ts");
   const workspace = openWorkspace();
-  const tenants =
-    args.length > 0 ? args.map((name) => pickTenant(workspace, name)) : [pickTenant(workspace, options.tenant)];
+  const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
+  const reason = checkReason(options.reason);
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
   const failures: ExitCode[] = [];
   try {
-    for (const tenant of tenants) {
+    for (const { tenant, confirm } of targets) {
       try {
         const ready = await readyTenant(workspace.directory, tenant);
-        const applying = applyTenant(ready, { actor: operatorActor(), reason: options.reason });
-        const { seal, ...result } = await io.output.during(`Applying ${tenant}`, applying);
+        const choose = confirm(chooserOf(options, io));
+        const { plan, changed, migrations, seal } = await applyTenant(ready, {
+          actor: operatorActor(),
+          reason,
+          choose,
+        });
         if (seal) receipts.onSealed(tenant, seal);
-        applied.push({ tenant, ...result });
+        const shown = shownPlan(plan);
+        noteRest(shown, io.output);
+        writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
+        applied.push({ tenant, changed, migrations });
       } catch (error) {
-        if (tenants.length === 1) throw error;
+        writeStepSummary(() => refusalMarkdown(tenant, error));
+        if (targets.length === 1) throw error;
         io.output.note(`${tenant} was not applied:`);
         failures.push(io.output.fail(error));
       }
@@ -60,4 +88,25 @@ export async function runApply({ options, args, io }: CommandContext<object>): P
   await io.output.print(applied, view);
   if (failures.length === 0) return EXIT.ok;
   return applied.length > 0 ? EXIT.partly : (failures[0] ?? EXIT.unexpected);
+}
+
+/** A tenant's name wins over a file of the same name. */
+async function targetsOf(workspace: Workspace, names: readonly (string | undefined)[]): Promise<Target[]> {
+  const targets: Target[] = [];
+  for (const name of names) {
+    if (name === undefined || workspace.tenants.includes(name) || !existsSync(name)) {
+      targets.push({ tenant: pickTenant(workspace, name), confirm: (choose) => choose });
+      continue;
+    }
+    const { readPlans, requireSame } = await import("../plan-file.ts");
+    for (const saved of readPlans(name))
+      targets.push({
+        tenant: pickTenant(workspace, saved.tenant),
+        confirm: (choose) => (plan) => {
+          requireSame(saved, plan);
+          return choose(plan);
+        },
+      });
+  }
+  return targets;
 }

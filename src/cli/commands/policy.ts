@@ -1,10 +1,13 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { MAX_POLICY_TTL_SEC } from "../../contract/policy.ts";
+import { Fault } from "../../domain/fault.ts";
 import type { PolicyPatch } from "../../domain/policy.ts";
 import { orDash, time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
+import { timeSpan } from "../parsers.ts";
 import { declined, mustAsk } from "../prompts.ts";
 
 type Policy = WireResult<"getPolicy">;
@@ -26,12 +29,16 @@ export function register(noun: Command, host: Host): void {
     .command("set")
     .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
     .argument("<key=value...>")
+    .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan)
     .action(
-      host.action(async ({ options, args, io }) => {
+      host.action<{ ttl?: number }>(async ({ options, args, io }) => {
         const { policyPatch } = await import("../policy-assignments.ts");
         const set = { patch: policyPatch(args), yes: options.yes };
+        const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
+        if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
+          throw new Fault("USAGE", "--ttl is at most 30d: what is to hold longer belongs into the tenant file");
         mustAsk(set, io.prompts);
-        return withSession(options, io, (session) => runPolicySet(set, session.api(), io));
+        return withSession(options, io, (session) => runPolicySet(set, session.api(undefined, { policyTtlSec }), io));
       }),
     );
 }

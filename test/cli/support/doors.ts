@@ -16,10 +16,15 @@ export const AUDIT_SECRET = "an audit secret of the tests, long enough";
 const JWT_SECRET = "a jwt secret of the tests, which is long enough";
 
 /** A tenant with money in it, reached one way. */
+interface ApiExtra {
+  onSealed?: (seal: Seal) => void;
+  policyTtlSec?: number | undefined;
+}
+
 export interface TestDoor {
   /** The operator in audit entries. */
   actor: string;
-  api(userId?: string, reason?: string, onSealed?: (seal: Seal) => void): Api;
+  api(userId?: string, reason?: string, extra?: ApiExtra): Api;
   /** The server's address, where there is one. */
   url?: string;
   services: TenantServices;
@@ -42,8 +47,14 @@ async function openDatabaseDoor(): Promise<TestDoor> {
   const actor = "cli:tester";
   return {
     actor,
-    api: (userId, reason, onSealed) =>
-      localApi(services.handlers, { actor, reason, onSealed, user: userId ? { id: userId } : undefined }),
+    api: (userId, reason, { onSealed, policyTtlSec } = {}) =>
+      localApi(services.handlers, {
+        actor,
+        reason,
+        onSealed,
+        policyTtlMs: policyTtlSec && policyTtlSec * 1000,
+        user: userId ? { id: userId } : undefined,
+      }),
     services,
     database,
     deposit: depositInto(services),
@@ -74,12 +85,12 @@ async function openHttpDoor(): Promise<TestDoor> {
   return {
     actor: "admin:ops",
     url: server.url,
-    api: (userId, reason, onSealed) =>
+    api: (userId, reason, extra) =>
       httpApi({
         url: server.url,
         apiKey: ADMIN_KEY,
         reason,
-        onSealed,
+        ...extra,
         userToken: userId === undefined ? undefined : () => token(userId),
       }),
     services,

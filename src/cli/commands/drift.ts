@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+import type { PlanItem } from "../../config/plan-types.ts";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import { orDash, time } from "../cells.ts";
+import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import { type ShownItem, shownPlan, shownValue } from "../plan-view.ts";
+
+interface DriftOptions {
+  write?: boolean;
+}
+
+const view: View<readonly ShownItem[], ShownItem> = {
+  kind: "list",
+  rows: (items) => items,
+  columns: [
+    { title: "FIELD", cell: ({ field }) => field, whole: true },
+    { title: "WHAT", cell: ({ kind }) => kind },
+    { title: "FILE", cell: ({ desired }) => shownValue(desired) },
+    { title: "LIVE", cell: ({ live }) => shownValue(live) },
+    { title: "WHO", cell: ({ by }) => orDash(by?.actor) },
+    { title: "WHEN", cell: ({ by }) => orDash(by && time(by.ts, { seconds: true })) },
+    { title: "ENTRY", cell: ({ by }) => orDash(by?.seq.toString()), align: "right" },
+    { title: "REASON", cell: ({ by }) => orDash(by?.reason) },
+  ],
+  empty: "Nothing was changed live since the last apply.",
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant")
+    .option("--write", "put the live values into the files; comments stay")
+    .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any")
+    .action(host.action<DriftOptions>(runDrift));
+}
+
+/** @throws Fault REFUSED when live values are other than the files' and stay so */
+export async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<ExitCode> {
+  const [{ readyTenant }, { planTenant }] = await Promise.all([
+    import("../apply-tenant.ts"),
+    import("../plan-tenant.ts"),
+  ]);
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const ready = await readyTenant(workspace.directory, tenant);
+  const { plan } = await planTenant(ready);
+  const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
+  await io.output.print(shownPlan({ ...plan, items: drifted }).items, view);
+  const left = options.write ? await writeBack(drifted) : drifted;
+  if (left.length === 0) return EXIT.ok;
+  throw new Fault("REFUSED", `${tenant} has drifted: ${left.map(({ field }) => field).join(", ")}`);
+
+  /** Returns what could not be written: values of keys, and fields that were changed in the file too. */
+  async function writeBack(items: readonly PlanItem[]): Promise<PlanItem[]> {
+    const { editFor, writeEdits } = await import("../write-back.ts");
+    const edits = items.map((item) => ({ item, edit: item.kind === "conflict" ? undefined : editFor(item, ready) }));
+    for (const file of writeEdits(edits.flatMap(({ edit }) => edit ?? []))) io.output.note(`${file} was written`);
+    return edits.filter(({ edit }) => edit === undefined).map(({ item }) => item);
+  }
+}

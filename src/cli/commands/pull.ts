@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import type { LiveConfig, PlanItem } from "../../config/plan-types.ts";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { Json } from "../../domain/audit-link.ts";
+import { DEFAULT_POLICY } from "../../domain/policy.ts";
+import { POLICY_FIELDS, policyValue } from "../../domain/policy-fields.ts";
+import type { ReadyTenant } from "../apply-tenant.ts";
+import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import type { FileEdit } from "../write-back.ts";
+
+interface PullOptions {
+  write?: boolean;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant")
+    .option("--write", "put the live values into the files; comments stay")
+    .description("the tenant file with the live values in it, as YAML")
+    .action(host.action<PullOptions>(runPull));
+}
+
+/** Live values that differ from the files' go in, those of policy fields that no file states too, unless they are the defaults. */
+export async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<ExitCode> {
+  const [{ readyTenant }, { planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
+    import("../apply-tenant.ts"),
+    import("../plan-tenant.ts"),
+    import("../write-back.ts"),
+    import("yaml"),
+  ]);
+  const workspace = openWorkspace();
+  const ready = await readyTenant(workspace.directory, pickTenant(workspace, args[0] ?? options.tenant));
+  const { plan, live } = await planTenant(ready);
+  // What was never applied has no live values yet.
+  const items: PlanItem[] = live.version === 0 ? [] : plan.items;
+  const edits = items.flatMap((item) => editFor(item, ready) ?? []).concat(unstated(live, ready));
+  const { file } = ready.config.source;
+  const text = editedText(file, edits);
+  // Another format is asked for by name: the same content then.
+  const view: View<object, object> = { kind: "text", text: () => text };
+  await io.output.print(parse(text) as object, view);
+  if (options.write) for (const written of writeEdits(edits)) io.output.note(`${written} was written`);
+  return EXIT.ok;
+}
+
+function unstated(live: LiveConfig, { config }: ReadyTenant): FileEdit[] {
+  if (live.version === 0) return [];
+  return POLICY_FIELDS.flatMap((field) => {
+    const value = policyValue(live.policy, field) as Json;
+    if (policyValue(config.policy, field) !== undefined) return [];
+    if (JSON.stringify(value) === JSON.stringify(policyValue(DEFAULT_POLICY, field))) return [];
+    return [{ file: config.source.file, path: ["policy", ...field.split(".")], value }];
+  });
+}

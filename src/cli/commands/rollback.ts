@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+import { count } from "../parsers.ts";
+import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
+import { noteRest, shownPlan } from "../plan-view.ts";
+
+type RollbackOptions = ChoiceOptions & { to: number };
+
+interface RolledBack {
+  tenant: string;
+  to: number;
+  changed: boolean;
+}
+
+const view: View<RolledBack, RolledBack> = {
+  kind: "record",
+  fields: ({ tenant, to, changed }) => [
+    ["tenant", tenant],
+    ["to", String(to)],
+    ["result", changed ? "applied" : "nothing to do"],
+  ],
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant")
+    .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
+    .addOption(onDriftOption())
+    .addOption(acceptLooseningOption())
+    .description("apply the document of an earlier apply; keys stay as they are")
+    .action(host.action<RollbackOptions>(runRollback));
+}
+
+/** The same plan and the same guards as an apply, with another document. */
+export async function runRollback({ options, args, io }: CommandContext<RollbackOptions>): Promise<ExitCode> {
+  const [{ applyTenant, readyTenant }, { fromHistory }, { checkReason, operatorActor }] = await Promise.all([
+    import("../apply-tenant.ts"),
+    import("../plan-tenant.ts"),
+    import("../session.ts"),
+  ]);
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const ready = await readyTenant(workspace.directory, tenant);
+  const { plan, changed } = await applyTenant(ready, {
+    actor: operatorActor(),
+    reason: checkReason(options.reason),
+    choose: chooserOf(options, io),
+    source: fromHistory(options.to),
+    rollbackTo: options.to,
+  });
+  noteRest(shownPlan(plan), io.output);
+  await io.output.print({ tenant, to: options.to, changed }, view);
+  io.output.note(`${ready.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
+  return EXIT.ok;
+}

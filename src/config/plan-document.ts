@@ -1,0 +1,69 @@
+import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { usdFromMicro } from "../domain/money.ts";
+import { normalPolicy } from "../domain/policy-fields.ts";
+import type { DeclaredMarket } from "./market-files.ts";
+import type { ConfigDocument, DeclaredTerms, DesiredKey } from "./plan-types.ts";
+import type { TenantConfig } from "./tenant-file.ts";
+
+/** The document of a tenant's files. */
+export function documentOf(
+  { source, ...config }: TenantConfig,
+  markets: readonly DeclaredMarket[],
+  keys: readonly DesiredKey[],
+): ConfigDocument {
+  const { server, webhooks, network, embed, cors } = config;
+  const document = {
+    ...config,
+    keys: { admin: byName(config.keys.admin), public: byName(config.keys.public) },
+    server: { ...server, trustProxy: sorted(server.trustProxy) },
+    webhooks: {
+      ...webhooks,
+      outbound: byName(webhooks.outbound).map((each) => ({ ...each, events: sorted(each.events) })),
+    },
+    network: { ...network, allowPrivate: sorted(network.allowPrivate) },
+    embed: { ...embed, allowedOrigins: sorted(embed.allowedOrigins) },
+    cors: { ...cors, origins: sorted(cors.origins) },
+    markets: { ...config.markets, files: sorted(config.markets.files) },
+    policy: normalPolicy(config.policy),
+    keyring: Object.fromEntries(keys.map((key) => [key.name, keyText(key)])),
+    declared: Object.fromEntries(markets.map((market) => [market.key, declaredTerms(market)])),
+    adopted: {},
+  };
+  // Through its text once, so that what is planned is what a later plan will read.
+  return JSON.parse(canonicalJson(document as unknown as Json)) as ConfigDocument;
+}
+
+/** A stored document; undefined for one that is none. */
+export function readDocument(text: string | undefined): Partial<ConfigDocument> | undefined {
+  if (text === undefined) return undefined;
+  return JSON.parse(text) as Partial<ConfigDocument>;
+}
+
+/** How a key stands in plans and documents. */
+export function keyText({ type, fingerprint, expiresAt }: Omit<DesiredKey, "hash" | "name">): string {
+  const until = expiresAt === null ? "" : ` until ${new Date(expiresAt).toISOString()}`;
+  return `${type} ${fingerprint}${until}`;
+}
+
+function declaredTerms(market: DeclaredMarket): DeclaredTerms {
+  const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd, state } = market;
+  return {
+    question,
+    category,
+    kind,
+    p0,
+    closeAt,
+    resolutionRef,
+    meta: meta as DeclaredTerms["meta"],
+    liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd),
+    state,
+  };
+}
+
+function sorted<T extends string>(set: readonly T[]): T[] {
+  return [...new Set(set)].sort();
+}
+
+function byName<T extends { name: string }>(entries: readonly T[]): T[] {
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

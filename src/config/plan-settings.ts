@@ -1,0 +1,34 @@
+import type { Json } from "../domain/audit-link.ts";
+import { isSame } from "./plan-compare.ts";
+import type { ConfigDocument } from "./plan-types.ts";
+
+/** Sections and fields with a live counterpart: the plan has items for them. */
+const PLANNED = new Set([
+  "policy",
+  "keys",
+  "keyring",
+  "declared",
+  "adopted",
+  "kyc.required",
+  "markets",
+  "treasury.capitalUsd",
+]);
+
+/** The paths at which two documents differ, other than where the plan has items; lists count as one value. */
+export function changedSettings(before: Partial<ConfigDocument>, after: ConfigDocument): string[] {
+  return differences(before as Json, after as unknown as Json, "");
+}
+
+function differences(before: Json | undefined, after: Json | undefined, path: string): string[] {
+  if (PLANNED.has(path)) return [];
+  if (isMapping(before) && isMapping(after)) {
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+    return names.flatMap((name) => differences(before[name], after[name], path === "" ? name : `${path}.${name}`));
+  }
+  if (before === after || (before !== undefined && after !== undefined && isSame(before, after))) return [];
+  return [path];
+}
+
+function isMapping(value: Json | undefined): value is { [key: string]: Json | undefined } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,79 @@
+import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import { mergePolicy, type Policy, policyAt, thresholdProblems } from "../domain/policy.ts";
+import { type Override, statedFields } from "../domain/policy-fields.ts";
+import type { Results, UpdatePolicy } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { requireTenant } from "./markets.ts";
+import { SINGLE, type Tenant } from "./rows.ts";
+
+/**
+ * Changes the given fields, for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
+ * A patch that changes nothing leaves no trace.
+ */
+export function updatePolicy(draft: Draft, command: UpdatePolicy, now: number): Results["updatePolicy"] {
+  const { patch, ifVersion, ttlMs } = command;
+  const tenant = requireTenant(draft);
+  const { version } = tenant;
+  if (ifVersion && !ifVersion.includes(version))
+    throw new Fault("PRECONDITION_FAILED", "The policy was changed since it was read");
+  const before = policyAt(tenant, now);
+  const stated = statedFields(patch, mergePolicy(before, patch));
+  const others = tenant.overrides.filter(({ field }) => !stated.some(([name]) => name === field));
+  const until = ttlMs === undefined ? undefined : now + ttlMs;
+  const next: Pick<Tenant, "policy" | "overrides"> =
+    until === undefined
+      ? { policy: mergePolicy(tenant.policy, patch), overrides: others }
+      : { policy: tenant.policy, overrides: [...others, ...stated.map(([field, value]) => ({ field, value, until }))] };
+  requireSound(next.policy);
+  const policy = policyAt(next, now);
+  requireSound(policy);
+  if (isSame(next.policy, tenant.policy) && isSame(next.overrides, tenant.overrides))
+    return { policy, updatedAt: tenant.policyUpdatedAt, version };
+  draft.put("tenant", SINGLE, { ...tenant, ...next, policyUpdatedAt: now });
+  draft.record("policy.updated", {
+    changes: policyChanges(before, policy),
+    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+    ...endedOverrides(tenant.overrides, next.overrides),
+  });
+  return { policy, updatedAt: now, version: version + 1 };
+}
+
+/** Puts on record that overrides have ended. They have done so by the clock alone; this takes them out of the row. */
+export function endOverrides(draft: Draft, now: number): Results["endOverrides"] {
+  const tenant = draft.get("tenant", SINGLE);
+  const left = tenant?.overrides.filter(({ until }) => until > now) ?? [];
+  if (!tenant || left.length === tenant.overrides.length) return { ended: 0 };
+  const before = policyAt({ ...tenant, overrides: tenant.overrides.map((each) => ({ ...each, until: now + 1 })) }, now);
+  const after = policyAt({ ...tenant, overrides: left }, now);
+  draft.put("tenant", SINGLE, { ...tenant, overrides: left, policyUpdatedAt: now });
+  draft.record("policy.updated", {
+    changes: policyChanges(before, after),
+    ...endedOverrides(tenant.overrides, left),
+  });
+  return { ended: tenant.overrides.length - left.length };
+}
+
+function endedOverrides(before: readonly Override[], after: readonly Override[]): { overridesEnded?: string[] } {
+  const ended = before.map(({ field }) => field).filter((field) => !after.some((each) => each.field === field));
+  return ended.length === 0 ? {} : { overridesEnded: ended };
+}
+
+function requireSound({ suitabilityThresholds }: Policy): void {
+  const [problem] = thresholdProblems(suitabilityThresholds);
+  if (problem) throw new Fault("BAD_REQUEST", `suitabilityThresholds.${problem.path.join(".")}: ${problem.message}`);
+}
+
+/** Changed fields as `{field: {from, to}}`, for the audit entry. */
+export function policyChanges(before: Policy, after: Policy): { [field: string]: Json } {
+  const changes: { [field: string]: Json } = {};
+  for (const field of Object.keys(after) as (keyof Policy)[]) {
+    const [from, to] = [before[field] as Json, after[field] as Json];
+    if (!isSame(from, to)) changes[field] = { from, to };
+  }
+  return changes;
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return canonicalJson(a as Json) === canonicalJson(b as Json);
+}

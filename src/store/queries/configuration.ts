@@ -1,0 +1,93 @@
+import type { StoredStatus } from "../../domain/market.ts";
+import type { Market } from "../../engine/rows.ts";
+import type { Sql } from "../connect.ts";
+import { loadRows } from "../load.ts";
+import { nowMs } from "./now.ts";
+
+/** Whether an override is past its end and still in the tenant's row. */
+export async function hasEndedOverrides(sql: Sql): Promise<boolean> {
+  const rows = await sql`
+    select 1
+      from tenant, jsonb_array_elements(overrides::jsonb) as each
+     where (each ->> 'until')::bigint <= ${nowMs(sql)}
+     limit 1`;
+  return rows.length > 0;
+}
+
+/** A market that a file declared, as it stands now. */
+export interface FileMarket {
+  market: Market & { fileKey: string };
+  status: StoredStatus;
+}
+
+/** Every market that came from a file, settled ones too: a key is never used again. */
+export async function listFileMarkets(sql: Sql): Promise<FileMarket[]> {
+  const rows = await sql<{ id: string; status: StoredStatus }[]>`
+    select m.id, b.status
+      from market m
+      join book b on b.market_id = m.id
+     where m.file_key is not null
+     order by m.file_key`;
+  const statuses = new Map(rows.map(({ id, status }) => [id, status]));
+  const loaded = await loadRows(
+    sql,
+    rows.map(({ id }) => ({ table: "market", key: id })),
+  );
+  return loaded.flatMap(({ row }) => {
+    const market = row as Market | null;
+    const status = market ? statuses.get(market.id) : undefined;
+    return market?.fileKey && status ? [{ market: { ...market, fileKey: market.fileKey }, status }] : [];
+  });
+}
+
+/** An entry that changed the configuration, live or by an apply. */
+export interface ConfigurationEntry {
+  seq: number;
+  type: string;
+  actor: string;
+  ts: string;
+  payload: Record<string, unknown>;
+}
+
+/** Word for word the condition of the partial index, so that a million trades in between cost nothing. */
+const ofConfiguration = (sql: Sql) =>
+  sql`type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked', 'market.suspended', 'market.resumed')`;
+
+/** The latest entries that changed the configuration, newest first. */
+export async function listConfigurationEntries(sql: Sql, limit: number): Promise<ConfigurationEntry[]> {
+  const rows = await sql<EntryRow[]>`
+    select seq, type, actor, payload, ts
+      from audit
+     where ${ofConfiguration(sql)}
+     order by seq desc
+     limit ${limit}`;
+  return rows.map(toEntry);
+}
+
+/** The applies, newest first, or only the one with this seq. */
+export async function listApplies(
+  sql: Sql,
+  { limit, seq }: { limit: number; seq?: number | undefined },
+): Promise<ConfigurationEntry[]> {
+  const rows = await sql<EntryRow[]>`
+    select seq, type, actor, payload, ts
+      from audit
+     where ${ofConfiguration(sql)}
+       and type = 'config.applied'
+       ${seq === undefined ? sql`` : sql`and seq = ${seq}`}
+     order by seq desc
+     limit ${limit}`;
+  return rows.map(toEntry);
+}
+
+interface EntryRow {
+  seq: string;
+  type: string;
+  actor: string;
+  payload: string;
+  ts: string;
+}
+
+function toEntry({ seq, payload, ...entry }: EntryRow): ConfigurationEntry {
+  return { ...entry, seq: Number(seq), payload: JSON.parse(payload) as Record<string, unknown> };
+}

@@ -1,0 +1,197 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+let operator: Operator;
+const file = () => join(operator.directory, "tenants/acme/tenant.yaml");
+const run = (...args: string[]) => operator.run(...args);
+const replace = (from: string | RegExp, to: string) => operator.edit("acme", (text) => text.replace(from, to));
+const json = async (...args: string[]) => JSON.parse((await run(...args, "-o", "json")).stdout);
+const policy = async () => json("policy", "show");
+const types = async () => ((await json("audit", "list")).entries as { type: string }[]).map(({ type }) => type);
+
+beforeAll(async () => {
+  operator = await newOperator();
+  await run("init", "acme");
+});
+afterAll(() => operator?.close());
+
+// In order, like the days of an operator. Each command is a process of its own, so a busy machine takes its time.
+describe("a tenant as code", { timeout: 120_000 }, () => {
+  test("a plan of a tenant that was never applied makes no database, and --detailed-exitcode ends with 2", async () => {
+    const plan = await run("plan", "acme", "--detailed-exitcode", "-o", "json");
+    expect(plan.exitCode, plan.stderr).toBe(2);
+    expect(JSON.parse(plan.stdout)[0]).toMatchObject({ tenant: "acme", liveVersion: 0, empty: false });
+    expect((await run("policy", "show")).exitCode).toBe(3);
+  });
+
+  test("apply creates the markets of the files in the one commit, and the plan after it is empty", async () => {
+    const applied = await run("apply", "acme", "--reason", "go live");
+    expect(applied.exitCode, applied.stderr).toBe(0);
+    expect((await types())[0]).toBe("config.applied");
+    expect(await json("market", "list")).toHaveLength(1);
+    const plan = await run("plan", "acme", "--detailed-exitcode", "-o", "json");
+    expect(plan.exitCode, plan.stdout).toBe(0);
+    expect(JSON.parse(plan.stdout)[0]).toMatchObject({ empty: true, items: [] });
+  });
+
+  test("loosening stops with 3 and names the flag; tightening goes through without a word", async () => {
+    await replace("maxTradeUsd: 500", "maxTradeUsd: 600");
+    const refused = await run("apply", "acme", "--yes");
+    expect(refused).toMatchObject({ exitCode: 3, stdout: "" });
+    expect(refused.stderr).toContain("--accept-loosening");
+    expect((await policy()).maxTradeUsd).toBe(500);
+    expect((await json("plan", "acme"))[0].items).toMatchObject([{ field: "policy.maxTradeUsd", mark: "LOOSENS" }]);
+    expect((await run("apply", "acme", "--accept-loosening")).exitCode).toBe(0);
+    await replace("maxTradeUsd: 600", "maxTradeUsd: 400");
+    expect((await run("apply", "acme")).exitCode).toBe(0);
+    expect((await policy()).maxTradeUsd).toBe(400);
+  });
+
+  test("drift names who, when, which entry and why, stops an unattended apply, and goes into the file with its comments", async () => {
+    await run("policy", "set", "maxTradeUsd=40", "feeBps=90", "--yes", "--reason", "incident 7");
+    const [entry] = (await json("audit", "list", "--type", "policy.updated")).entries;
+    const drift = await run("drift", "acme", "-o", "json");
+    expect(drift.exitCode).toBe(3);
+    expect(JSON.parse(drift.stdout)).toMatchObject([
+      { field: "policy.feeBps", kind: "drift" },
+      { field: "policy.maxTradeUsd", live: 40, by: { seq: entry.seq, actor: entry.actor, reason: "incident 7" } },
+    ]);
+    expect((await run("apply", "acme")).exitCode).toBe(3);
+    expect((await run("apply", "acme", "--on-drift", "overwrite")).exitCode).toBe(3);
+    expect((await policy()).maxTradeUsd).toBe(40);
+    const before = await readFile(file(), "utf8");
+    expect((await run("drift", "acme", "--write")).exitCode).toBe(0);
+    const after = before
+      .replace("maxTradeUsd: 400", "maxTradeUsd: 40")
+      .replace("feeBps: 100 # 1 %", "feeBps: 90 # 1 %");
+    expect(await readFile(file(), "utf8")).toBe(after);
+    expect((await run("drift", "acme")).exitCode).toBe(0);
+    expect((await run("apply", "acme")).exitCode).toBe(0);
+  });
+
+  test("adopting keeps the live value; overwriting writes the file's", async () => {
+    await run("policy", "set", "maxTradeUsd=30", "--yes");
+    expect((await run("apply", "acme", "--on-drift", "adopt")).exitCode).toBe(0);
+    expect((await policy()).maxTradeUsd).toBe(30);
+    expect((await json("plan", "acme"))[0].empty).toBe(true);
+    await run("policy", "set", "maxTradeUsd=45", "--yes");
+    expect((await run("apply", "acme", "--on-drift", "overwrite")).exitCode).toBe(0);
+    expect((await policy()).maxTradeUsd).toBe(40);
+  });
+
+  test("pull prints the file with the live values, also of fields that it does not state", async () => {
+    await run("policy", "set", "maxTradeUsd=35", "suitabilityRequired=true", "--yes");
+    const pulled = await run("pull", "acme");
+    expect(pulled.exitCode, pulled.stderr).toBe(0);
+    expect(pulled.stdout).toContain("maxTradeUsd: 35");
+    expect(pulled.stdout).toContain("suitabilityRequired: true");
+    expect(pulled.stdout).toContain("# Secrets are references");
+    expect((await run("pull", "acme", "--write", "--quiet")).exitCode).toBe(0);
+    expect(await readFile(file(), "utf8")).toBe(`${pulled.stdout}\n`);
+    expect((await json("plan", "acme"))[0].items).toEqual([]);
+  });
+
+  test("a saved plan holds no secrets, is carried out once, and is refused when anything moved", async () => {
+    await run("apply", "acme");
+    await replace("maxTradeUsd: 35", "maxTradeUsd: 25");
+    const out = join(operator.directory, "next.plan");
+    const saved = await run("plan", "acme", "--out", out);
+    expect(saved.exitCode, saved.stderr).toBe(0);
+    const text = await readFile(out, "utf8");
+    for (const secret of Object.values(await operator.secrets())) expect(text).not.toContain(secret);
+    await replace("maxTradeUsd: 25", "maxTradeUsd: 26");
+    expect((await run("apply", out)).stderr).toContain("the files have changed");
+    await replace("maxTradeUsd: 26", "maxTradeUsd: 25");
+    await run("policy", "set", "feeBps=80", "--yes");
+    expect(await run("apply", out)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining("stale") });
+    await run("policy", "set", "feeBps=90", "--yes");
+    await run("plan", "acme", "--out", out);
+    expect((await run("apply", out)).exitCode).toBe(0);
+    expect((await policy()).maxTradeUsd).toBe(25);
+    expect((await run("apply", out)).exitCode).toBe(3);
+  });
+
+  test("history lists the applies, and rollback applies an earlier one under the same guards", async () => {
+    const history = (await json("history", "acme")) as { seq: number; reason: string | null }[];
+    const first = history.at(-1);
+    expect(first).toMatchObject({ reason: "go live", seq: expect.any(Number) });
+    const to = String(first?.seq);
+    const refused = await run("rollback", "acme", "--to", to, "--yes");
+    expect(refused.stderr).toContain("--accept-loosening");
+    expect(refused.exitCode).toBe(3);
+    const done = await run("rollback", "acme", "--to", to, "--accept-loosening");
+    expect(done.exitCode, done.stderr).toBe(0);
+    expect(done.stderr).toContain("may still say otherwise");
+    expect((await policy()).maxTradeUsd).toBe(500);
+    expect((await json("history", "acme"))[0]).toMatchObject({ rollbackTo: first?.seq });
+    expect((await json("plan", "acme"))[0].items).toMatchObject([
+      { field: "policy.feeBps" },
+      { field: "policy.maxTradeUsd", mark: "TIGHTENS" },
+    ]);
+    expect((await run("rollback", "acme", "--to", "1")).exitCode).toBe(5);
+    expect((await run("apply", "acme")).exitCode).toBe(0);
+  });
+
+  test("an override ends by itself, is no drift, and outlives an apply", async () => {
+    expect((await run("policy", "set", "maxTradeUsd=3", "--ttl", "1h", "--yes")).exitCode).toBe(0);
+    expect((await policy()).maxTradeUsd).toBe(3);
+    expect((await run("drift", "acme")).exitCode).toBe(0);
+    expect((await json("plan", "acme"))[0].overrides).toMatchObject([{ field: "policy.maxTradeUsd", value: 3 }]);
+    await run("policy", "set", "maxTradeUsd=25", "--yes");
+    expect((await json("plan", "acme"))[0].overrides).toEqual([]);
+  });
+
+  test("several tenants are applied each alone, and 10 says that some were not", async () => {
+    await run("init", "other");
+    const both = await run("apply", "acme", "other");
+    expect(both.exitCode, both.stderr).toBe(0);
+    await run("policy", "set", "-t", "other", "feeBps=1", "--yes");
+    await replace("maxTradeUsd: 25", "maxTradeUsd: 24");
+    expect((await run("apply", "acme", "other")).exitCode).toBe(10);
+    expect((await json("policy", "show", "-t", "acme")).maxTradeUsd).toBe(24);
+  });
+
+  test("an apply records the commit that the directory stands at, and who applied", async () => {
+    const git = (...args: string[]) => execa("git", args, { cwd: operator.directory });
+    await git("init", "--quiet");
+    await git("-c", "user.name=t", "-c", "user.email=t@t.example", "commit", "--quiet", "--allow-empty", "-m", "first");
+    await replace("maxTradeUsd: 24", "maxTradeUsd: 22");
+    expect((await run("apply", "acme")).exitCode).toBe(0);
+    const [latest] = await json("history", "acme");
+    expect(latest.gitCommit).toBe((await git("rev-parse", "HEAD")).stdout);
+    expect(latest.actor).toMatch(/^cli:./);
+    await replace("maxTradeUsd: 22", "maxTradeUsd: 24");
+    expect((await run("apply", "acme", "--accept-loosening")).exitCode).toBe(0);
+  });
+
+  test("GITHUB_STEP_SUMMARY gets Markdown of plan, apply and refusal, one behind the other", async () => {
+    const summary = join(operator.directory, "summary.md");
+    const env = { GITHUB_STEP_SUMMARY: summary };
+    await replace("maxTradeUsd: 24", "maxTradeUsd: 23");
+    await operator.runWith(env, "plan", "acme");
+    await operator.runWith(env, "apply", "acme");
+    await replace("maxTradeUsd: 23", "maxTradeUsd: 24");
+    await operator.runWith(env, "apply", "acme");
+    await replace("maxTradeUsd: 24", "maxTradeUsd: 23");
+    const text = await readFile(summary, "utf8");
+    expect(text.match(/^### .*/gm)).toEqual(["### Plan for acme", "### acme: applied", "### acme: not applied"]);
+    expect(text).toContain("**TIGHTENS**");
+    expect(text).toContain("maxTradeUsd: of the last 30 days' trades 0 of 0.00 USD would have been refused");
+  });
+
+  test("a market's changed question stops the apply, and a suspended one goes into its file", async () => {
+    const market = join(operator.directory, "tenants/acme/markets/example.yaml");
+    const text = await readFile(market, "utf8");
+    await writeFile(market, text.replace("Will Bitcoin", "Shall Bitcoin"));
+    expect(await run("apply", "acme", "--accept-loosening", "--on-drift", "overwrite")).toMatchObject({ exitCode: 3 });
+    await writeFile(market, text);
+    const [{ id }] = await json("market", "list", "-t", "acme");
+    expect((await run("market", "suspend", id, "-t", "acme")).exitCode).toBe(0);
+    expect((await run("drift", "acme", "--write")).exitCode).toBe(0);
+    expect(await readFile(market, "utf8")).toBe(`${text}state: "suspended"\n`);
+    expect((await json("plan", "acme"))[0].items).toEqual([]);
+  });
+});

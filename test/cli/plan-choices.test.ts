@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { type ChoiceOptions, chooserOf } from "../../src/cli/plan-choices.ts";
+import { shownPlan } from "../../src/cli/plan-view.ts";
+import { planMarkdown, refusalMarkdown } from "../../src/cli/step-summary.ts";
+import type { Plan } from "../../src/config/plan-types.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import { PlannedTenant } from "../config/plan-world.ts";
+import { testIo } from "./support/io.ts";
+
+const policy = (text: string) => ({ sections: { policy: text } });
+
+/** A plan with a value that was changed live, and one that the file loosens. */
+function planned({ drift = false, loosens = false }): Plan {
+  const tenant = new PlannedTenant();
+  tenant.apply(policy("{ maxTradeUsd: 500, feeBps: 100 }"));
+  if (drift) tenant.put({ feeBps: 50 });
+  return tenant.plan(policy(`{ maxTradeUsd: ${loosens ? 600 : 400}, feeBps: 100 }`));
+}
+
+async function answers(plan: Plan, options: ChoiceOptions, given?: boolean[]) {
+  const io = testIo(given ? { answers: [...given] } : {});
+  const choices = await Promise.resolve(chooserOf(options, io)(plan)).catch((error: unknown) =>
+    error instanceof Fault ? error.code : Promise.reject(error),
+  );
+  return { choices, questions: io.questions, stderr: io.stderr.text };
+}
+
+describe("who answers the questions of a plan", () => {
+  test("without a terminal only the flags, and nothing is asked", async () => {
+    const plan = planned({ drift: true, loosens: true });
+    expect(await answers(plan, {})).toMatchObject({
+      choices: { onDrift: "fail", acceptLoosening: false },
+      questions: [],
+    });
+    expect(await answers(plan, { onDrift: "adopt", acceptLoosening: true })).toMatchObject({
+      choices: { onDrift: "adopt", acceptLoosening: true },
+    });
+  });
+
+  test("--yes on a terminal is as unattended: it accepts no loosening", async () => {
+    expect(await answers(planned({ loosens: true }), { yes: true }, [])).toMatchObject({
+      choices: { acceptLoosening: false },
+      questions: [],
+    });
+  });
+
+  test("a person sees the plan and is asked once, in words that name a loosening", async () => {
+    const plain = await answers(planned({}), {}, [true]);
+    expect(plain).toMatchObject({ choices: { acceptLoosening: false }, questions: ["Apply it?"] });
+    expect(plain.stderr).toContain("policy.maxTradeUsd: 500 -> 400  TIGHTENS");
+    expect(await answers(planned({ loosens: true }), {}, [true])).toMatchObject({
+      choices: { acceptLoosening: true },
+      questions: ["This LOOSENS limits. Apply it?"],
+    });
+  });
+
+  test("a person decides about drift first, and a no to anything stops it all", async () => {
+    const plan = planned({ drift: true, loosens: true });
+    expect(await answers(plan, {}, [true, true])).toMatchObject({
+      choices: { onDrift: "overwrite", acceptLoosening: true },
+    });
+    expect((await answers(plan, {}, [false])).choices).toBe("REFUSED");
+    expect((await answers(plan, {}, [true, false])).choices).toBe("REFUSED");
+    expect(await answers(plan, { onDrift: "fail" }, [])).toMatchObject({ choices: { onDrift: "fail" }, questions: [] });
+  });
+
+  test("a plan with nothing to do asks nothing", async () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({});
+    expect((await answers(tenant.plan({}), {}, [])).questions).toEqual([]);
+  });
+});
+
+describe("Markdown of a plan", () => {
+  test("is a table with the marks, then what the table has no room for", () => {
+    const markdown = planMarkdown(shownPlan(planned({ loosens: true })));
+    expect(markdown).toContain("### Plan for acme");
+    expect(markdown).toContain("| `policy.maxTradeUsd` | change | `500` | `600` | **LOOSENS** |");
+  });
+
+  test("lets no text of a file out of its cell, nor of its line", () => {
+    const tenant = new PlannedTenant();
+    const plan = tenant.plan({ markets: [{ question: "a | b\n`c` <script>" }] });
+    const row = planMarkdown(shownPlan(plan))
+      .split("\n")
+      .find((line) => line.includes("markets.rain"));
+    expect(row).toBe("| `markets.rain` | change | `-` | `a \\| b 'c' &lt;script>` |  |");
+  });
+
+  test("of a refusal is its message, indented so that nothing in it is markup", () => {
+    const markdown = refusalMarkdown("acme", new Fault("REFUSED", "one\n```\n# two"));
+    expect(markdown.split("\n").slice(2)).toEqual(["    one", "    ```", "    # two"]);
+  });
+});

@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { applyCommandOf, keyFingerprint, liveConfigOf } from "../../src/cli/live-config.ts";
+import type { DeclaredMarket } from "../../src/config/market-files.ts";
+import { makePlan } from "../../src/config/plan.ts";
+import { type Choices, decide } from "../../src/config/plan-decision.ts";
+import { documentOf } from "../../src/config/plan-document.ts";
+import type { Desired, Plan } from "../../src/config/plan-types.ts";
+import type { PolicyPatch } from "../../src/domain/policy.ts";
+import { SINGLE } from "../../src/engine/rows.ts";
+import { NOW, World } from "../engine/world.ts";
+import { parse, tenantText } from "./support.ts";
+
+/** What a test states of a tenant's files. */
+export interface Files {
+  /** YAML in flow style, as `tenantText` takes it. */
+  sections?: Record<string, string | undefined>;
+  markets?: Partial<DeclaredMarket>[];
+  /** The value of each key by its name. */
+  keys?: Record<string, string>;
+}
+
+const market: DeclaredMarket = {
+  key: "rain",
+  question: "Will it rain?",
+  category: "weather",
+  kind: "cpmm",
+  p0: 0.5,
+  closeAt: NOW + 86_400_000,
+  resolutionRef: "by hand",
+  meta: {},
+  state: "open",
+  source: { file: "markets/rain.yaml", line: 1, column: 1 },
+};
+
+export function desiredOf({ sections = {}, markets = [], keys = { ops: "k1" } }: Files = {}): Desired {
+  const wanted = Object.entries(keys).map(([name, value]) => {
+    const hash = createHash("sha256").update(value).digest("hex");
+    return { name, type: "admin" as const, hash, fingerprint: keyFingerprint(hash), expiresAt: null };
+  });
+  const declared = markets.map((change) => ({ ...market, ...change }));
+  return {
+    document: documentOf(parse(tenantText(sections)), declared, wanted),
+    keys: wanted,
+    fileSha256: "0".repeat(64),
+  };
+}
+
+/** A tenant in memory that is planned and applied with the real engine. */
+export class PlannedTenant {
+  readonly world = new World();
+  #ids = 0;
+
+  live() {
+    const markets = this.world.all("market").flatMap(([id, row]) => {
+      const { fileKey } = row;
+      const book = this.world.get("book", id);
+      return fileKey !== null && book ? [{ market: { ...row, fileKey }, status: book.status }] : [];
+    });
+    const keys = this.world.get("keyring", SINGLE) ?? [];
+    return liveConfigOf({ tenant: this.world.get("tenant", SINGLE), keys, markets, now: this.world.now });
+  }
+
+  plan(files: Files | Desired): Plan {
+    return makePlan("document" in files ? files : desiredOf(files), this.live());
+  }
+
+  /** Applies, and returns what was planned. */
+  apply(files: Files | Desired, choices: Partial<Choices> = {}): Plan {
+    const desired = "document" in files ? files : desiredOf(files);
+    const live = this.live();
+    const plan = makePlan(desired, live);
+    const writes = decide(plan, desired, live, { onDrift: "fail", acceptLoosening: false, ...choices });
+    const newId = () => {
+      this.#ids += 1;
+      return `m${this.#ids}`;
+    };
+    this.world.run(applyCommandOf(writes, { plan, desired }, { newId, gitCommit: undefined }));
+    this.#committed();
+    return plan;
+  }
+
+  /** What `PUT /v1/policy` does. */
+  put(patch: PolicyPatch, ttlMs?: number): void {
+    this.world.run({ type: "updatePolicy", patch, ttlMs });
+    this.#committed();
+  }
+
+  policy() {
+    return this.live().policy;
+  }
+
+  /** The store writes each version one higher. */
+  #committed(): void {
+    const tenant = this.world.get("tenant", SINGLE);
+    if (tenant) this.world.put("tenant", SINGLE, { ...tenant, version: tenant.version + 1 });
+  }
+}
+
+/** `field kind direction` of every item. */
+export function summary({ items }: Plan): string[] {
+  return items.map(({ field, kind, direction }) => `${field} ${kind} ${direction}`);
+}
+
+/** The message of a refusal; empty when nothing was refused. */
+export function refusalOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "REFUSED") return error.message;
+    throw error;
+  }
+  return "";
+}

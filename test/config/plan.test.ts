@@ -1,0 +1,234 @@
+import { describe, expect, test } from "vitest";
+import { desiredOf, PlannedTenant, refusalOf, summary } from "./plan-world.ts";
+
+const policy = (text: string) => ({ sections: { policy: text } });
+
+describe("three ways", () => {
+  test("the first apply writes everything, loosens nothing, and the plan after it is empty", () => {
+    const tenant = new PlannedTenant();
+    const files = { ...policy("{ maxTradeUsd: 900 }"), markets: [{}] };
+    const plan = tenant.apply(files);
+    expect(plan.empty).toBe(false);
+    expect(summary(plan)).toContain("policy.maxTradeUsd change neutral");
+    expect(tenant.policy().maxTradeUsd).toBe(900);
+    expect(tenant.plan(files)).toMatchObject({ empty: true, items: [], settings: [], warnings: [] });
+  });
+
+  test("a changed file is a change, a changed live value is drift, both are a conflict, neither is nothing", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply(policy("{ maxTradeUsd: 500, feeBps: 100, maxUserExposureUsd: 9000, suitabilityRequired: true }"));
+    tenant.put({ feeBps: 50, maxUserExposureUsd: 8000 });
+    const plan = tenant.plan(
+      policy("{ maxTradeUsd: 400, feeBps: 100, maxUserExposureUsd: 7000, suitabilityRequired: true }"),
+    );
+    expect(summary(plan)).toEqual([
+      "policy.feeBps drift neutral",
+      "policy.maxTradeUsd change tightens",
+      "policy.maxUserExposureUsd conflict tightens",
+    ]);
+    expect(plan.items[2]).toMatchObject({ base: 9000, desired: 7000, live: 8000 });
+  });
+
+  test("a file and a live value that agree are no conflict, whatever was applied before", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply(policy("{ maxTradeUsd: 500 }"));
+    tenant.put({ maxTradeUsd: 300 });
+    expect(tenant.plan(policy("{ maxTradeUsd: 300 }")).items).toEqual([]);
+  });
+
+  test("what the file does not state is not managed and not touched", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply(policy("{ maxTradeUsd: 500 }"));
+    tenant.put({ feeBps: 50, maxTradeUsd: 300 });
+    tenant.apply(policy("{}"));
+    expect(tenant.policy()).toMatchObject({ feeBps: 50, maxTradeUsd: 300 });
+  });
+
+  test("thresholds that are stated in part are compared in that part", () => {
+    const tenant = new PlannedTenant();
+    const files = policy("{ suitabilityThresholds: { blockBelow: 3 } }");
+    tenant.apply(files);
+    tenant.put({ suitabilityThresholds: { tiers: [{ minScore: 0, capUsd: 10 }] } });
+    expect(tenant.plan(files).items).toEqual([]);
+    tenant.put({ suitabilityThresholds: { blockBelow: 2 } });
+    expect(summary(tenant.plan(files))).toEqual(["policy.suitabilityThresholds drift tightens"]);
+  });
+
+  test("settings without a live counterpart are named, and recorded by the next apply", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({});
+    const files = { sections: { rateLimit: "{ perMinute: 90 }", cors: "{ origins: ['https://a.example'] }" } };
+    expect(tenant.plan(files)).toMatchObject({
+      empty: false,
+      items: [],
+      settings: ["cors.origins", "rateLimit.perMinute"],
+    });
+    tenant.apply(files);
+    expect(tenant.plan(files).empty).toBe(true);
+  });
+
+  test("capital only rises: less is a warning and no change", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ sections: { treasury: "{ capitalUsd: 5000 }" } });
+    expect(summary(tenant.plan({ sections: { treasury: "{ capitalUsd: 6000 }" } }))).toEqual([
+      "treasury.capitalUsd change neutral",
+    ]);
+    const less = tenant.plan({ sections: { treasury: "{ capitalUsd: 10 }" } });
+    expect(less.items).toEqual([]);
+    expect(less.warnings).toEqual([expect.stringContaining("only rises")]);
+  });
+
+  test("an override is shown with its end and is no drift", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply(policy("{ maxTradeUsd: 500 }"));
+    tenant.put({ maxTradeUsd: 5 }, 60_000);
+    const plan = tenant.plan(policy("{ maxTradeUsd: 500 }"));
+    expect(plan).toMatchObject({ empty: true, items: [], overrides: [{ field: "policy.maxTradeUsd", value: 5 }] });
+    tenant.world.wait(60_000);
+    expect(tenant.plan(policy("{ maxTradeUsd: 500 }")).overrides).toEqual([]);
+  });
+});
+
+describe("what a person must decide", () => {
+  const drifted = () => {
+    const tenant = new PlannedTenant();
+    tenant.apply(policy("{ maxTradeUsd: 500 }"));
+    tenant.put({ maxTradeUsd: 50 });
+    return tenant;
+  };
+  const files = policy("{ maxTradeUsd: 500 }");
+
+  test("drift stops an apply, and the refusal names the field and the flags", () => {
+    const message = refusalOf(() => drifted().apply(files));
+    expect(message).toContain("policy.maxTradeUsd");
+    expect(message).toContain("--on-drift overwrite");
+  });
+
+  test("a live change that tightened is not undone by overwriting alone", () => {
+    const tenant = drifted();
+    expect(refusalOf(() => tenant.apply(files, { onDrift: "overwrite" }))).toContain("--accept-loosening");
+    tenant.apply(files, { onDrift: "overwrite", acceptLoosening: true });
+    expect(tenant.policy().maxTradeUsd).toBe(500);
+    expect(tenant.plan(files).empty).toBe(true);
+  });
+
+  test("adopting keeps the live value and asks no more, until the file or the live value changes", () => {
+    const tenant = drifted();
+    tenant.apply(files, { onDrift: "adopt" });
+    expect(tenant.policy().maxTradeUsd).toBe(50);
+    expect(tenant.plan(files)).toMatchObject({ empty: true, items: [{ kind: "adopted" }] });
+    tenant.apply(files);
+    expect(tenant.plan(files).items).toMatchObject([{ kind: "adopted" }]);
+    expect(summary(tenant.plan(policy("{ maxTradeUsd: 60 }")))).toEqual(["policy.maxTradeUsd change loosens"]);
+    tenant.put({ maxTradeUsd: 40 });
+    expect(summary(tenant.plan(files))).toEqual(["policy.maxTradeUsd drift loosens"]);
+  });
+
+  test("loosening is refused without its flag, tightening is not", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply(files);
+    expect(refusalOf(() => tenant.apply(policy("{ maxTradeUsd: 501 }")))).toContain("--accept-loosening");
+    expect(tenant.policy().maxTradeUsd).toBe(500);
+    tenant.apply(policy("{ maxTradeUsd: 499 }"));
+    expect(tenant.policy().maxTradeUsd).toBe(499);
+  });
+
+  test("turning identity checks off loosens", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({});
+    expect(summary(tenant.plan({ sections: { kyc: "{ required: false }" } }))).toEqual(["kyc.required change loosens"]);
+  });
+});
+
+describe("keys", () => {
+  test("are replaced when their value changes and revoked when they leave the file", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ops: "a", web: "b" } });
+    const plan = tenant.apply({ keys: { ops: "c" } });
+    expect(summary(plan)).toEqual(["keys.ops change neutral", "keys.web change tightens"]);
+    expect(JSON.stringify(plan)).not.toContain(desiredOf({ keys: { ops: "c" } }).keys?.[0]?.hash);
+    expect(tenant.live().keys.map(({ name }) => name)).toEqual(["ops"]);
+    expect(tenant.plan({ keys: { ops: "c" } }).empty).toBe(true);
+  });
+
+  test("that were created live and stand in no document are not managed", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ops: "a" } });
+    const created = {
+      name: "robot",
+      type: "admin" as const,
+      hash: "f".repeat(64),
+      createdAt: 1,
+      expiresAt: null,
+      version: 1,
+    };
+    tenant.world.put("keyring", "", [...(tenant.world.get("keyring", "") ?? []), created]);
+    expect(tenant.plan({ keys: { ops: "a" } }).empty).toBe(true);
+    expect(summary(tenant.plan({ keys: { ops: "a", robot: "z" } }))).toEqual(["keys.robot conflict neutral"]);
+  });
+
+  test("that were revoked live come back only with --accept-loosening", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ops: "a" } });
+    const ring = (tenant.world.get("keyring", "") ?? []).map((key) => ({ ...key, expiresAt: tenant.world.now }));
+    tenant.world.put("keyring", "", ring);
+    expect(summary(tenant.plan({ keys: { ops: "a" } }))).toEqual(["keys.ops drift loosens"]);
+    expect(refusalOf(() => tenant.apply({ keys: { ops: "a" } }, { onDrift: "overwrite" }))).toContain(
+      "--accept-loosening",
+    );
+    tenant.apply({ keys: { ops: "a" } }, { onDrift: "overwrite", acceptLoosening: true });
+    expect(tenant.live().keys.map(({ name }) => name)).toEqual(["ops"]);
+  });
+});
+
+describe("markets", () => {
+  test("are created once, suspended and resumed by their state, and never by anything else", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ markets: [{}] });
+    expect(summary(tenant.plan({ markets: [{ state: "suspended" }] }))).toEqual(["markets.rain change tightens"]);
+    tenant.apply({ markets: [{ state: "suspended" }] });
+    expect(summary(tenant.plan({ markets: [{}] }))).toEqual(["markets.rain change loosens"]);
+    expect(refusalOf(() => tenant.apply({ markets: [{}] }))).toContain("--accept-loosening");
+    tenant.apply({ markets: [{}] }, { acceptLoosening: true });
+    expect(tenant.world.all("market")).toHaveLength(1);
+  });
+
+  test("that somebody suspended are not resumed behind their back", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ markets: [{}] });
+    tenant.world.run({ type: "suspendMarket", marketId: "m1" });
+    expect(summary(tenant.plan({ markets: [{}] }))).toEqual(["markets.rain drift loosens"]);
+  });
+
+  test.each([{ question: "Will it snow?" }, { closeAt: 2e12 }, { kind: "lmsr" as const }])(
+    "with changed terms stop the apply, whatever the flags: %j",
+    (change) => {
+      const tenant = new PlannedTenant();
+      tenant.apply({ markets: [{}] });
+      const act = () => tenant.apply({ markets: [change] }, { onDrift: "overwrite", acceptLoosening: true });
+      expect(refusalOf(act)).toContain(`markets.rain.${Object.keys(change)[0]}`);
+    },
+  );
+
+  test("whose file went away, or states what counts only at creation, are warnings", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ markets: [{}] });
+    expect(tenant.plan({ markets: [{ p0: 0.7 }] })).toMatchObject({
+      empty: true,
+      warnings: [expect.stringContaining("p0")],
+    });
+    const gone = tenant.plan({ markets: [] });
+    expect(gone).toMatchObject({ empty: true, warnings: [expect.stringContaining("markets.rain is in no file")] });
+    expect(tenant.world.all("market")).toHaveLength(1);
+  });
+
+  test("that are settled or closed are left alone, and one that would close in the past is a conflict", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ markets: [{}] });
+    tenant.world.run({ type: "settleMarket", marketId: "m1", outcome: "yes" });
+    expect(tenant.plan({ markets: [{ state: "suspended" }] }).items).toEqual([]);
+    expect(refusalOf(() => tenant.apply({ markets: [{}, { key: "late", closeAt: 1000 }] }))).toContain(
+      "close in the past",
+    );
+  });
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { liveConfigOf } from "../../src/cli/live-config.ts";
+import { readPlanMoney } from "../../src/cli/plan-impact.ts";
+import { makePlan } from "../../src/config/plan.ts";
+import { readConfiguration } from "../../src/services/configuration.ts";
+import { desiredOf, type Files } from "../config/plan-world.ts";
+import { openTestTenant, type TestTenant } from "./tenant.ts";
+
+let tenant: TestTenant;
+let marketId: string;
+beforeAll(async () => {
+  tenant = await openTestTenant({ maxTradeUsd: 500, maxUserExposureUsd: 1000 });
+  marketId = await tenant.market();
+  for (const [userId, amounts, country] of [
+    ["ann", [500, 20], "CH"],
+    ["bob", [300], "US-NY"],
+    ["eve", [10], undefined],
+  ] as const) {
+    await tenant.services.sequencer.submit({
+      command: {
+        type: "recordKyc",
+        traderId: userId,
+        status: userId === "bob" ? "failed" : "passed",
+        provider: "p",
+        verifiedAt: 1,
+        jurisdiction: country,
+      },
+      actor: "provider:p",
+    });
+    await tenant.deposit(userId, 2000);
+    for (const amount of amounts) await tenant.api(userId).placeTrade({ marketId, selection: { side: "yes" }, amount });
+  }
+});
+afterAll(() => tenant?.close());
+
+const base = { kyc: "{ required: false }" };
+async function moneyOf(files: Files) {
+  const live = liveConfigOf(await readConfiguration(tenant.services));
+  const desired = desiredOf({ keys: {}, ...files, sections: { ...base, ...files.sections } });
+  return readPlanMoney(tenant.services, makePlan(desired, live), desired, live);
+}
+const ruleOf = async (policy: string, sections: Record<string, string> = {}) =>
+  (await moneyOf({ sections: { policy, ...sections } })).trades?.rules;
+
+test("a lower limit per trade: the executed purchases above it, in number and dollars", async () => {
+  expect(await ruleOf("{ maxTradeUsd: 299 }")).toMatchObject([
+    { rule: "maxTradeUsd", refused: { trades: 2, usd: 800 }, admittedUsers: null },
+  ]);
+});
+
+test("a higher limit: refusals are not on record, and it says so beside what ran into the old one", async () => {
+  const [rule] = (await ruleOf("{ maxTradeUsd: 600 }")) ?? [];
+  expect(rule).toMatchObject({ refused: { trades: 0, usd: 0 }, note: expect.stringContaining("not on record") });
+  expect(rule?.note).toContain("1 purchases were of exactly 500 USD");
+});
+
+test("a lower exposure cap: purchases above it by themselves, and who holds more than it now", async () => {
+  const [rule] = (await ruleOf("{ maxUserExposureUsd: 400 }")) ?? [];
+  expect(rule).toMatchObject({ rule: "maxUserExposureUsd", refused: { trades: 1, usd: 500 } });
+  expect(rule?.note).toContain("1 users hold 120 USD above");
+});
+
+test("a blocked jurisdiction: the trades of its users as they stand, and those whom only a token places", async () => {
+  const [rule] = (await ruleOf('{ jurisdictions: { blocked: ["US"] } }')) ?? [];
+  expect(rule).toMatchObject({ rule: "jurisdictions", refused: { trades: 1, usd: 300 }, admittedUsers: 0 });
+  expect(rule?.note).toContain("of 1 trades the user's token");
+});
+
+test("identity checks that are turned on, and an assessment that is required", async () => {
+  expect(await ruleOf("{}", { kyc: "{ required: true }" })).toMatchObject([
+    { rule: "kyc", refused: { trades: 1, usd: 300 } },
+  ]);
+  expect(await ruleOf("{ suitabilityRequired: true }")).toMatchObject([
+    { rule: "suitability", refused: { trades: 4, usd: 830 } },
+  ]);
+});
+
+test("new markets may lose what the house puts into them, and the treasury is compared with it", async () => {
+  const money = await moneyOf({
+    sections: { treasury: "{ capitalUsd: 100500 }", markets: "{ liquidityUsd: 1000 }" },
+    markets: [
+      { key: "a", liquidityUsd: 2_000_000_000n, closeAt: 4e12 },
+      { key: "b", closeAt: 4e12 },
+    ],
+  });
+  expect(money.newMarkets).toEqual({ count: 2, worstCaseLossUsd: 3000 });
+  expect(money.treasury).toEqual({ nowUsd: 99_000, addedUsd: 500, afterUsd: 96_500 });
+  expect(money.trades).toBeNull();
+});
