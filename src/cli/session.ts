@@ -91,7 +91,13 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
     import("../client/local-api.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
-  const services = await openTenant({ tenantId: id, connection, auditSecret, readers: 2 });
+  const services = await openTenant({
+    tenantId: id,
+    connection,
+    auditSecret,
+    allowPrivate: config.network.allowPrivate,
+    readers: 2,
+  });
   const actor = operatorActor();
   return {
     tenant,

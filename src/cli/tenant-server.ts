@@ -39,6 +39,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     tenantId: config.tenant,
     connection: database.connection,
     auditSecret: secrets.auditKey,
+    allowPrivate: config.network.allowPrivate,
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands }) => metrics.observeBatch(commands),
   });

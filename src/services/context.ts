@@ -15,6 +15,8 @@ export interface ServiceContext {
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Sql;
   auditKey: AuditKey;
+  /** Private networks (CIDR) that the tenant lets its own requests reach, also by http. */
+  allowPrivate: readonly string[];
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;
 }

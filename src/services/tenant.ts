@@ -24,6 +24,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   tenantId: string;
   connection: Connection;
   auditSecret: string;
+  /** Private networks (CIDR) of `network.allowPrivate`; none unless given. */
+  allowPrivate?: readonly string[] | undefined;
   /** How many reads may run at once. */
   readers?: number;
 }
@@ -82,6 +84,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditKey: key,
+    allowPrivate: options.allowPrivate ?? [],
     newId: (prefix) => newId(prefix, Math.floor(wallClock())),
   };
   return {
