@@ -12,6 +12,8 @@ export interface Globals extends SessionOptions {
   yes?: boolean;
   /** False with `--no-input`. */
   input: boolean;
+  /** Secret references may run programs. */
+  allowExec?: boolean;
   quiet?: boolean;
   /** False with `--no-color`. */
   color: boolean;

@@ -34,11 +34,10 @@ export function readOperatorTenant(named?: string, directory?: string): Operator
     id,
     directory: workspace.directory,
     config,
-    secret: (reference, path) =>
-      resolveSecret(reference, {
-        environment,
-        directory: source.directory,
-        where: `${source.file}:${source.positionOf(path).line}`,
-      }),
+    secret: (reference, path) => {
+      const { line, column } = source.positionOf(path);
+      const where = `${source.file}:${line}:${column}`;
+      return resolveSecret(reference, { environment, directory: source.directory, where });
+    },
   };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { Command, Option } from "commander";
-import { colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
+import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import type { ExitCode } from "./errors.ts";
 import { Interrupts } from "./interrupts.ts";
@@ -67,6 +67,7 @@ class CommandHost implements Host {
       const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<Globals & Options>();
       const { stdin, stderr } = this.#streams;
+      if (options.allowExec) allowExec();
       const context: CommandContext<Options> = {
         options,
         args: command.args,
@@ -132,6 +133,7 @@ function globalOptions(): Option[] {
     new Option("--reason <text>", "why; goes into the audit entry"),
     new Option("--yes", "confirm in advance whatever the command would ask"),
     new Option("--no-input", "never ask"),
+    new Option("--allow-exec", "let secret references of the tenant file run programs"),
     new Option("--quiet", "only errors on stderr"),
     new Option("--no-color", "plain text, as with NO_COLOR"),
   ];
