@@ -1,12 +1,10 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
+
+export { Name } from "../contract/scalars.ts";
+
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../contract/scalars.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
-
-/** Names of keys, webhooks and sources: they stand in audit entries, so no spaces and no control characters. */
-export const Name = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name of letters, digits, dots, - and _ (at most 64)");
 
 export const TenantId = z
   .string()

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { fundingOperations } from "./funding.ts";
+import { keyOperations } from "./keys.ts";
 import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
 import { recordOperations } from "./record.ts";
@@ -18,6 +19,7 @@ export const operations = {
   ...policyOperations,
   ...reportOperations,
   ...sessionOperations,
+  ...keyOperations,
 };
 
 export type Operations = typeof operations;

@@ -10,6 +10,11 @@ export function text(maxLength: number, minLength = 1) {
   return z.string().min(minLength).max(maxLength).refine(isStorable, "must be well-formed text without NUL characters");
 }
 
+/** Names of keys, webhooks and sources: they stand in audit entries, so no spaces and no control characters. */
+export const Name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name of letters, digits, dots, - and _ (at most 64)");
+
 const URL_HINT = "must be an https address without credentials";
 
 /**

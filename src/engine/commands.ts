@@ -1,5 +1,6 @@
 import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
+import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import {
   type ApiKey,
@@ -110,10 +111,13 @@ export type Command =
   | RecordDeposit
   | RecordPayment
   | RecordReconciliation
-  | ApplyConfig;
+  | ApplyConfig
+  | CreateKey
+  | RotateKey
+  | RevokeKey;
 
 /** What each command resolves to. */
-export interface Results extends TraderResults {
+export interface Results extends TraderResults, KeyResults {
   createMarket: { id: string; yesPrice: number; createdAt: number };
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
@@ -199,6 +203,10 @@ export function needsOf(command: Command): Need[] {
       return [];
     case "applyConfig":
       return [tenant, { table: "keyring", key: SINGLE }, account(CAPITAL), account(TREASURY)];
+    case "createKey":
+    case "rotateKey":
+    case "revokeKey":
+      return [{ table: "keyring", key: SINGLE }];
   }
 }
 

@@ -33,6 +33,8 @@ const MEANING: Partial<Record<FaultCode, string>> = {
   INSUFFICIENT_SHARES: "the user holds fewer shares",
   SLIPPAGE: "the price is worse than the limit that was named",
   WITHDRAWAL_DECIDED: "the withdrawal is approved or rejected already",
+  KEY_EXISTS: "a key of this name is in force",
+  KEY_IN_USE: "the request itself uses this key",
   OVERLOADED: "too much at once; nothing was done",
   DATABASE_UNAVAILABLE: "the database is away; nothing was done",
   OUTCOME_UNKNOWN: "it may or may not be done: repeat with the same Idempotency-Key",

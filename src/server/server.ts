@@ -94,10 +94,11 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   });
   const addresses = new ClientAddresses(options.trustProxy);
   const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, log });
-  const { handlers } = options.services;
   const outgoing = new OutgoingHttp(options.allowPrivate);
+  const keys = new KeyRing(read);
+  const handlers = forgettingKeys(options.services.handlers, keys);
   const identities = {
-    keys: new KeyRing(read),
+    keys,
     tokens: new UserTokens(options.jwt, keySetOf(options.jwt, outgoing, log)),
     origins: new Origins(options.corsOrigins, options.baseUrl),
   };
@@ -150,6 +151,18 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       closing ??= shutDown();
       return closing;
     },
+  };
+}
+
+/** Whoever creates, rotates or revokes a key here finds it so with the next request. */
+function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
+  const then = <Answer>(answer: Promise<Answer>) => answer.finally(() => ring.forget());
+  const { createKey, rotateKey, revokeKey } = handlers;
+  return {
+    ...handlers,
+    ...(createKey && { createKey: (input, caller) => then(createKey(input, caller)) }),
+    ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
+    ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
   };
 }
 

@@ -24,6 +24,8 @@ export interface ServiceContext {
 /**
  * Sends a command through the sequencer and turns its result into the operation's. With an `Idempotency-Key` the
  * answer is stored in the same commit, or the stored one comes back.
+ *
+ * @param toStored what is stored in place of the answer, when that holds a secret
  */
 export async function submit<Id extends OperationId, C extends Command>(
   { sequencer }: ServiceContext,
@@ -31,6 +33,7 @@ export async function submit<Id extends OperationId, C extends Command>(
   command: C,
   caller: Caller,
   toResult: (result: Results[C["type"]]) => Result<Id>,
+  toStored: (result: Results[C["type"]]) => Result<Id> = toResult,
 ): Promise<Result<Id> | Replayed> {
   const { actor, reason, idempotency } = caller;
   const answer = await sequencer.submit<C>({
@@ -39,7 +42,7 @@ export async function submit<Id extends OperationId, C extends Command>(
     reason,
     idempotency: idempotency && {
       ...idempotency,
-      render: (result) => ({ status: 200, body: JSON.stringify(encodeResult(id, toResult(result))) }),
+      render: (result) => ({ status: 200, body: JSON.stringify(encodeResult(id, toStored(result))) }),
     },
   });
   return answer.replayed ? new Replayed(answer.replayed) : toResult(answer.result);

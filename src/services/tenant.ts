@@ -10,6 +10,7 @@ import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
+import { keyHandlers } from "./keys.ts";
 import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
 import { orderHandlers } from "./orders.ts";
@@ -100,6 +101,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...policyHandlers(context),
       ...inboundHandlers(context),
       ...reportHandlers(context),
+      ...keyHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
