@@ -35,8 +35,8 @@ export function readOperatorTenant(named?: string, directory?: string): Operator
     directory: workspace.directory,
     config,
     secret: (reference, path) => {
-      const { line, column } = source.positionOf(path);
-      const where = `${source.file}:${line}:${column}`;
+      const { file, line, column } = source.positionOf(path);
+      const where = `${file}:${line}:${column}`;
       return resolveSecret(reference, { environment, directory: source.directory, where });
     },
   };

@@ -16,6 +16,16 @@ export const NOUNS: readonly Noun[] = [
     load: () => import("./commands/demo.ts"),
   },
   { name: "validate", summary: "check tenant files", load: () => import("./commands/validate.ts") },
+  {
+    name: "render",
+    summary: "a tenant's configuration as a whole, each value with its origin",
+    load: () => import("./commands/render.ts"),
+  },
+  {
+    name: "schema",
+    summary: "JSON Schema of the files, OpenAPI of the service",
+    load: () => import("./commands/schema.ts"),
+  },
   { name: "apply", summary: "bring a tenant to what its file says", load: () => import("./commands/apply.ts") },
   { name: "serve", summary: "serve a tenant over HTTP", load: () => import("./commands/serve.ts") },
   { name: "tenant", summary: "the tenants of this directory", load: () => import("./commands/tenant.ts") },

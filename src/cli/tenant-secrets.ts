@@ -95,8 +95,8 @@ export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audi
   const { config, id } = tenant;
   const { inbound } = config.webhooks;
   const path = type === "audit" ? ["audit"] : ["webhooks", "inbound", "secrets"];
-  const { line } = config.source.positionOf(path);
-  const place = `${config.source.file}:${line}`;
+  const { file, line } = config.source.positionOf(path);
+  const place = `${file}:${line}`;
   const current = type === "audit" ? config.audit.key : inbound.secrets[0];
   const variable = freeVariable(
     tenant,

@@ -209,11 +209,11 @@ export async function runKeyRotate(
   const { keys, source } = tenant.config;
   const index = keys[rotated.type].findIndex((key) => key.name === name);
   if (index === -1) return EXIT.ok;
-  const { line } = source.positionOf(["keys", rotated.type, index]);
+  const { file, line } = source.positionOf(["keys", rotated.type, index]);
   const { describeReference } = await import("../../config/secrets.ts");
   const reference = keys[rotated.type][index]?.secret;
   const place = reference ? describeReference(reference) : "its place";
-  io.output.note(`${source.file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
+  io.output.note(`${file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
   return EXIT.ok;
 }
 
