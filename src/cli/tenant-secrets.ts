@@ -80,7 +80,7 @@ export interface FileRotation {
   /** The variable for the new value. */
   variable: string;
   key: string;
-  /** The lines of the tenant file as they should become. */
+  /** The line of the tenant file as it should become. */
   yaml: string;
   steps: string[];
 }
@@ -107,7 +107,7 @@ export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audi
   if (type === "audit") {
     const { key: old, ...others } = config.audit;
     const previous = "previous" in others && Array.isArray(others.previous) ? others.previous : [];
-    const yaml = `audit:\n  key: { env: ${variable} }\n  previous: [${[old, ...previous].map(inline).join(", ")}]`;
+    const yaml = `audit: { key: { env: ${variable} }, previous: [${[old, ...previous].map(inline).join(", ")}] }`;
     return {
       type,
       variable,
@@ -115,12 +115,12 @@ export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audi
       yaml,
       steps: [
         `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
-        `Make ${place} read:\n${indent(yaml)}`,
+        `Let ${place} read: ${yaml}`,
         "Stop every server of the tenant and start it again. The old key stays in `previous` for ever: it seals what was written.",
       ],
     };
   }
-  const yaml = `webhooks:\n  inbound:\n    secrets: [${[...inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
+  const yaml = `secrets: [${[...inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
   return {
     type,
     variable,
@@ -128,7 +128,7 @@ export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audi
     yaml,
     steps: [
       `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
-      `Make ${place} read:\n${indent(yaml)}`,
+      `Let ${place} read: ${yaml}`,
       "Start the server again: from then on both values are accepted.",
       "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
     ],
@@ -145,8 +145,4 @@ function freeVariable({ config: { source: _, ...document } }: OperatorTenant, na
 /** A reference as one line of YAML; JSON is YAML. */
 function inline(reference: SecretReference): string {
   return "env" in reference ? `{ env: ${reference.env} }` : JSON.stringify(reference);
-}
-
-function indent(text: string): string {
-  return text.replaceAll(/^/gm, "     ");
 }

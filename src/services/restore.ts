@@ -53,7 +53,7 @@ async function check(connection: Connection, manifest: BackupManifest, auditSecr
     const { verified, head, count, broken } = await verifyChain(sql, auditSecrets.map(auditKey));
     if (!verified)
       throw new Fault("INTEGRITY", `The audit chain of the backup does not hold: ${broken?.problem ?? "it is broken"}`);
-    if (head !== manifest.head.hash || String(count) !== manifest.head.seq)
+    if (head !== manifest.head.hash || Number(count) !== manifest.head.seq)
       throw new Fault("INTEGRITY", "The backup does not end with the audit entry that its first line names");
     const off = (await reconcileLedger(sql)).find(({ differenceMicro }) => differenceMicro !== 0n);
     if (off) throw new Fault("INTEGRITY", `The ledger of the backup does not reconcile: ${off.name}`);

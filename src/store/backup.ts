@@ -13,9 +13,9 @@ export interface BackupManifest {
   schemaVersion: number;
   /** What the schema was made with; another build's migrations would make another schema. */
   migrations: { name: string; checksum: string }[];
-  head: { seq: string; hash: string };
+  head: { seq: number; hash: string };
   /** Entries in the audit log. */
-  count: string;
+  count: number;
 }
 
 /** The last line. */
@@ -86,7 +86,7 @@ async function transactionOf(sql: Sql): Promise<string> {
 
 async function readManifest(sql: Sql, tenant: string): Promise<BackupManifest> {
   const [row] = await sql`
-    select h.seq::text, h.hash, (select count(*) from audit)::text as count,
+    select h.seq, h.hash, (select count(*) from audit) as count,
            extract(epoch from transaction_timestamp())::float8 * 1000 as created
       from head h where h.id = 1`;
   const migrations = await sql<{ version: number; name: string; checksum: string }[]>`
@@ -98,8 +98,8 @@ async function readManifest(sql: Sql, tenant: string): Promise<BackupManifest> {
     created: new Date(row.created).toISOString(),
     schemaVersion: migrations.at(-1)?.version ?? 0,
     migrations: migrations.map(({ name, checksum }) => ({ name, checksum })),
-    head: { seq: row.seq, hash: row.hash },
-    count: row.count,
+    head: { seq: Number(row.seq), hash: row.hash },
+    count: Number(row.count),
   };
 }
 

@@ -115,7 +115,7 @@ describe.each(doors)("key commands through the %s door", (_name, open) => {
 describe("replacing a secret of the tenant file", () => {
   test.each([
     ["webhook", "ACME_WEBHOOK_SECRET_2", "secrets: [{ env: ACME_WEBHOOK_SECRET }, { env: ACME_WEBHOOK_SECRET_2 }]"],
-    ["audit", "ACME_AUDIT_KEY_2", "key: { env: ACME_AUDIT_KEY_2 }\n  previous: [{ env: ACME_AUDIT_KEY }]"],
+    ["audit", "ACME_AUDIT_KEY_2", "audit: { key: { env: ACME_AUDIT_KEY_2 }, previous: [{ env: ACME_AUDIT_KEY }] }"],
   ] as const)("%s: prints a fresh value and what to put where, and changes nothing", async (type, variable, lines) => {
     const io = testIo({ format: "json" });
     await runSecretRotate({ type }, operatorTenant(), io);
@@ -123,7 +123,7 @@ describe("replacing a secret of the tenant file", () => {
     expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(yaml).toContain(lines);
     expect(steps.join("\n")).toContain(`${variable}=${key}`);
-    expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] read:/);
+    expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] read: /);
     expect(io.stderr.text).toBe("Nothing was changed yet.\n");
   });
 });

@@ -72,7 +72,7 @@ const manifestFields = ({ tenant, created, head, count, schemaVersion }: Omit<Ba
   [
     ["tenant", tenant],
     ["created", time(created, { seconds: true })],
-    ["audit entries", count],
+    ["audit entries", String(count)],
     ["audit head", `${head.seq} ${head.hash}`],
     ["schema", String(schemaVersion)],
   ] as const;

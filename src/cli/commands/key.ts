@@ -121,10 +121,10 @@ const listView: View<readonly KeyItem[], KeyItem> = {
     { title: "NAME", cell: ({ name }) => name, whole: true },
     { title: "TYPE", cell: ({ type }) => type },
     { title: "ACTIVE", cell: ({ active }) => (active ? "yes" : "no") },
-    { title: "CREATED", cell: ({ createdAt }) => orDash(createdAt && time(createdAt)), whole: true },
+    { title: "CREATED", cell: ({ createdAt }) => orDash(createdAt && time(createdAt)), whole: true, optional: true },
     { title: "EXPIRES", cell: ({ expiresAt }) => orDash(expiresAt && time(expiresAt)), whole: true },
     { title: "KEPT IN", cell: ({ reference }) => orDash(reference) },
-    { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true },
+    { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
   ],
   empty: "The tenant has no keys yet: pmctl apply puts those of its file in.",
 };
@@ -160,8 +160,8 @@ const revokedView: View<Revoked, Revoked> = {
 };
 
 const rotationView: View<FileRotation, FileRotation> = {
-  kind: "text",
-  text: ({ steps }) => steps.map((step, index) => `  ${index + 1}. ${step}`).join("\n"),
+  kind: "record",
+  fields: ({ steps }) => steps.map((step, index) => [`${index + 1}.`, step]),
 };
 
 /** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
