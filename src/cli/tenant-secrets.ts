@@ -92,47 +92,29 @@ export interface FileRotation {
  * @param key the new value
  */
 export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audit", key: string): FileRotation {
-  const { config, id } = tenant;
-  const { inbound } = config.webhooks;
-  const path = type === "audit" ? ["audit"] : ["webhooks", "inbound", "secrets"];
-  const { file, line } = config.source.positionOf(path);
-  const place = `${file}:${line}`;
-  const current = type === "audit" ? config.audit.key : inbound.secrets[0];
-  const variable = freeVariable(
-    tenant,
-    current && "env" in current
-      ? current.env
-      : `${environmentPrefix(id)}_${type === "audit" ? "AUDIT_KEY" : "WEBHOOK_SECRET"}`,
-  );
-  if (type === "audit") {
-    const { key: old, ...others } = config.audit;
-    const previous = "previous" in others && Array.isArray(others.previous) ? others.previous : [];
-    const yaml = `audit: { key: { env: ${variable} }, previous: [${[old, ...previous].map(inline).join(", ")}] }`;
-    return {
-      type,
-      variable,
-      key,
-      yaml,
-      steps: [
-        `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
-        `Let ${place} read: ${yaml}`,
-        "Stop every server of the tenant and start it again. The old key stays in `previous` for ever: it seals what was written.",
-      ],
-    };
-  }
-  const yaml = `secrets: [${[...inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
-  return {
-    type,
-    variable,
-    key,
-    yaml,
-    steps: [
-      `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
-      `Let ${place} read: ${yaml}`,
-      "Start the server again: from then on both values are accepted.",
-      "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
-    ],
-  };
+  const { audit, webhooks, source } = tenant.config;
+  const isAudit = type === "audit";
+  const { file, line } = source.positionOf(isAudit ? ["audit"] : ["webhooks", "inbound", "secrets"]);
+  const current = isAudit ? audit.key : webhooks.inbound.secrets[0];
+  const usual = `${environmentPrefix(tenant.id)}_${isAudit ? "AUDIT_KEY" : "WEBHOOK_SECRET"}`;
+  const variable = freeVariable(tenant, current && "env" in current ? current.env : usual);
+  const previous = "previous" in audit && Array.isArray(audit.previous) ? audit.previous : [];
+  const yaml = isAudit
+    ? `audit: { key: { env: ${variable} }, previous: [${[audit.key, ...previous].map(inline).join(", ")}] }`
+    : `secrets: [${[...webhooks.inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
+  const steps = [
+    `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
+    `Let ${file}:${line} read: ${yaml}`,
+    ...(isAudit
+      ? [
+          "Stop every server of the tenant and start it again. The old key stays in `previous` for ever: it seals what was written.",
+        ]
+      : [
+          "Start the server again: from then on both values are accepted.",
+          "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
+        ]),
+  ];
+  return { type, variable, key, yaml, steps };
 }
 
 /** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */

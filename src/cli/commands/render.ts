@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { z } from "zod";
-import { ConfigError, formatPath } from "../../config/config-error.ts";
+import { formatPath } from "../../config/config-error.ts";
 import { TenantFileSchema } from "../../config/schema.ts";
 import { loadTenantFile, type TenantConfig } from "../../config/tenant-file.ts";
-import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
 import { plain } from "../cells.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { eachTenant } from "../each-tenant.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 
@@ -50,21 +50,11 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** @throws ConfigError with the problems of all files that are not valid */
-export async function runRender({ options, args, io }: CommandContext<object>): Promise<ExitCode> {
-  const workspace = openWorkspace();
-  const named = args.length > 0 ? args : options.tenant === undefined ? workspace.tenants : [options.tenant];
-  const rendered: RenderedTenant[] = [];
-  const problems: ConfigError["problems"][number][] = [];
-  for (const name of named) {
-    try {
-      rendered.push(render(loadTenantFile(tenantPath(workspace.directory, pickTenant(workspace, name)))));
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      problems.push(...error.problems);
-    }
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
-  await io.output.print(rendered, view);
+export async function runRender(context: CommandContext<object>): Promise<ExitCode> {
+  await context.io.output.print(
+    eachTenant(context, (file) => render(loadTenantFile(file))),
+    view,
+  );
   return EXIT.ok;
 }
 
