@@ -13,6 +13,8 @@ export interface Globals extends SessionOptions, ReceiptOptions {
   yes?: boolean;
   /** False with `--no-input`. */
   input: boolean;
+  /** Secret references may run programs. */
+  allowExec?: boolean;
   quiet?: boolean;
   /** False with `--no-color`. */
   color: boolean;

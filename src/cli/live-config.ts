@@ -1,6 +1,5 @@
 import type { Writes } from "../config/plan-decision.ts";
 import type { Desired, LiveConfig, Plan } from "../config/plan-types.ts";
-import { fingerprint } from "../config/secrets.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { statusAt } from "../domain/market.ts";
 import { microFromUsd, usdFromMicro } from "../domain/money.ts";
@@ -56,9 +55,9 @@ export function liveConfigOf({ tenant, keys, markets, now }: LiveRows): LiveConf
   };
 }
 
-/** Of what is stored of a key: its value is known to the file's side only. */
+/** Of what is stored of a key, a SHA-256: its value is known to the file's side only. */
 export function keyFingerprint(hash: string): string {
-  return fingerprint(hash);
+  return `fp:${hash.slice(0, 8)}`;
 }
 
 /** The engine's command for what a plan writes. */

@@ -1,7 +1,8 @@
-import { isErrno } from "../config/environment.ts";
+import { isErrno, SECRET_WARNING } from "../config/environment.ts";
 import { EXIT } from "./errors.ts";
 import { Interrupts } from "./interrupts.ts";
 import { main } from "./program.ts";
+import { severalLines } from "./text-width.ts";
 
 /** The process: runs its command line, lets the output out, and ends with the exit code, whatever is still open. */
 export async function run(): Promise<never> {
@@ -12,11 +13,25 @@ export async function run(): Promise<never> {
       // A reader such as `head` has seen enough, which is no failure. A full disk is one.
       if (!isErrno(error) || error.code !== "EPIPE") failed = true;
     });
+  showWarnings(process.argv.includes("--quiet"));
   const interrupts = new Interrupts();
   interrupts.listen(process);
   const code = await main(process.argv.slice(2), process, interrupts);
   await Promise.all(streams.map(flushed));
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
+}
+
+/** Ours in our own words, each once; Node's show as always. */
+function showWarnings(quiet: boolean): void {
+  const usual = process.listeners("warning");
+  const said = new Set<string>();
+  process.removeAllListeners("warning").on("warning", (warning) => {
+    if (warning.name !== SECRET_WARNING) for (const listener of usual) listener(warning);
+    else if (!quiet && !said.has(warning.message)) {
+      said.add(warning.message);
+      process.stderr.write(`pmctl: warning: ${severalLines(warning.message)}\n`);
+    }
+  });
 }
 
 /** Resolves when everything written so far is out, or never will be. */

@@ -34,11 +34,19 @@ export function readOperatorTenant(named?: string, directory?: string): Operator
     id,
     directory: workspace.directory,
     config,
-    secret: (reference, path) =>
-      resolveSecret(reference, {
-        environment,
-        directory: source.directory,
-        where: `${source.file}:${source.positionOf(path).line}`,
-      }),
+    secret: (reference, path) => {
+      const { file, line, column } = source.positionOf(path);
+      const where = `${file}:${line}:${column}`;
+      return resolveSecret(reference, { environment, directory: source.directory, where });
+    },
   };
+}
+
+/** The keys of the audit chain, the one that seals new entries first. */
+export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...string[]] {
+  const { key, previous } = config.audit;
+  return [
+    secret(key, ["audit", "key"]),
+    ...previous.map((reference, index) => secret(reference, ["audit", "previous", index])),
+  ];
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { Command, Option } from "commander";
-import { colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
+import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import type { ExitCode } from "./errors.ts";
 import { topicList } from "./help-topics.ts";
@@ -69,6 +69,7 @@ class CommandHost implements Host {
       const command = parameters.at(-1) as Command;
       const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: pathOf(command) };
       const { stdin, stderr } = this.#streams;
+      if (options.allowExec) allowExec();
       const output = outputFor(options, this.#streams, terminalPager(this.#interrupts));
       if (options.fields?.includes("?")) return this.#listFields(command, output);
       const context: CommandContext<Options> = {
@@ -151,6 +152,7 @@ function globalOptions(): Option[] {
     new Option("--yes", "confirm in advance whatever the command would ask"),
     new Option("--no-input", "never ask"),
     new Option("--no-pager", "write long tables at once instead of page by page"),
+    new Option("--allow-exec", "let secret references of the tenant file run programs"),
     new Option("--quiet", "only errors on stderr"),
     new Option("--no-color", "plain text, as with NO_COLOR"),
   ];

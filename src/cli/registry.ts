@@ -16,6 +16,16 @@ export const NOUNS: readonly Noun[] = [
     load: () => import("./commands/demo.ts"),
   },
   { name: "validate", summary: "check tenant files", load: () => import("./commands/validate.ts") },
+  {
+    name: "render",
+    summary: "a tenant's configuration as a whole, each value with its origin",
+    load: () => import("./commands/render.ts"),
+  },
+  {
+    name: "schema",
+    summary: "JSON Schema of the files, OpenAPI of the service",
+    load: () => import("./commands/schema.ts"),
+  },
   { name: "apply", summary: "bring a tenant to what its file says", load: () => import("./commands/apply.ts") },
   { name: "plan", summary: "what an apply would do", load: () => import("./commands/plan.ts") },
   { name: "drift", summary: "what was changed live since the last apply", load: () => import("./commands/drift.ts") },

@@ -7,7 +7,7 @@ import { Fault } from "../domain/fault.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClock } from "./clock.ts";
 import { chooseDoor, type Via } from "./doors.ts";
-import { type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
+import { auditSecretsOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
 
 export interface SessionOptions {
@@ -110,7 +110,14 @@ async function openDatabaseSession(
     import("../client/local-events.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
-  const services = await openTenant({ tenantId: id, connection, auditSecret, previousAuditSecrets, readers: 2 });
+  const services = await openTenant({
+    tenantId: id,
+    connection,
+    auditSecret,
+    previousAuditSecrets,
+    allowPrivate: config.network.allowPrivate,
+    readers: 2,
+  });
   const actor = operatorActor();
   return {
     tenant,
@@ -127,15 +134,6 @@ async function openDatabaseSession(
     auditSecrets: () => auditSecrets,
     close: () => services.close(),
   };
-}
-
-/** The keys of the audit chain, the one that seals new entries first. */
-export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...string[]] {
-  const { key, previous } = config.audit;
-  return [
-    secret(key, ["audit", "key"]),
-    ...previous.map((reference, index) => secret(reference, ["audit", "previous", index])),
-  ];
 }
 
 /** The server takes no other reason, so the database gets no other either. */

@@ -41,6 +41,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     connection: database.connection,
     auditSecret: secrets.auditKey,
     previousAuditSecrets: secrets.previousAuditKeys,
+    allowPrivate: config.network.allowPrivate,
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands }) => metrics.observeBatch(commands),
   });

@@ -11,6 +11,12 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
+/** The name of the process's warnings about secret files. */
+export const SECRET_WARNING = "PmctlSecretFile";
+
+/** What `--allow-exec` is to child processes and containers: set to 1, secret references may run programs. */
+export const ALLOW_EXEC = "PMCTL_ALLOW_EXEC";
+
 /** The variables that `pmctl demo` made up for its tenant, relative to the operator's directory. */
 export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
 
@@ -21,10 +27,18 @@ export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
  * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
  */
 export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
-  return { ...readDotEnv(join(directory, DEMO_ENVIRONMENT)), ...readDotEnv(join(directory, ".env")), ...own };
+  const files = { ...readDotEnv(join(directory, DEMO_ENVIRONMENT)), ...readDotEnv(join(directory, ".env")) };
+  // A file of the directory must not give the directory's own files leave to run programs.
+  delete files[ALLOW_EXEC];
+  return { ...files, ...own };
 }
 
-function readDotEnv(file: string): Environment {
+/** Says for this process, and for those that it starts, that secret references may run programs: `--allow-exec`. */
+export function allowExec(): void {
+  process.env[ALLOW_EXEC] = "1";
+}
+
+function readDotEnv(file: string): Record<string, string | undefined> {
   try {
     return parseEnv(readFileSync(file, "utf8"));
   } catch (cause) {

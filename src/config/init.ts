@@ -65,7 +65,7 @@ export function freshSecrets(tenant: string, makeSecret = randomSecret): Record<
 }
 
 /** 256 bits, which is what keys and HS256 secrets need. */
-function randomSecret(): string {
+export function randomSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 

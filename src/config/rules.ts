@@ -1,7 +1,7 @@
+import { mayBeCalled } from "../domain/outgoing-address.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import { PRESET_SOURCES } from "./oracle-schema.ts";
-import { isInRanges } from "./scalars.ts";
 import type { TenantFile } from "./schema.ts";
 
 /** The sections of a file that are sound in themselves. A rule passes over what is missing: that has its own problem. */
@@ -43,15 +43,8 @@ export function httpStaysPrivate(draft: Draft): Finding[] {
   const ranges = draft.network?.allowPrivate;
   if (!ranges) return [];
   return outgoingUrls(draft)
-    .filter(({ url }) => url.protocol === "http:" && !mayBePrivate(url.hostname, ranges))
+    .filter(({ url }) => !mayBeCalled(url, ranges))
     .map(({ path }) => ({ path, message: "must begin with https://; http:// is for hosts in network.allowPrivate" }));
-}
-
-/** A name may turn out to be private; its addresses are checked when it is called. */
-function mayBePrivate(hostname: string, ranges: readonly string[]): boolean {
-  const address = hostname.replace(/^\[|\]$/g, "");
-  const isName = !address.includes(":") && !/^[\d.]+$/.test(address);
-  return isName ? ranges.length > 0 : isInRanges(address, ranges);
 }
 
 function outgoingUrls({ auth, oracle, policy, webhooks }: Draft): { path: Path; url: URL }[] {

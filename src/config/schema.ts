@@ -108,6 +108,13 @@ const originList = z.array(Origin).max(200).default([]);
 /** The tenant file (operator's contract, section 3). Every field is described: editors show it. */
 export const TenantFileSchema = z
   .strictObject({
+    extends: z
+      .union([text(1024), z.array(text(1024)).max(10)])
+      .optional()
+      .meta({
+        description:
+          "A file, or several, that this one builds on: mappings are merged, all else is replaced, later files win.",
+      }),
     version: z.literal(1).meta({ description: "Version of this file's format." }),
     tenant: TenantId.meta({ description: "The tenant's id: its folder's name, and part of the webhook paths." }),
     name: text(200).optional().meta({ description: "Name for people; the id unless given." }),

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { createHmac } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
-import { type Environment, isErrno } from "./environment.ts";
+import { type Environment, isErrno, SECRET_WARNING } from "./environment.ts";
 import type { SecretReference } from "./scalars.ts";
+import { readFromProgram, readFromSops } from "./secret-programs.ts";
 
 export type { SecretReference } from "./scalars.ts";
 
@@ -13,8 +14,10 @@ export interface SecretContext {
   environment: Environment;
   /** What file references are relative to: the tenant's folder. */
   directory: string;
-  /** Where the reference stands, as `file:line`. */
+  /** Where the reference stands, as `file:line:column`. */
   where?: string;
+  /** How long a program may take; 30 s unless given. */
+  timeoutMs?: number | undefined;
 }
 
 /**
@@ -22,7 +25,8 @@ export interface SecretContext {
  *
  * @throws Fault CONFIG_INVALID when there is none; the text names the variable or the file, never a value
  */
-export function resolveSecret(reference: SecretReference, { environment, directory, where }: SecretContext): string {
+export function resolveSecret(reference: SecretReference, context: SecretContext): string {
+  const { environment, directory, where } = context;
   const fail = (message: string, cause?: unknown) =>
     new Fault("CONFIG_INVALID", where === undefined ? message : `${message} (${where})`, { cause });
   if ("env" in reference) {
@@ -33,19 +37,43 @@ export function resolveSecret(reference: SecretReference, { environment, directo
     return value;
   }
   if ("file" in reference) return readSecretFile(resolve(directory, reference.file), reference.file, fail);
-  throw fail(`secrets by ${"exec" in reference ? "exec" : "sops"} are not supported yet`);
+  let value: string;
+  try {
+    value = "exec" in reference ? readFromProgram(reference, context) : readFromSops(reference, context);
+  } catch (cause) {
+    throw fail((cause as Error).message);
+  }
+  if (value === "") throw fail(`the ${describeReference(reference)} gave an empty secret`);
+  return value;
+}
+
+/** A reference in a few words, for messages and lists: where the secret is kept, never what it is. */
+export function describeReference(reference: SecretReference): string {
+  if ("env" in reference) return `env ${reference.env}`;
+  if ("file" in reference) return `file ${reference.file}`;
+  // Arguments may hold what nobody should see.
+  if ("exec" in reference) return `program ${reference.exec[0]}`;
+  return `sops ${reference.sops} ${reference.path}`;
 }
 
 type Fail = (message: string, cause?: unknown) => Fault;
 
 function readSecretFile(file: string, shown: string, fail: Fail): string {
   let bytes: Buffer;
+  let mode: number;
   try {
     bytes = readFileSync(file);
+    mode = statSync(file).mode;
   } catch (cause) {
     const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
     throw fail(`the secret file ${shown} ${reason}`, cause);
   }
+  // One that everybody may replace is no secret. One that everybody may read is how container platforms mount them.
+  if (mode & 0o002) throw fail(`the secret file ${shown} may be changed by every user of this machine: chmod o= it`);
+  if (mode & 0o004)
+    process.emitWarning(fail(`the secret file ${shown} may be read by every user of this machine`).message, {
+      type: SECRET_WARNING,
+    });
   if (bytes.length > MAX_SECRET_BYTES) throw fail(`the secret file ${shown} is larger than 64 KiB`);
   // Editors and `echo` end a file with a newline that is no part of the secret.
   const value = bytes.toString("utf8").replace(/\r?\n$/, "");
@@ -54,10 +82,13 @@ function readSecretFile(file: string, shown: string, fail: Fail): string {
 }
 
 /**
- * A short name for a secret's value, such as `fp:7c1e90ab`: equal for equal values, and all that plans and logs show.
- * Thirty-two bits tell nothing of a random secret. The prefix keeps the hash from being one that is stored elsewhere
- * (API keys are kept as their plain SHA-256).
+ * A short name for a secret's value, such as `fp:7c1e90ab`: equal for equal values, and all that plans and lists show. It
+ * is keyed, so that a weak secret cannot be found by trying words against it.
+ *
+ * @param key the tenant's audit key, which never leaves the operator's side
  */
-export function fingerprint(secret: string): string {
-  return `fp:${createHash("sha256").update(`pmctl-fingerprint-v1\n${secret}`).digest("hex").slice(0, 8)}`;
+export function fingerprint(secret: string, key: string): string {
+  // The key is never used as it is: that is the audit chain's.
+  const ownKey = createHmac("sha256", key).update("pmctl-fingerprint-v1").digest();
+  return `fp:${createHmac("sha256", ownKey).update(secret).digest("hex").slice(0, 8)}`;
 }

@@ -1,14 +1,14 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
-import { displayPath, readConfigFile } from "./config-file.ts";
+import { readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
 import { tenantJsonSchema } from "./json-schema.ts";
+import { LayeredSource } from "./layers.ts";
 import { checkMarketFiles, type DeclaredMarket } from "./market-files.ts";
 import { type Draft, RULES } from "./rules.ts";
 import { type TenantFile, TenantFileSchema } from "./schema.ts";
 import { SchemaGuide } from "./schema-guide.ts";
-import { YamlSource } from "./yaml-source.ts";
 
 /** The file that a configuration came from, so that later errors can point into it. */
 export interface ConfigSource {
@@ -16,10 +16,10 @@ export interface ConfigSource {
   readonly file: string;
   /** The tenant's folder, absolute: what paths in the file are relative to. */
   readonly directory: string;
-  /** Of the file's text, in hex. */
+  /** Of the file's text, in hex; of all the texts when it extends others. */
   readonly sha256: string;
-  /** Where the value of a path stands, or its nearest ancestor that the file states. */
-  positionOf(path: Path): Position;
+  /** Where the value of a path stands, or its nearest ancestor that is stated; the file may be one that this extends. */
+  positionOf(path: Path): Position & { file: string };
   /** Whether the file states a value for a path, or it has its default. */
   states(path: Path): boolean;
   /** Findings of a later stage with their positions and frames. */
@@ -80,9 +80,9 @@ export function checkTenantFile(
   file: string,
 ): { config?: TenantConfig; draft: Draft; problems: Problem[] } {
   const guide = new SchemaGuide(tenantJsonSchema());
-  const yaml = new YamlSource(text, displayPath(file), guide);
+  const yaml = new LayeredSource(text, file, guide);
   const directory = resolve(dirname(file));
-  if (yaml.syntaxProblems.length > 0) return { draft: {}, problems: [...yaml.syntaxProblems] };
+  if (yaml.problems.length > 0) return { draft: {}, problems: [...yaml.problems] };
   if (yaml.value === null)
     return { draft: {}, problems: [fileProblem(yaml.file, "is empty; `pmctl init` writes one to start from")] };
 
@@ -93,7 +93,7 @@ export function checkTenantFile(
     ...tenantIsItsFolder(draft, basename(directory)),
     ...RULES.flatMap((rule) => rule(draft)),
   ];
-  if (!parsed.success || findings.length > 0) return { draft, problems: yaml.problems(findings) };
+  if (!parsed.success || findings.length > 0) return { draft, problems: yaml.locate(findings) };
 
   const source: ConfigSource = {
     file: yaml.file,
@@ -101,7 +101,7 @@ export function checkTenantFile(
     sha256: yaml.sha256,
     positionOf: (path) => yaml.positionOf(path),
     states: (path) => yaml.states(path),
-    problems: (later) => yaml.problems(later),
+    problems: (later) => yaml.locate(later),
   };
   return { config: { ...parsed.data, name: parsed.data.name ?? parsed.data.tenant, source }, draft, problems: [] };
 }

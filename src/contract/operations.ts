@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { explainOperations } from "./explain.ts";
 import { fundingOperations } from "./funding.ts";
+import { keyOperations } from "./keys.ts";
 import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
 import { recordOperations } from "./record.ts";
@@ -20,6 +21,7 @@ export const operations = {
   ...reportOperations,
   ...sessionOperations,
   ...explainOperations,
+  ...keyOperations,
 };
 
 export type Operations = typeof operations;

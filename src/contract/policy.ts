@@ -2,7 +2,7 @@ import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
 import { type Policy, type PolicyPatch, thresholdProblems } from "../domain/policy.ts";
 import { NoInput, operation } from "./operation.ts";
-import { Timestamp } from "./scalars.ts";
+import { OutgoingUrl, Timestamp } from "./scalars.ts";
 
 const Limit = z
   .number()
@@ -39,14 +39,9 @@ const fields = {
   maxUserExposureUsd: Limit.meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
   suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
   resolution_url: z
-    .union([
-      z
-        .string()
-        .max(2048)
-        .regex(/^https:\/\/[^\s/?#@]+([/?][^\s#]*)?$/i, "must be an https URL without credentials"),
-      z.literal(""),
-      z.null(),
-    ])
+    .union([OutgoingUrl, z.literal(""), z.null()], {
+      error: "must be an https address without credentials, or null for none",
+    })
     .meta({ description: "Custom oracle that replaces the built-in one; null or empty for none." }),
 };
 const jurisdictions = { allowed: z.array(CountryCode).max(300), blocked: z.array(CountryCode).max(300) };

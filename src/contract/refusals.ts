@@ -27,6 +27,8 @@ const OWN: Record<string, readonly FaultCode[]> = {
   requestWithdrawal: ["INSUFFICIENT_FUNDS"],
   approveWithdrawal: ["WITHDRAWAL_DECIDED"],
   rejectWithdrawal: ["WITHDRAWAL_DECIDED"],
+  createKey: ["KEY_EXISTS"],
+  revokeKey: ["KEY_IN_USE"],
   updatePolicy: ["PRECONDITION_FAILED"],
 };
 

@@ -10,18 +10,43 @@ export function text(maxLength: number, minLength = 1) {
   return z.string().min(minLength).max(maxLength).refine(isStorable, "must be well-formed text without NUL characters");
 }
 
+/** Names of keys, webhooks and sources: they stand in audit entries, so no spaces and no control characters. */
+export const Name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name of letters, digits, dots, - and _ (at most 64)");
+
+const URL_HINT = "must be an https address without credentials";
+
+/**
+ * An http(s) address without credentials: neither before an `@` nor as a parameter such as `apikey=`, whose value would be
+ * a literal secret where everybody may read it.
+ */
+export function httpUrl(maxLength: number) {
+  return text(maxLength).regex(
+    /^https?:\/\/(?!.*(key|Key|KEY|token|Token|TOKEN|secret|Secret|SECRET|password|Password)=[^{])[^\s/?#@]+([/?][^\s#]*)?$/,
+    { message: URL_HINT, abort: true },
+  );
+}
+
+/** An address that pmctl itself calls; `{id}` stands for what is put in. Whether http is legal depends on the tenant. */
+export const OutgoingUrl = httpUrl(2048).refine((address) => URL.canParse(address.replaceAll("{id}", "id")), URL_HINT);
+
+const AT_MOST = `must be at most ${MAX_AMOUNT_USD}`;
+
 const moneyFromJson = (value: number, context: z.core.ParsePayload<number>): bigint => {
   const micro = microFromUsd(value);
   if (micro !== undefined) return micro;
-  const message =
-    Math.abs(value) > MAX_AMOUNT_USD ? `must be at most ${MAX_AMOUNT_USD}` : "must have at most 6 decimals";
+  const message = Math.abs(value) > MAX_AMOUNT_USD ? AT_MOST : "must have at most 6 decimals";
   context.issues.push({ code: "custom", input: value, message });
   return z.NEVER;
 };
 
 /** US dollars greater than zero: a JSON number outside, micro-dollars inside. */
 export const UsdAmount = z
-  .codec(z.number().positive(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .codec(z.number().positive().max(MAX_AMOUNT_USD, AT_MOST), z.bigint(), {
+    decode: moneyFromJson,
+    encode: usdFromMicro,
+  })
   .meta({ id: "UsdAmount", description: "US dollars, greater than 0, at most six decimals.", examples: [25] });
 
 /** US dollars of either sign in a response. */
@@ -36,7 +61,10 @@ export const Shares = z
 
 /** Outcome shares greater than zero, as an input. */
 export const ShareAmount = z
-  .codec(z.number().positive(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .codec(z.number().positive().max(MAX_AMOUNT_USD, AT_MOST), z.bigint(), {
+    decode: moneyFromJson,
+    encode: usdFromMicro,
+  })
   .meta({ id: "ShareAmount", description: "Outcome shares, greater than 0, at most six decimals.", examples: [10] });
 
 export const Price = z

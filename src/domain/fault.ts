@@ -29,6 +29,8 @@ const FAULTS = {
   SLIPPAGE: { status: 400, exit: 7 },
   INSUFFICIENT_SHARES: { status: 400, exit: 7 },
   WITHDRAWAL_DECIDED: { status: 400, exit: 7 },
+  KEY_EXISTS: { status: 400, exit: 7 },
+  KEY_IN_USE: { status: 400, exit: 7 },
   RATE_LIMITED: { status: 429, exit: 9 },
   OVERLOADED: { status: 429, exit: 9 },
   INTERNAL: { status: 500, exit: 1 },

@@ -4,8 +4,11 @@
  */
 export const MICRO = 1_000_000n;
 
-/** The largest amount that JSON carries without loss: 2^53 - 1 micro-dollars, about nine billion dollars. */
-export const MAX_AMOUNT_USD = 9_007_199_254;
+/**
+ * The largest amount that JSON carries without loss: 2^33 dollars. Below it neighbouring doubles are 2^-20 apart, which is
+ * less than a micro-dollar, so no two amounts share a number; above it they are 2^-19 apart, and some do.
+ */
+export const MAX_AMOUNT_USD = 2 ** 33;
 
 /** @returns the micro-dollars of a decimal number, or undefined when it has more than six decimals or is too large. */
 export function microFromUsd(usd: number): bigint | undefined {
@@ -22,7 +25,7 @@ export function limitFromUsd(usd: number): bigint {
   return microFromUsd(usd) ?? BigInt(Math.floor(usd * 1e6));
 }
 
-/** The JSON number for micro-dollars or micro-shares. Exact to six decimals below nine billion. */
+/** The JSON number for micro-dollars or micro-shares. Exact to six decimals up to {@link MAX_AMOUNT_USD}. */
 export function usdFromMicro(micro: bigint): number {
   return Number(micro) / 1e6;
 }

@@ -1,6 +1,7 @@
 import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.ts";
+import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import {
   type ApiKey,
@@ -147,10 +148,13 @@ export type Command =
   | RecordPayment
   | KeepDelivery
   | RecordReconciliation
-  | ApplyConfig;
+  | ApplyConfig
+  | CreateKey
+  | RotateKey
+  | RevokeKey;
 
 /** What each command resolves to. */
-export interface Results extends TraderResults {
+export interface Results extends TraderResults, KeyResults {
   createMarket: { id: string; yesPrice: number; createdAt: number };
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
@@ -249,6 +253,10 @@ export function needsOf(command: Command): Need[] {
         account(TREASURY),
         ...(command.marketStates ?? []).flatMap(({ marketId }) => market(marketId)),
       ];
+    case "createKey":
+    case "rotateKey":
+    case "revokeKey":
+      return [{ table: "keyring", key: SINGLE }];
   }
 }
 

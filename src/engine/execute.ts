@@ -3,6 +3,7 @@ import type { Command, Results } from "./commands.ts";
 import { keepDelivery } from "./deliveries.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
+import { createKey, revokeKey, rotateKey } from "./keys.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
@@ -68,5 +69,11 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return recordReconciliation(draft, command, now);
     case "applyConfig":
       return applyConfig(draft, command, now);
+    case "createKey":
+      return createKey(draft, command, now);
+    case "rotateKey":
+      return rotateKey(draft, command, now);
+    case "revokeKey":
+      return revokeKey(draft, command, now);
   }
 }

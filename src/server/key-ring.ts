@@ -22,6 +22,8 @@ export class KeyRing {
   readonly #hashByText = new Map<string, string>();
   #loadedAt = Number.NEGATIVE_INFINITY;
   #refresh: Promise<void> | undefined;
+  /** Moves on when the keys have changed under a load that is under way. */
+  #generation = 0;
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -35,13 +37,25 @@ export class KeyRing {
   ready(): Promise<void> | undefined {
     const age = monotonicMs() - this.#loadedAt;
     if (age < REFRESH_AFTER_MS) return undefined;
-    this.#refresh ??= this.#load().finally(() => {
-      this.#refresh = undefined;
-    });
+    this.#refresh ??= this.#startLoading();
     if (age >= STALE_AFTER_MS) return this.#refresh;
     // Nobody waits for this one; the next request that finds the ring too old reports the trouble.
     this.#refresh.catch(() => {});
     return undefined;
+  }
+
+  /** After a change of the keys by this process: the next request waits for the ring as it is now. */
+  forget(): void {
+    this.#generation += 1;
+    this.#loadedAt = Number.NEGATIVE_INFINITY;
+    this.#refresh = undefined;
+  }
+
+  #startLoading(): Promise<void> {
+    const generation = this.#generation;
+    return this.#load(generation).finally(() => {
+      if (generation === this.#generation) this.#refresh = undefined;
+    });
   }
 
   /** The key with this text, unless it is unknown or has expired. Call `ready` first. */
@@ -56,15 +70,17 @@ export class KeyRing {
     return hash;
   }
 
-  async #load(): Promise<void> {
+  async #load(generation: number): Promise<void> {
     // What the query returns is as of its start, so the age counts from there.
     const startedAt = monotonicMs();
     let keys: ApiKey[];
     try {
-      keys = await within(REFRESH_TIMEOUT_MS, listApiKeys(this.#sql));
+      keys = await within(REFRESH_TIMEOUT_MS, listApiKeys(this.#sql, { inForce: true }));
     } catch (cause) {
       throw new Fault("DATABASE_UNAVAILABLE", "The service cannot check keys at the moment", { cause });
     }
+    // A newer load is under way, or will be with the next request.
+    if (generation !== this.#generation) return;
     this.#byHash = new Map(keys.map((key) => [key.hash, key]));
     for (const [text, hash] of this.#hashByText) if (!this.#byHash.has(hash)) this.#hashByText.delete(text);
     this.#loadedAt = startedAt;

@@ -34,6 +34,8 @@ const MEANING: Partial<Record<FaultCode, string>> = {
   SLIPPAGE: "the price is worse than the limit that was named",
   EXPECTATION_NOT_MET: "it would pay otherwise than was expected; nothing was done",
   WITHDRAWAL_DECIDED: "the withdrawal is approved or rejected already",
+  KEY_EXISTS: "a key of this name is in force",
+  KEY_IN_USE: "the request itself uses this key",
   OVERLOADED: "too much at once; nothing was done",
   DATABASE_UNAVAILABLE: "the database is away; nothing was done",
   OUTCOME_UNKNOWN: "it may or may not be done: repeat with the same Idempotency-Key",

@@ -94,11 +94,13 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
   });
   const addresses = new ClientAddresses(options.trustProxy);
-  const { handlers, refusals = new RefusalLog() } = options.services;
+  const { refusals = new RefusalLog() } = options.services;
   const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, refusals, log });
   const outgoing = new OutgoingHttp(options.allowPrivate);
+  const keys = new KeyRing(read);
+  const handlers = forgettingKeys(options.services.handlers, keys);
   const identities = {
-    keys: new KeyRing(read),
+    keys,
     tokens: new UserTokens(options.jwt, keySetOf(options.jwt, outgoing, log)),
     origins: new Origins(options.corsOrigins, options.baseUrl),
   };
@@ -151,6 +153,18 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       closing ??= shutDown();
       return closing;
     },
+  };
+}
+
+/** Whoever creates, rotates or revokes a key here finds it so with the next request. */
+function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
+  const then = <Answer>(answer: Promise<Answer>) => answer.finally(() => ring.forget());
+  const { createKey, rotateKey, revokeKey } = handlers;
+  return {
+    ...handlers,
+    ...(createKey && { createKey: (input, caller) => then(createKey(input, caller)) }),
+    ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
+    ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
   };
 }
 

@@ -15,6 +15,8 @@ export interface ServiceContext {
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Sql;
   auditWatch: AuditWatch;
+  /** Private networks (CIDR) that the tenant lets its own requests reach, also by http. */
+  allowPrivate: readonly string[];
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;
 }
@@ -22,6 +24,8 @@ export interface ServiceContext {
 /**
  * Sends a command through the sequencer and turns its result into the operation's. With an `Idempotency-Key` the
  * answer is stored in the same commit, or the stored one comes back.
+ *
+ * @param toStored what is stored in place of the answer, when that holds a secret
  */
 export async function submit<Id extends OperationId, C extends Command>(
   { sequencer }: ServiceContext,
@@ -29,6 +33,7 @@ export async function submit<Id extends OperationId, C extends Command>(
   command: C,
   caller: Caller,
   toResult: (result: Results[C["type"]]) => Result<Id>,
+  toStored: (result: Results[C["type"]]) => Result<Id> = toResult,
 ): Promise<Result<Id> | Replayed> {
   const { actor, reason, idempotency, onSealed } = caller;
   const answer = await sequencer.submit<C>({
@@ -37,7 +42,7 @@ export async function submit<Id extends OperationId, C extends Command>(
     reason,
     idempotency: idempotency && {
       ...idempotency,
-      render: (result) => ({ status: 200, body: JSON.stringify(encodeResult(id, toResult(result))) }),
+      render: (result) => ({ status: 200, body: JSON.stringify(encodeResult(id, toStored(result))) }),
     },
   });
   if (answer.entry) onSealed?.(answer.entry);

@@ -1,5 +1,6 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
+import { mayBeCalled } from "../domain/outgoing-address.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
@@ -22,7 +23,17 @@ export async function readPolicy(sql: Sql): Promise<Tagged<Policy>> {
   return new Tagged(policyAt(loaded.row, now), String(loaded.row.version));
 }
 
+/** The same rule as the tenant file's: http never leaves the networks that the tenant allows. */
+function checkOracleAddress(address: string | null | undefined, allowPrivate: readonly string[]): void {
+  if (!address || mayBeCalled(new URL(address), allowPrivate)) return;
+  throw new Fault(
+    "BAD_REQUEST",
+    "resolution_url: must begin with https://; http:// is for hosts in network.allowPrivate",
+  );
+}
+
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
+  checkOracleAddress(patch.resolution_url, context.allowPrivate);
   let tag = "";
   // A tag of another shape names no version, and so matches none.
   const ifVersion = caller.ifMatch?.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1));

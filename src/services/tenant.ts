@@ -13,6 +13,7 @@ import { explainHandlers } from "./explain.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
+import { keyHandlers } from "./keys.ts";
 import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
 import { orderHandlers } from "./orders.ts";
@@ -32,6 +33,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   previousAuditSecrets?: readonly string[];
   /** Entries up to which `GET /v1/audit/status` verifies the whole chain in the request. */
   wholeAuditUpTo?: bigint;
+  /** Private networks (CIDR) of `network.allowPrivate`; none unless given. */
+  allowPrivate?: readonly string[] | undefined;
   /** How many reads may run at once. */
   readers?: number;
 }
@@ -99,6 +102,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditWatch,
+    allowPrivate: options.allowPrivate ?? [],
     newId: (prefix) => newId(prefix, Math.floor(wallClock())),
   };
   return {
@@ -115,6 +119,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...inboundHandlers(context),
       ...reportHandlers(context),
       ...explainHandlers(context, refusals),
+      ...keyHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };

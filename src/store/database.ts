@@ -28,24 +28,38 @@ export function isMissingDatabase(error: unknown): boolean {
 }
 
 async function createDatabase(connection: Connection, name: string): Promise<void> {
-  const maintenance =
-    "url" in connection ? { url: withDatabase(connection.url) } : { ...connection, database: "postgres" };
-  const sql = connect(maintenance, { name: "provision", max: 1 });
   try {
-    // Quoted by hand: the driver's identifier helper splits a name at its dots.
-    await sql.unsafe(`create database "${name.replaceAll('"', '""')}"`);
+    await administer(connection, (sql) => sql.unsafe(`create database ${quoted(name)}`));
   } catch (error) {
     // Another command created it at the same moment.
     if (!(error instanceof postgres.PostgresError) || error.code !== DUPLICATE_DATABASE) throw unreachable(error);
+  }
+}
+
+/** Works from the `postgres` database: a database is created, renamed and dropped from another one only. */
+export async function administer<Value>(
+  connection: Connection,
+  work: (sql: Sql) => PromiseLike<Value>,
+): Promise<Value> {
+  const sql = connect(atDatabase(connection, "postgres"), { name: "provision", max: 1 });
+  try {
+    return await work(sql);
   } finally {
     await sql.end({ timeout: 5 });
   }
 }
 
-function withDatabase(url: string): string {
-  const parsed = new URL(url);
-  parsed.pathname = "/postgres";
-  return parsed.href;
+/** The same server and user, another database. */
+export function atDatabase(connection: Connection, database: string): Connection {
+  if (!("url" in connection)) return { ...connection, database };
+  const url = new URL(connection.url);
+  url.pathname = `/${encodeURIComponent(database)}`;
+  return { url: url.href };
+}
+
+/** Quoted by hand: the driver's identifier helper splits a name at its dots. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** The server's own words help an operator; they name the database and the user, never the password. */

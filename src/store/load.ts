@@ -24,6 +24,7 @@ import { loadDeliveries } from "./deliveries.ts";
 import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
+import { nowMs } from "./queries/now.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -200,10 +201,13 @@ async function loadKeyring(sql: Sql): Promise<Map<string, readonly ApiKey[]>> {
   return new Map([[SINGLE, await listApiKeys(sql)]]);
 }
 
-/** All API keys, expired ones included. */
-export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
-  const rows =
-    await sql`select hash, name, type, created_at, expires_at, version from api_key order by created_at, hash`;
+/** All API keys, expired ones included unless only those in force are asked for: by the database's clock, not by ours. */
+export async function listApiKeys(sql: Sql, { inForce = false } = {}): Promise<ApiKey[]> {
+  const rows = await sql`
+    select hash, name, type, created_at, expires_at, version
+      from api_key
+     ${inForce ? sql`where expires_at is null or expires_at > ${nowMs(sql)}` : sql``}
+     order by created_at, hash`;
   return rows.map((row) => ({
     hash: row.hash as string,
     name: row.name as string,

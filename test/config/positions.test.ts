@@ -75,9 +75,9 @@ describe("a problem says where it is", () => {
 
   test("later stages can point into the file too", () => {
     const { source } = parse(HEAD);
-    expect(source.positionOf(["keys", "admin", 0, "secret"])).toEqual({ line: 7, column: 15 });
-    expect(source.positionOf(["keys", "admin", 0, "expires"])).toEqual({ line: 6, column: 7 });
-    expect(source.positionOf(["treasury", "capitalUsd"])).toEqual({ line: 1, column: 1 });
+    expect(source.positionOf(["keys", "admin", 0, "secret"])).toMatchObject({ line: 7, column: 15 });
+    expect(source.positionOf(["keys", "admin", 0, "expires"])).toMatchObject({ line: 6, column: 7 });
+    expect(source.positionOf(["treasury", "capitalUsd"])).toMatchObject({ line: 1, column: 1 });
     const paths = [
       ["keys", "public"],
       ["keys", "admin", 1],

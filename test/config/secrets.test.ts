@@ -49,8 +49,6 @@ describe("a secret", () => {
     ["of a missing file", { file: "gone" }, "the secret file gone does not exist"],
     ["of an empty file", { file: "blank" }, "the secret file blank is empty"],
     ["of a folder", { file: "." }, "the secret file . cannot be read"],
-    ["by exec", { exec: ["op", "read"] }, "secrets by exec are not supported yet"],
-    ["by sops", { sops: "a.yaml", path: "b" }, "secrets by sops are not supported yet"],
   ])("%s is refused with a sentence and the place of the reference", (_what, reference, message) => {
     const directory = directoryWith({ blank: "\n" });
     const act = () => resolveSecret(reference, { ...CONTEXT, environment: { BLANK: "" }, directory });
@@ -58,10 +56,11 @@ describe("a secret", () => {
     expect(act).toThrow(`${message} (tenants/acme/tenant.yaml:7)`);
   });
 
-  test("has a fingerprint that is short, stable and not its plain hash", () => {
-    // printf 'pmctl-fingerprint-v1\\ncorrect horse' | sha256sum
-    expect(fingerprint("correct horse")).toBe("fp:a4b73bc8");
-    expect(fingerprint("correct horse ")).not.toBe(fingerprint("correct horse"));
+  test("has a fingerprint that is short, stable and useless to whoever does not have the tenant's audit key", () => {
+    expect(fingerprint("correct horse", "key one")).toMatch(/^fp:[0-9a-f]{8}$/);
+    expect(fingerprint("correct horse", "key one")).toBe(fingerprint("correct horse", "key one"));
+    expect(fingerprint("correct horse ", "key one")).not.toBe(fingerprint("correct horse", "key one"));
+    expect(fingerprint("correct horse", "key two")).not.toBe(fingerprint("correct horse", "key one"));
   });
 });
 
@@ -69,6 +68,12 @@ describe(".env in the operator's directory", () => {
   test("gives what the process does not have, and the process wins, also when it says nothing", () => {
     const directory = directoryWith({ ".env": "# comment\nA=file\nexport B='quoted file'\nC=file\n" });
     expect(loadEnvironment(directory, { A: "own", C: "" })).toEqual({ A: "own", B: "quoted file", C: "" });
+  });
+
+  test("cannot give leave to run programs: only the process can", () => {
+    const directory = directoryWith({ ".env": "PMCTL_ALLOW_EXEC=1" });
+    expect(loadEnvironment(directory, {})).toEqual({});
+    expect(loadEnvironment(directory, { PMCTL_ALLOW_EXEC: "1" })).toEqual({ PMCTL_ALLOW_EXEC: "1" });
   });
 
   test("need not exist", () => {

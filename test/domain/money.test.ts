@@ -49,11 +49,17 @@ describe("microFromUsd: a JSON number becomes exactly the micro-dollars that wer
     expect(microFromUsd(usd)).toBeUndefined();
   });
 
-  /** Below 2^33 dollars neighbouring doubles are less than a micro-dollar apart. */
-  const most = 2n ** 33n * 1_000_000n - 1n;
+  const most = 2n ** 33n * 1_000_000n;
+
+  test("the bound is the last amount that is sure to survive: just above it, two amounts are one number", () => {
+    expect(MAX_AMOUNT_USD).toBe(8_589_934_592);
+    expect(microFromUsd(MAX_AMOUNT_USD)).toBe(most);
+    expect(usdFromMicro(most + 1n)).toBe(usdFromMicro(most + 2n));
+  });
+
   const anyAmount = fc.oneof(fc.bigInt({ min: -most, max: most }), fc.bigInt({ min: most - 1_000_000n, max: most }));
 
-  test("every amount below 2^33 dollars crosses the edge both ways unchanged, as JSON text too", () => {
+  test("every amount up to 2^33 dollars crosses the edge both ways unchanged, as JSON text too", () => {
     fc.assert(
       fc.property(anyAmount, (micro) => {
         const text = JSON.stringify(usdFromMicro(micro));
@@ -63,7 +69,7 @@ describe("microFromUsd: a JSON number becomes exactly the micro-dollars that wer
     );
   });
 
-  test("an amount typed with up to six decimals is read as typed, for any amount below 2^33 dollars", () => {
+  test("an amount typed with up to six decimals is read as typed, for any amount up to 2^33 dollars", () => {
     fc.assert(
       fc.property(anyAmount, (micro) => {
         expect(microFromUsd(Number(decimalFromMicro(micro)))).toBe(micro);

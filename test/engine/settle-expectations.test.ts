@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { positionKey } from "../../src/engine/rows.ts";
 import { marketOf, openWorld, tradeOf, usd } from "./world.ts";
 
 test("a settlement that would pay otherwise than expected pays nothing; one that is met pays", () => {
@@ -9,7 +10,7 @@ test("a settlement that would pay otherwise than expected pays nothing; one that
     world.run(tradeOf({ traderId, side: "yes", amountMicro: usd(20) }));
   }
   const totalMicro = ["ann", "bob"].reduce(
-    (total, trader) => total + (world.get("position", `${trader}/yes:m1`)?.sharesMicro ?? 0n),
+    (total, trader) => total + (world.get("position", positionKey(trader, "m1", "yes"))?.sharesMicro ?? 0n),
     0n,
   );
   const settle = { type: "settleMarket", marketId: "m1", outcome: "yes" } as const;

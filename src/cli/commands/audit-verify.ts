@@ -120,8 +120,7 @@ export function chainVerifier(session: Pick<Session, "services" | "auditSecrets"
 
 /** Needs the audit keys and nothing else of the tenant. */
 async function verifyExport(named: string | undefined, file: string, anchor: string | undefined, io: Io) {
-  const { readOperatorTenant } = await import("../operator-tenant.ts");
-  const { auditSecretsOf } = await import("../session.ts");
+  const { auditSecretsOf, readOperatorTenant } = await import("../operator-tenant.ts");
   const { verifyFile } = await import("../audit-walk.ts");
   const tenant = readOperatorTenant(named);
   const secrets = auditSecretsOf(tenant);

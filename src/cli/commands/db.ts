@@ -4,6 +4,7 @@ import type { Cluster, ClusterStatus } from "../../store/embedded/cluster.ts";
 import type { ExitCode, Host, Io } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
+import { registerBackup } from "./db-backup.ts";
 
 export interface ClusterOptions {
   cluster: Cluster;
@@ -41,6 +42,7 @@ export function register(noun: Command, host: Host): void {
         return runDbShell(options);
       }),
     );
+  registerBackup(noun, host);
 }
 
 const statusView: View<ClusterStatus, ClusterStatus> = {

@@ -1,37 +1,116 @@
-import type { Command } from "commander";
-import type { ApiKey } from "../../engine/rows.ts";
+import { type Command, Option } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
 import { orDash, time } from "../cells.ts";
-import { isoTime, wallClock } from "../clock.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
+import { expiry, type KeyName, keyName, overlap } from "../key-options.ts";
+import type { OperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
-import type { Session } from "../session.ts";
+import { identifier } from "../parsers.ts";
+import { mustAsk } from "../prompts.ts";
+import type { FileRotation, FileSecret } from "../tenant-secrets.ts";
 
-/** What may be told of a key. Its value is nowhere. */
+type KeyType = "admin" | "public";
+type Created = WireResult<"createKey">;
+type Rotated = WireResult<"rotateKey">;
+type Revoked = WireResult<"revokeKey">;
+
+/** What may be told of a key or secret. Its value is nowhere. */
 interface KeyItem {
   name: string;
-  type: "admin" | "public";
+  type: string;
   active: boolean;
-  createdAt: string;
+  createdAt: string | null;
   expiresAt: string | null;
+  /** Where the tenant file keeps it; null for what only the database knows. */
+  reference: string | null;
+  fingerprint: string | null;
 }
 
-export interface KeyListOptions {
-  readKeys: () => Promise<readonly ApiKey[]>;
-  /** Milliseconds since the epoch. */
-  now: number;
+export interface CreateOptions {
+  name: string;
+  type: KeyType;
+  expiresAt?: string | undefined;
+}
+
+export interface RotateOptions {
+  name: string;
+  type?: KeyType | undefined;
+  overlapSeconds?: number | undefined;
+  expiresAt?: string | undefined;
+}
+
+export interface RevokeOptions {
+  name: string;
+  type?: KeyType | undefined;
+  yes?: boolean | undefined;
+}
+
+interface Flags extends KeyName {
+  expires?: string;
+  overlap?: number;
 }
 
 export function register(noun: Command, host: Host): void {
   noun
     .command("list")
-    .description("names and types, never values; straight from the database")
+    .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values")
     .action(
       host.action(({ options, io }) =>
-        withSession({ ...options, via: "db" }, io, (session) =>
-          runKeyList({ readKeys: () => keysOf(session), now: wallClock() }, io),
-        ),
+        withSession(options, io, async (session) => {
+          const { listFileSecrets } = await import("../tenant-secrets.ts");
+          return runKeyList({ secrets: listFileSecrets(session.tenant) }, session.api(), io);
+        }),
       ),
+    );
+  noun
+    .command("create")
+    .description("a new API key; its value is shown once")
+    .argument("[name]", "what audit entries call it", identifier)
+    .option("--name <name>", "the same", identifier)
+    .addOption(new Option("--type <type>", "what it may reach").choices(["admin", "public"]).makeOptionMandatory())
+    .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry)
+    .action(
+      host.action<Flags & { type: KeyType }>(({ options, args, io }) => {
+        const create = { name: keyName(args[0], options), type: options.type, expiresAt: options.expires };
+        return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
+      }),
+    );
+  noun
+    .command("rotate")
+    .description("a new value under the same name; with --type webhook|audit it prints what to put where")
+    .argument("[name]", "the API key", identifier)
+    .option("--name <name>", "the same", identifier)
+    .addOption(
+      new Option("--type <type>", "of the key, or the kind of secret").choices(["admin", "public", "webhook", "audit"]),
+    )
+    .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
+    .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", expiry)
+    .action(
+      host.action<Flags & { type?: KeyType | "webhook" | "audit" }>(async ({ options, args, io }) => {
+        const { type } = options;
+        if (type === "webhook" || type === "audit") {
+          const { readOperatorTenant } = await import("../operator-tenant.ts");
+          return runSecretRotate({ type }, readOperatorTenant(options.tenant), io);
+        }
+        const { overlap: overlapSeconds, expires: expiresAt } = options;
+        const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
+        return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
+      }),
+    );
+  noun
+    .command("revoke")
+    .description("end an API key at once")
+    .argument("[name]", "the API key", identifier)
+    .option("--name <name>", "the same", identifier)
+    .addOption(new Option("--type <type>", "of the key").choices(["admin", "public"]))
+    .action(
+      host.action<Flags & { type?: KeyType }>(({ options, args, io }) => {
+        const revoke = { name: keyName(args[0], options), type: options.type, yes: options.yes };
+        mustAsk(revoke, io.prompts);
+        return withSession(options, io, (session) => runKeyRevoke(revoke, session.api(), io));
+      }),
     );
 }
 
@@ -42,30 +121,142 @@ const listView: View<readonly KeyItem[], KeyItem> = {
     { title: "NAME", cell: ({ name }) => name, whole: true },
     { title: "TYPE", cell: ({ type }) => type },
     { title: "ACTIVE", cell: ({ active }) => (active ? "yes" : "no") },
-    { title: "CREATED", cell: ({ createdAt }) => time(createdAt), whole: true },
+    { title: "CREATED", cell: ({ createdAt }) => orDash(createdAt && time(createdAt)), whole: true, optional: true },
     { title: "EXPIRES", cell: ({ expiresAt }) => orDash(expiresAt && time(expiresAt)), whole: true },
+    { title: "KEPT IN", cell: ({ reference }) => orDash(reference) },
+    { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
   ],
   empty: "The tenant has no keys yet: pmctl apply puts those of its file in.",
 };
 
-export async function runKeyList({ readKeys, now }: KeyListOptions, { output }: Io): Promise<ExitCode> {
-  const keys = (await readKeys()).map(
-    ({ name, type, createdAt, expiresAt }): KeyItem => ({
+const createdView: View<Created, Created> = {
+  kind: "record",
+  fields: ({ name, type, key, expiresAt }) => [
+    ["name", name],
+    ["type", type],
+    ["key", orDash(key)],
+    ["expires", orDash(expiresAt && time(expiresAt, { seconds: true }))],
+  ],
+};
+
+const rotatedView: View<Rotated, Rotated> = {
+  kind: "record",
+  fields: ({ name, type, key, expiresAt, oldUntil }) => [
+    ["name", name],
+    ["type", type],
+    ["key", orDash(key)],
+    ["expires", orDash(expiresAt && time(expiresAt, { seconds: true }))],
+    ["old value until", time(oldUntil, { seconds: true })],
+  ],
+};
+
+const revokedView: View<Revoked, Revoked> = {
+  kind: "record",
+  fields: ({ name, type, revokedAt }) => [
+    ["name", name],
+    ["type", type],
+    ["revoked", time(revokedAt, { seconds: true })],
+  ],
+};
+
+const rotationView: View<FileRotation, FileRotation> = {
+  kind: "record",
+  fields: ({ steps }) => steps.map((step, index) => [`${index + 1}.`, step]),
+};
+
+/** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
+export async function runKeyList(
+  { secrets }: { secrets: readonly FileSecret[] },
+  api: Api,
+  { output }: Io,
+): Promise<ExitCode> {
+  const declared = secrets.filter(({ type }) => type === "key");
+  const keys = (await api.listKeys({})).map((key): KeyItem => {
+    const place = key.active ? declared.find(({ keyName }) => keyName === key.name) : undefined;
+    return { ...key, reference: place?.reference ?? null, fingerprint: place?.fingerprint ?? null };
+  });
+  const others = secrets.filter(({ type }) => type !== "key");
+  const items = others.map(
+    ({ name, type, reference, fingerprint }): KeyItem => ({
       name,
       type,
-      active: expiresAt === null || expiresAt > now,
-      createdAt: isoTime(createdAt),
-      expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+      active: true,
+      createdAt: null,
+      expiresAt: null,
+      reference,
+      fingerprint,
     }),
   );
-  await output.print(
-    keys.toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt.localeCompare(b.createdAt)),
-    listView,
-  );
+  await output.print([...keys, ...items], listView);
   return EXIT.ok;
 }
 
-async function keysOf({ services }: Session): Promise<readonly ApiKey[]> {
-  const { listApiKeys } = await import("../../store/load.ts");
-  return services ? listApiKeys(services.read) : [];
+export async function runKeyCreate({ name, type, expiresAt }: CreateOptions, api: Api, io: Io): Promise<ExitCode> {
+  const created = requireValue(await api.createKey({ name, type, ...(expiresAt && { expiresAt }) }));
+  await io.output.print(created, createdView);
+  io.output.note("The value is shown this once and stored nowhere.");
+  return EXIT.ok;
+}
+
+export async function runKeyRotate(
+  { name, type, overlapSeconds, expiresAt }: RotateOptions,
+  { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
+  io: Io,
+): Promise<ExitCode> {
+  const rotated = requireValue(await api().rotateKey({ name, type, overlapSeconds, ...(expiresAt && { expiresAt }) }));
+  await io.output.print(rotated, rotatedView);
+  io.output.note("The value is shown this once and stored nowhere.");
+  const { keys, source } = tenant.config;
+  const index = keys[rotated.type].findIndex((key) => key.name === name);
+  if (index === -1) return EXIT.ok;
+  const { file, line } = source.positionOf(["keys", rotated.type, index]);
+  const { describeReference } = await import("../../config/secrets.ts");
+  const reference = keys[rotated.type][index]?.secret;
+  const place = reference ? describeReference(reference) : "its place";
+  io.output.note(`${file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
+  return EXIT.ok;
+}
+
+/** Prints the new value of a secret that lives outside the database, and what to put where. Changes nothing. */
+export async function runSecretRotate(
+  { type }: { type: "webhook" | "audit" },
+  tenant: OperatorTenant,
+  { output }: Io,
+): Promise<ExitCode> {
+  const [{ planFileRotation }, { randomSecret }] = await Promise.all([
+    import("../tenant-secrets.ts"),
+    import("../../config/init.ts"),
+  ]);
+  await output.print(planFileRotation(tenant, type, randomSecret()), rotationView);
+  output.note("Nothing was changed yet.");
+  return EXIT.ok;
+}
+
+/**
+ * Ends a key, after the operator has typed its name.
+ * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ */
+export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { name, type } = options;
+  if (mustAsk(options, io.prompts)) {
+    const active = (await api.listKeys({})).filter((key) => key.active);
+    if (!active.some((key) => key.name === name))
+      throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
+    const isLastAdmin = active.every((key) => key.type !== "admin" || key.name === name);
+    if (isLastAdmin && active.some((key) => key.type === "admin"))
+      io.output.note(`${name} is the last admin key: without it the API takes orders from nobody.`);
+    io.output.note(`Requests with ${name} are refused from now on. To revoke it, type its name.`);
+    await io.prompts.type("The key's name", name);
+  }
+  await io.output.print(await api.revokeKey({ name, type }), revokedView);
+  return EXIT.ok;
+}
+
+/** The repeat of a request whose answer was lost gets everything but the value, which nobody has any more. */
+function requireValue<Answer extends { name: string; key: string | null }>(answer: Answer): Answer {
+  if (answer.key !== null) return answer;
+  throw new Fault(
+    "OUTCOME_UNKNOWN",
+    `The answer with the value of ${answer.name} was lost on the way: \`pmctl key rotate ${answer.name}\` makes another`,
+  );
 }

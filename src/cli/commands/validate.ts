@@ -1,8 +1,7 @@
 import type { Command } from "commander";
-import { ConfigError } from "../../config/config-error.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
-import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { eachTenant } from "../each-tenant.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 
@@ -32,21 +31,11 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Checks all files before it says anything, so that one run shows every problem. Secrets need not be there. */
-export async function runValidate({ options, args, io }: CommandContext<object>): Promise<ExitCode> {
-  const workspace = openWorkspace();
-  const named = args.length > 0 ? args : options.tenant === undefined ? workspace.tenants : [options.tenant];
-  const valid: ValidTenant[] = [];
-  const problems: ConfigError["problems"][number][] = [];
-  for (const name of named) {
-    try {
-      const { config, markets } = loadTenant(tenantPath(workspace.directory, pickTenant(workspace, name)));
-      valid.push({ tenant: config.tenant, file: config.source.file, markets: markets.length });
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      problems.push(...error.problems);
-    }
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
-  await io.output.print(valid, view);
+export async function runValidate(context: CommandContext<object>): Promise<ExitCode> {
+  const valid = eachTenant(context, (file): ValidTenant => {
+    const { config, markets } = loadTenant(file);
+    return { tenant: config.tenant, file: config.source.file, markets: markets.length };
+  });
+  await context.io.output.print(valid, view);
   return EXIT.ok;
 }

@@ -1,0 +1,29 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { displayPath } from "../config/config-file.ts";
+import type { BackupTarget } from "./commands/db-backup.ts";
+import { openDatabase } from "./database.ts";
+import { auditSecretsOf, readOperatorTenant } from "./operator-tenant.ts";
+
+/** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
+export async function openBackupTarget(
+  named: string | undefined,
+): Promise<{ directory: string; target: BackupTarget; auditSecrets: () => string[] }> {
+  const tenant = readOperatorTenant(named);
+  const { id, directory, config, secret } = tenant;
+  const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
+  const { connection } = await openDatabase(directory, id, databaseUrl);
+  return { directory, target: { tenant: id, connection }, auditSecrets: () => auditSecretsOf(tenant) };
+}
+
+/** The file that was named, or one beside the directory's database, which git ignores. */
+export async function backupFile(named: string | undefined, directory: string, tenant: string, now: number) {
+  if (named !== undefined) return named;
+  const folder = join(directory, ".pmctl", "backups");
+  // The embedded database made the folder's rules: who may pass, and what git sees.
+  const { createRoot } = await import("../store/embedded/home.ts");
+  await createRoot(join(directory, ".pmctl"));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(":", "");
+  return displayPath(join(folder, `${tenant}-${stamp}Z.backup.gz`));
+}

@@ -1,0 +1,25 @@
+import { Argument, type Command } from "commander";
+import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { EXIT } from "../errors.ts";
+import type { View } from "../output.ts";
+
+/** A document for other programs: JSON unless another format is asked for. */
+const view: View<object, object> = { kind: "text", text: (document) => JSON.stringify(document, null, 2) };
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .addArgument(new Argument("<what>", "which one").choices(["tenant", "market", "openapi"]))
+    .description("JSON Schema (draft-07) of tenant and market files, or the OpenAPI document of the service")
+    .action(host.action(runSchema));
+}
+
+export async function runSchema({ args: [what], io }: Pick<CommandContext<object>, "args" | "io">): Promise<ExitCode> {
+  await io.output.print(await documentOf(what), view);
+  return EXIT.ok;
+}
+
+async function documentOf(what: string | undefined): Promise<object> {
+  if (what === "openapi") return (await import("../../server/openapi.ts")).openApiDocument();
+  const { marketJsonSchema, tenantJsonSchema } = await import("../../config/json-schema.ts");
+  return what === "market" ? marketJsonSchema() : tenantJsonSchema();
+}

@@ -1,0 +1,33 @@
+import { InvalidArgumentError } from "commander";
+import { Fault } from "../domain/fault.ts";
+import { parseTimestamp } from "../domain/timestamp.ts";
+import { isoTime, wallClock } from "./clock.ts";
+import { timeSpan } from "./parsers.ts";
+
+/** A key is named by the argument, or by `--name`. */
+export interface KeyName {
+  name?: string;
+}
+
+/** @throws Fault USAGE when there is no name, or two */
+export function keyName(argument: string | undefined, { name }: KeyName): string {
+  if (argument !== undefined && name !== undefined && argument !== name)
+    throw new Fault("USAGE", `Which key? The argument says ${argument}, and --name says ${name}`);
+  const named = argument ?? name;
+  if (named === undefined) throw new Fault("USAGE", "Which key? Name it with --name");
+  return named;
+}
+
+/** `90d`, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
+export function expiry(value: string): string {
+  if (/^\d+[smhd]$/.test(value)) return isoTime(wallClock() + timeSpan(value));
+  const instant = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
+  if (instant === undefined)
+    throw new InvalidArgumentError("It must be a time span such as 90d, or a date such as 2027-01-31.");
+  return isoTime(instant);
+}
+
+/** Whole seconds; `0` ends the old value at once. */
+export function overlap(value: string): number {
+  return /^0[smhd]?$/.test(value) ? 0 : timeSpan(value) / 1000;
+}

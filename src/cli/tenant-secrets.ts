@@ -1,0 +1,129 @@
+import { formatPath } from "../config/config-error.ts";
+import { environmentPrefix } from "../config/init.ts";
+import { describeReference, fingerprint, type SecretReference } from "../config/secrets.ts";
+import { Fault } from "../domain/fault.ts";
+import { auditKey } from "../engine/seal.ts";
+import type { OperatorTenant } from "./operator-tenant.ts";
+
+type Path = (string | number)[];
+
+/** A secret that the tenant file refers to. */
+export interface FileSecret {
+  /** Dotted, as in the file. */
+  name: string;
+  type: string;
+  reference: string;
+  /** Null when the value is not at hand here. */
+  fingerprint: string | null;
+  /** Of an API key: what the file calls it. */
+  keyName?: string | undefined;
+}
+
+const TYPES: readonly [prefix: string, type: string][] = [
+  ["keys.", "key"],
+  ["webhooks.inbound.stripe", "stripe"],
+  ["webhooks.outbound", "outbound"],
+  ["webhooks.", "webhook"],
+  ["audit.", "audit"],
+  ["auth.", "jwt"],
+  ["database.", "database"],
+  ["oracle.", "oracle"],
+];
+
+/** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */
+export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
+  const { source: _, ...document } = tenant.config;
+  const read = (reference: SecretReference, path: Path) => {
+    try {
+      return tenant.secret(reference, path);
+    } catch (error) {
+      if (error instanceof Fault) return undefined;
+      throw error;
+    }
+  };
+  const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
+  return references(document, []).map(({ reference, path }) => {
+    const name = formatPath(path);
+    const type = TYPES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "other";
+    const value = read(reference, path);
+    const shown = () => {
+      if (value === undefined) return null;
+      // The id that audit entries name their key by, so that the two can be compared.
+      if (type === "audit") return auditKey(value).id;
+      return secretOfAudit === undefined ? null : fingerprint(value, secretOfAudit);
+    };
+    const [, keyType, index] = path;
+    const keyName =
+      (keyType === "admin" || keyType === "public") && typeof index === "number"
+        ? tenant.config.keys[keyType][index]?.name
+        : undefined;
+    return { name, type, reference: describeReference(reference), fingerprint: shown(), keyName };
+  });
+}
+
+function references(value: unknown, path: Path): { reference: SecretReference; path: Path }[] {
+  if (typeof value !== "object" || value === null) return [];
+  // A key set is public, and stands as `{ file }` too.
+  if (path.at(-1) === "jwks") return [];
+  if (Array.isArray(value)) return value.flatMap((item, index) => references(item, [...path, index]));
+  if (isReference(value)) return [{ reference: value, path }];
+  return Object.entries(value).flatMap(([key, child]) => references(child, [...path, key]));
+}
+
+function isReference(value: object): value is SecretReference {
+  return ["env", "file", "exec", "path,sops"].includes(Object.keys(value).sort().join());
+}
+
+/** How a secret of the tenant file is replaced: what to put where, and in which order. */
+export interface FileRotation {
+  type: "webhook" | "audit";
+  /** The variable for the new value. */
+  variable: string;
+  key: string;
+  /** The line of the tenant file as it should become. */
+  yaml: string;
+  steps: string[];
+}
+
+/**
+ * Plans the replacement of a secret that lives in the tenant file. Changes nothing: the value belongs where the operator
+ * keeps its secrets, and the file under version control.
+ *
+ * @param key the new value
+ */
+export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audit", key: string): FileRotation {
+  const { audit, webhooks, source } = tenant.config;
+  const isAudit = type === "audit";
+  const { file, line } = source.positionOf(isAudit ? ["audit"] : ["webhooks", "inbound", "secrets"]);
+  const current = isAudit ? audit.key : webhooks.inbound.secrets[0];
+  const usual = `${environmentPrefix(tenant.id)}_${isAudit ? "AUDIT_KEY" : "WEBHOOK_SECRET"}`;
+  const variable = freeVariable(tenant, current && "env" in current ? current.env : usual);
+  const yaml = isAudit
+    ? `audit: { key: { env: ${variable} }, previous: [${[audit.key, ...audit.previous].map(inline).join(", ")}] }`
+    : `secrets: [${[...webhooks.inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
+  const steps = [
+    `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
+    `Let ${file}:${line} read: ${yaml}`,
+    ...(isAudit
+      ? [
+          "Stop every server of the tenant and start it again. The old key stays in `previous` for ever: it seals what was written.",
+        ]
+      : [
+          "Start the server again: from then on both values are accepted.",
+          "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
+        ]),
+  ];
+  return { type, variable, key, yaml, steps };
+}
+
+/** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */
+function freeVariable({ config: { source: _, ...document } }: OperatorTenant, name: string): string {
+  const taken = new Set(references(document, []).map(({ reference }) => ("env" in reference ? reference.env : "")));
+  const stem = name.replace(/_\d+$/, "");
+  for (let number = 2; ; number++) if (!taken.has(`${stem}_${number}`)) return `${stem}_${number}`;
+}
+
+/** A reference as one line of YAML; JSON is YAML. */
+function inline(reference: SecretReference): string {
+  return "env" in reference ? `{ env: ${reference.env} }` : JSON.stringify(reference);
+}

@@ -1,0 +1,117 @@
+import { z } from "zod";
+import { NoInput, operation } from "./operation.ts";
+import { Name, Timestamp } from "./scalars.ts";
+
+const DAY_SECONDS = 86_400;
+
+const KeyType = z
+  .enum(["admin", "public"])
+  .meta({ id: "KeyType", description: "`admin` reaches everything; `public` is for traders and browsers." });
+
+const KeyName = Name.meta({
+  id: "KeyName",
+  description: "Unique among the tenant's keys; audit entries name it.",
+  examples: ["ops"],
+});
+
+const expiresAt = Timestamp.nullable().meta({ description: "When it stops working; null for never." });
+
+export const ApiKeyItem = z
+  .object({
+    name: KeyName,
+    type: KeyType,
+    active: z.boolean().meta({ description: "Whether it works now." }),
+    createdAt: Timestamp,
+    expiresAt,
+  })
+  .meta({ id: "ApiKey", description: "What may be told of a key. Its value is nowhere." });
+
+export const KeyInput = z
+  .object({
+    name: KeyName,
+    type: KeyType,
+    expiresAt: Timestamp.nullable().optional().meta({ description: "When it stops working; never, unless given." }),
+  })
+  .meta({ id: "KeyInput" });
+
+const key = z
+  .string()
+  .nullable()
+  .meta({
+    description: "The value, told this once; null in the repeat of an answer, because it is stored nowhere.",
+    examples: ["sk_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
+  });
+
+export const KeyCreated = z
+  .object({ name: KeyName, type: KeyType, key, createdAt: Timestamp, expiresAt })
+  .meta({ id: "KeyCreated" });
+
+export const KeyRotation = z
+  .object({
+    name: KeyName,
+    type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
+    overlapSeconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(30 * DAY_SECONDS)
+      .default(DAY_SECONDS)
+      .meta({ description: "How long the old value goes on working; a day unless given.", examples: [3600] }),
+    expiresAt: Timestamp.optional().meta({
+      description: "When the new value stops working; as long after now as the old one was given, unless stated.",
+    }),
+  })
+  .meta({ id: "KeyRotation" });
+
+export const KeyRotated = KeyCreated.extend({
+  oldUntil: Timestamp.meta({ description: "Until when the old value works." }),
+}).meta({ id: "KeyRotated" });
+
+export const KeyRef = z.object({
+  name: KeyName,
+  type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
+});
+
+export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });
+
+export const keyOperations = {
+  listKeys: operation({
+    method: "GET",
+    path: "/v1/keys",
+    auth: "admin",
+    summary: "The API keys, those that have ended too.",
+    input: NoInput,
+    output: z.array(ApiKeyItem),
+    extension: true,
+  }),
+  createKey: operation({
+    method: "POST",
+    path: "/v1/keys",
+    auth: "admin",
+    summary: "Create an API key; its value is told once.",
+    input: KeyInput,
+    output: KeyCreated,
+    writes: true,
+    extension: true,
+  }),
+  rotateKey: operation({
+    method: "POST",
+    path: "/v1/keys/:name/rotate",
+    auth: "admin",
+    summary: "Give a key a new value; the old one works on for a while.",
+    input: KeyRotation,
+    output: KeyRotated,
+    writes: true,
+    extension: true,
+  }),
+  revokeKey: operation({
+    method: "POST",
+    path: "/v1/keys/:name/revoke",
+    auth: "admin",
+    summary: "End a key at once.",
+    input: KeyRef,
+    output: KeyRevoked,
+    writes: true,
+    extension: true,
+  }),
+};

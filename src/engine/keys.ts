@@ -1,0 +1,127 @@
+import { Fault } from "../domain/fault.ts";
+import type { Draft } from "./draft.ts";
+import { type ApiKey, type KeyType, SINGLE } from "./rows.ts";
+
+/** Puts a key into force. Only its hash is known here; the value never leaves the service that made it up. */
+export interface CreateKey {
+  type: "createKey";
+  name: string;
+  keyType: KeyType;
+  /** SHA-256 of the value, hex. */
+  hash: string;
+  expiresAt: number | null;
+}
+
+/** A new value under the same name; the old one ends when the overlap does. */
+export interface RotateKey {
+  type: "rotateKey";
+  name: string;
+  /** Refused when the key is of another type. */
+  keyType?: KeyType | undefined;
+  hash: string;
+  overlapMs: number;
+  /** Of the new value; without it the new value lives as long as the old one was meant to. */
+  expiresAt?: number | undefined;
+}
+
+export interface RevokeKey {
+  type: "revokeKey";
+  name: string;
+  keyType?: KeyType | undefined;
+  /** The key that the request itself came with: it cannot be revoked by itself. */
+  usedName?: string | undefined;
+}
+
+export interface KeyResults {
+  createKey: ApiKey;
+  /** The new key, and until when the old values work. */
+  rotateKey: { key: ApiKey; oldUntil: number };
+  revokeKey: { name: string; type: KeyType; revokedAt: number };
+}
+
+/** @throws Fault KEY_EXISTS while a key of this name works, BAD_REQUEST for an expiry that has passed. */
+export function createKey(draft: Draft, command: CreateKey, now: number): KeyResults["createKey"] {
+  const { name, keyType, hash, expiresAt } = command;
+  requireFuture(expiresAt, now);
+  const keyring = draft.get("keyring", SINGLE) ?? [];
+  if (keyring.some((key) => key.name === name && isLive(key, now)))
+    throw new Fault("KEY_EXISTS", `There is a key of the name ${name}: rotate it, or revoke it first`);
+  const key: ApiKey = { hash, name, type: keyType, createdAt: now, expiresAt, version: 0 };
+  put(draft, [...keyring, key], [key]);
+  draft.record("key.created", { name, type: keyType, expiresAt: isoOrNull(expiresAt) });
+  return key;
+}
+
+/** @throws Fault NOT_FOUND when no key of this name works any more. */
+export function rotateKey(draft: Draft, command: RotateKey, now: number): KeyResults["rotateKey"] {
+  const { name, hash, overlapMs } = command;
+  const keyring = draft.get("keyring", SINGLE) ?? [];
+  const live = liveKeys(keyring, command, now);
+  const newest = live.reduce((a, b) => (b.createdAt >= a.createdAt ? b : a));
+  const lifetime = newest.expiresAt === null ? null : newest.expiresAt - newest.createdAt;
+  const expiresAt = command.expiresAt ?? (lifetime === null ? null : now + lifetime);
+  requireFuture(expiresAt, now);
+  // Never past its own end: a rotation must not make an old value live longer.
+  const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
+  const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key) }));
+  const key: ApiKey = { hash, name, type: newest.type, createdAt: now, expiresAt, version: 0 };
+  put(draft, [...keyring.filter((each) => !live.includes(each)), ...ending, key], [...ending, key]);
+  const oldUntil = Math.max(...ending.map(ends));
+  draft.record("key.created", {
+    name,
+    type: key.type,
+    expiresAt: isoOrNull(expiresAt),
+    replaces: true,
+    oldUntil: isoOrNull(oldUntil),
+  });
+  if (overlapMs === 0) draft.record("key.revoked", { name, type: key.type, replaced: true });
+  return { key, oldUntil };
+}
+
+/**
+ * Ends every value of the name at once.
+ * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request itself came with it: whoever revokes the
+ * key in hand by mistake would have locked itself out.
+ */
+export function revokeKey(draft: Draft, command: RevokeKey, now: number): KeyResults["revokeKey"] {
+  const { name, usedName } = command;
+  const keyring = draft.get("keyring", SINGLE) ?? [];
+  const live = liveKeys(keyring, command, now);
+  if (usedName === name)
+    throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}: rotate it, or revoke it with another one`);
+  const ended = live.map((key): ApiKey => ({ ...key, expiresAt: now }));
+  put(draft, [...keyring.filter((each) => !live.includes(each)), ...ended], ended);
+  const type = live[0]?.type ?? "public";
+  draft.record("key.revoked", { name, type });
+  return { name, type, revokedAt: now };
+}
+
+/** Whether a key works at an instant. */
+export function isLive({ expiresAt }: Pick<ApiKey, "expiresAt">, now: number): boolean {
+  return expiresAt === null || expiresAt > now;
+}
+
+function liveKeys(
+  keyring: readonly ApiKey[],
+  { name, keyType }: Pick<RotateKey, "name" | "keyType">,
+  now: number,
+): ApiKey[] {
+  const live = keyring.filter((key) => key.name === name && isLive(key, now));
+  if (live.length === 0) throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
+  if (keyType !== undefined && live.some(({ type }) => type !== keyType))
+    throw new Fault("NOT_FOUND", `The key ${name} is no ${keyType} key`);
+  return live;
+}
+
+function put(draft: Draft, keyring: readonly ApiKey[], changed: readonly ApiKey[]): void {
+  for (const key of changed) draft.put("apiKey", key.hash, key);
+  draft.put("keyring", SINGLE, keyring);
+}
+
+function requireFuture(expiresAt: number | null, now: number): void {
+  if (expiresAt !== null && expiresAt <= now) throw new Fault("BAD_REQUEST", "expiresAt: must be in the future");
+}
+
+function isoOrNull(instant: number | null): string | null {
+  return instant === null ? null : new Date(instant).toISOString();
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from "node:crypto";
+import type { Input, Result } from "../contract/operations.ts";
+import type { KeyType } from "../engine/rows.ts";
+import { listApiKeys } from "../store/load.ts";
+import { readClock } from "../store/queries/clock.ts";
+import { type ServiceContext, submit } from "./context.ts";
+import type { Caller, Handlers } from "./invoke.ts";
+import { hashApiKey } from "./provision.ts";
+
+const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
+
+/**
+ * The tenant's API keys. A value is made up here, answered once, and forgotten: the command carries its hash, and the
+ * answer that an `Idempotency-Key` stores carries none.
+ */
+export function keyHandlers(context: ServiceContext) {
+  return {
+    listKeys: () => listKeys(context),
+    createKey: (input, caller) => create(context, input, caller),
+    rotateKey: (input, caller) => rotate(context, input, caller),
+    revokeKey: ({ name, type }, caller) =>
+      submit(
+        context,
+        "revokeKey",
+        { type: "revokeKey", name, keyType: type, usedName: keyInUse(caller) },
+        caller,
+        (result) => result,
+      ),
+  } satisfies Handlers;
+}
+
+/** 256 bits behind the prefix of its type (decision 10). */
+export function newApiKey(type: KeyType): string {
+  return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
+}
+
+async function listKeys({ read }: ServiceContext): Promise<Result<"listKeys">> {
+  const [keys, now] = await Promise.all([listApiKeys(read), readClock(read)]);
+  return keys
+    .map(({ name, type, createdAt, expiresAt }) => ({
+      name,
+      type,
+      active: expiresAt === null || expiresAt > now,
+      createdAt,
+      expiresAt,
+    }))
+    .toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt - b.createdAt);
+}
+
+function create(context: ServiceContext, { name, type, expiresAt = null }: Input<"createKey">, caller: Caller) {
+  const value = newApiKey(type);
+  const answer = (key: string | null, createdAt: number) => ({ name, type, key, createdAt, expiresAt });
+  return submit(
+    context,
+    "createKey",
+    { type: "createKey", name, keyType: type, hash: hashApiKey(value), expiresAt },
+    caller,
+    ({ createdAt }) => answer(value, createdAt),
+    ({ createdAt }) => answer(null, createdAt),
+  );
+}
+
+async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller: Caller) {
+  const { name, overlapSeconds, expiresAt } = input;
+  // The prefix tells the type, which never changes under a name that is in force; the command checks it again.
+  const type = input.type ?? (await typeOf(context, name));
+  const value = newApiKey(type);
+  const answer = (key: string | null, rotated: Rotated): Result<"rotateKey"> => ({
+    name,
+    type,
+    key,
+    createdAt: rotated.key.createdAt,
+    expiresAt: rotated.key.expiresAt,
+    oldUntil: rotated.oldUntil,
+  });
+  return submit(
+    context,
+    "rotateKey",
+    {
+      type: "rotateKey",
+      name,
+      keyType: type,
+      hash: hashApiKey(value),
+      overlapMs: overlapSeconds * 1000,
+      expiresAt,
+    },
+    caller,
+    (rotated) => answer(value, rotated),
+    (rotated) => answer(null, rotated),
+  );
+}
+
+interface Rotated {
+  key: { createdAt: number; expiresAt: number | null };
+  oldUntil: number;
+}
+
+/** Of the newest key of the name; a name that nobody has is refused by the command. */
+async function typeOf({ read }: ServiceContext, name: string): Promise<KeyType> {
+  const named = (await listApiKeys(read)).filter((key) => key.name === name);
+  return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
+}
+
+/** The key that the request came with, by the actor that it made the caller. */
+function keyInUse({ actor }: Caller): string | undefined {
+  return actor.startsWith("admin:") ? actor.slice("admin:".length) : undefined;
+}

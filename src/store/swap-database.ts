@@ -1,0 +1,87 @@
+import postgres from "postgres";
+import { Fault } from "../domain/fault.ts";
+import type { Connection, Sql } from "./connect.ts";
+import { administer, atDatabase, ensureDatabase, quoted } from "./database.ts";
+
+const OBJECT_IN_USE = "55006";
+const LONGEST_NAME = 63;
+
+/** A database that is being prepared to take another one's place. */
+export interface Replacement {
+  connection: Connection;
+  /**
+   * Puts it into the place of the other one, which is kept under a name of its own.
+   * @returns that name; undefined when there was none
+   * @throws Fault REFUSED while somebody is connected to the old one
+   */
+  takeOver(): Promise<string | undefined>;
+  drop(): Promise<void>;
+}
+
+/**
+ * Creates an empty database beside the connection's own.
+ *
+ * @param stamp tells it and the one that it replaces from others, such as `20270131t120000z`
+ * @throws Fault REFUSED while somebody is connected to the database that is to be replaced
+ */
+export async function createReplacement(connection: Connection, stamp: string): Promise<Replacement> {
+  const name = databaseName(connection);
+  await administer(connection, (sql) => refuseWhileInUse(sql, name));
+  const fresh = `${name.slice(0, LONGEST_NAME - 9 - stamp.length)}_restore_${stamp}`;
+  const kept = `${name.slice(0, LONGEST_NAME - 8 - stamp.length)}_before_${stamp}`;
+  const replacement = atDatabase(connection, fresh);
+  await ensureDatabase(replacement);
+  return {
+    connection: replacement,
+    takeOver: () => administer(connection, (sql) => swap(sql, { name, fresh, kept })),
+    drop: () =>
+      administer(connection, async (sql) => void (await sql.unsafe(`drop database if exists ${quoted(fresh)}`))),
+  };
+}
+
+/** The database that a connection names, or its user's, as libpq has it. */
+export function databaseName(connection: Connection): string {
+  if (!("url" in connection)) return connection.database;
+  const { pathname, username } = new URL(connection.url);
+  return decodeURIComponent(pathname.slice(1)) || decodeURIComponent(username);
+}
+
+async function swap(sql: Sql, { name, fresh, kept }: Record<"name" | "fresh" | "kept", string>) {
+  await refuseWhileInUse(sql, name);
+  const [old] = await sql`select 1 from pg_database where datname = ${name}`;
+  if (old) await rename(sql, name, kept);
+  try {
+    await rename(sql, fresh, name);
+  } catch (error) {
+    // Better the old state than none.
+    if (old) await rename(sql, kept, name);
+    throw error;
+  }
+  return old ? kept : undefined;
+}
+
+async function rename(sql: Sql, from: string, to: string): Promise<void> {
+  try {
+    await sql.unsafe(`alter database ${quoted(from)} rename to ${quoted(to)}`);
+  } catch (error) {
+    if (error instanceof postgres.PostgresError && error.code === OBJECT_IN_USE) throw inUse(from, []);
+    throw error;
+  }
+}
+
+async function refuseWhileInUse(sql: Sql, name: string): Promise<void> {
+  const users = await sql<{ name: string }[]>`
+    select distinct coalesce(nullif(application_name, ''), 'somebody') as name
+      from pg_stat_activity
+     where datname = ${name} and backend_type = 'client backend' and pid <> pg_backend_pid()`;
+  if (users.length > 0)
+    throw inUse(
+      name,
+      users.map((user) => user.name),
+    );
+}
+
+function inUse(name: string, users: string[]): Fault {
+  const who = users.length === 0 ? "" : ` (${users.slice(0, 5).join(", ")})`;
+  return new Fault("REFUSED", `The database ${name} is in use${who}: stop the tenant's servers first`);
+}

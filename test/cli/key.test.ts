@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runKeyCreate, runKeyList, runKeyRevoke, runKeyRotate, runSecretRotate } from "../../src/cli/commands/key.ts";
+import { expiry, keyName, overlap } from "../../src/cli/key-options.ts";
+import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
+import { listFileSecrets } from "../../src/cli/tenant-secrets.ts";
+import { resolveSecret } from "../../src/config/secrets.ts";
+import { loadTenantFile } from "../../src/config/tenant-file.ts";
+import type { Api } from "../../src/contract/operations.ts";
+import { directoryWith, tenantText } from "../config/support.ts";
+import { ADMIN_KEY, doors, type TestDoor } from "./support/doors.ts";
+import { end, testIo } from "./support/io.ts";
+
+const ENVIRONMENT = {
+  ACME_ADMIN_KEY: ADMIN_KEY,
+  ACME_AUDIT_KEY: "an audit key of the tests",
+  ACME_WEBHOOK_SECRET: "whsec-0123456789",
+};
+
+/** A tenant file as an operator has it; the database knows nothing of it. */
+function operatorTenant(): OperatorTenant {
+  const sections = { webhooks: "{ inbound: { secrets: [{ env: ACME_WEBHOOK_SECRET }], stripe: [{ file: gone }] } }" };
+  const directory = directoryWith({ "acme/tenant.yaml": tenantText(sections) });
+  const config = loadTenantFile(join(directory, "acme/tenant.yaml"));
+  const secret: OperatorTenant["secret"] = (reference) =>
+    resolveSecret(reference, { environment: ENVIRONMENT, directory: config.source.directory });
+  return { id: "acme", directory, config, secret };
+}
+
+describe.each(doors)("key commands through the %s door", (_name, open) => {
+  let door: TestDoor;
+  let api: Api;
+  beforeAll(async () => {
+    door = await open();
+    api = door.api();
+  });
+  afterAll(() => door.close());
+
+  const session = () => ({ api: () => api, tenant: operatorTenant() });
+  const json = async (run: (io: ReturnType<typeof testIo>) => Promise<number>, answers?: (string | null)[]) => {
+    const io = testIo({ format: "json", ...(answers && { answers }) });
+    const ending = await end(io, () => run(io));
+    return { ...ending, data: ending.stdout === "" ? undefined : JSON.parse(ending.stdout) };
+  };
+
+  test("create prints the value once; list has the key and no value", async () => {
+    const { exit, data, stdout } = await json((io) =>
+      runKeyCreate({ name: "desk", type: "admin", expiresAt: "2096-01-01T00:00:00.000Z" }, api, io),
+    );
+    expect({ exit, data }).toEqual({
+      exit: 0,
+      data: {
+        name: "desk",
+        type: "admin",
+        key: expect.stringMatching(/^sk_.{43}$/),
+        createdAt: expect.any(String),
+        expiresAt: "2096-01-01T00:00:00.000Z",
+      },
+    });
+    expect(stdout.split(data.key)).toHaveLength(2);
+    const listed = await json((io) => runKeyList({ secrets: [] }, api, io));
+    expect(listed.stdout).not.toContain(data.key);
+    expect(listed.data).toContainEqual(expect.objectContaining({ name: "desk", type: "admin", active: true }));
+  });
+
+  test("the list names the file's secrets with their places and fingerprints, and never a value", async () => {
+    const { data, stdout } = await json((io) => runKeyList({ secrets: listFileSecrets(operatorTenant()) }, api, io));
+    const places = data.map(({ name, type, reference, fingerprint }: Record<string, unknown>) => [
+      name,
+      type,
+      reference,
+      fingerprint,
+    ]);
+    expect(places).toContainEqual(["ops", "admin", "env ACME_ADMIN_KEY", expect.stringMatching(/^fp:[0-9a-f]{8}$/)]);
+    expect(places).toContainEqual([
+      "webhooks.inbound.secrets[0]",
+      "webhook",
+      "env ACME_WEBHOOK_SECRET",
+      expect.stringMatching(/^fp:/),
+    ]);
+    expect(places).toContainEqual(["webhooks.inbound.stripe[0]", "stripe", "file gone", null]);
+    expect(places).toContainEqual(["audit.key", "audit", "env ACME_AUDIT_KEY", expect.stringMatching(/^ak_/)]);
+    for (const value of Object.values(ENVIRONMENT)) expect(stdout).not.toContain(value);
+  });
+
+  test("rotate prints the new value, and says where the file takes the old one from", async () => {
+    await json((io) => runKeyCreate({ name: "web", type: "public" }, api, io));
+    const { data, stderr } = await json((io) => runKeyRotate({ name: "web", overlapSeconds: 60 }, session(), io));
+    expect(data).toMatchObject({ name: "web", type: "public", key: expect.stringMatching(/^pk_/) });
+    expect(stderr).toMatch(/tenant\.yaml:4 takes this key from env ACME_PUBLIC_KEY: put the new value there/);
+  });
+
+  test("revoke asks for the name, takes --yes in scripts, and is refused where nobody can answer", async () => {
+    await json((io) => runKeyCreate({ name: "shop", type: "public" }, api, io));
+    const revoke = { name: "shop" };
+    expect(await json((io) => runKeyRevoke(revoke, api, io))).toMatchObject({ exit: 6, stdout: "" });
+    expect(await json((io) => runKeyRevoke(revoke, api, io), ["shopp"])).toMatchObject({ exit: 130 });
+    expect(await json((io) => runKeyRevoke(revoke, api, io), ["shop"])).toMatchObject({
+      exit: 0,
+      data: { name: "shop", type: "public" },
+    });
+    expect(await json((io) => runKeyRevoke({ ...revoke, yes: true }, api, io))).toMatchObject({ exit: 5 });
+  });
+
+  test("the last admin key is told as such before it goes; over HTTP the key in use stays", async () => {
+    await json((io) => runKeyRevoke({ name: "desk", yes: true }, api, io));
+    const asked = await json((io) => runKeyRevoke({ name: "ops" }, api, io), [null]);
+    expect(asked).toMatchObject({ exit: 130, stderr: expect.stringContaining("ops is the last admin key") });
+    const revoked = await json((io) => runKeyRevoke({ name: "ops", yes: true }, api, io));
+    if (door.actor === "admin:ops") expect(revoked).toMatchObject({ exit: 7, stdout: "" });
+    else expect(revoked.exit).toBe(0);
+  });
+});
+
+describe("replacing a secret of the tenant file", () => {
+  test.each([
+    ["webhook", "ACME_WEBHOOK_SECRET_2", "secrets: [{ env: ACME_WEBHOOK_SECRET }, { env: ACME_WEBHOOK_SECRET_2 }]"],
+    ["audit", "ACME_AUDIT_KEY_2", "audit: { key: { env: ACME_AUDIT_KEY_2 }, previous: [{ env: ACME_AUDIT_KEY }] }"],
+  ] as const)("%s: prints a fresh value and what to put where, and changes nothing", async (type, variable, lines) => {
+    const io = testIo({ format: "json" });
+    await runSecretRotate({ type }, operatorTenant(), io);
+    const { key, yaml, steps } = JSON.parse(io.stdout.text);
+    expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(yaml).toContain(lines);
+    expect(steps.join("\n")).toContain(`${variable}=${key}`);
+    expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] read: /);
+    expect(io.stderr.text).toBe("Nothing was changed yet.\n");
+  });
+});
+
+describe("the options of key commands", () => {
+  test("a key is named by argument or by --name, and by both only if they agree", () => {
+    expect([keyName("a", {}), keyName(undefined, { name: "b" }), keyName("c", { name: "c" })]).toEqual(["a", "b", "c"]);
+    for (const wrong of [() => keyName(undefined, {}), () => keyName("a", { name: "b" })])
+      expect(wrong).toThrow("Which key?");
+  });
+
+  test("--expires takes a span, a day or a timestamp, and --overlap a span or 0", () => {
+    expect(expiry("2096-01-31")).toBe("2096-01-31T00:00:00.000Z");
+    expect(expiry("2096-01-31T12:00:00+02:00")).toBe("2096-01-31T10:00:00.000Z");
+    expect(Date.parse(expiry("90d")) - Date.now()).toBeGreaterThan(89 * 86_400_000);
+    for (const wrong of ["soon", "2096-02-30", ""]) expect(() => expiry(wrong)).toThrow("such as 90d");
+    expect([overlap("0"), overlap("0s"), overlap("24h")]).toEqual([0, 0, 86_400]);
+  });
+});

@@ -1,0 +1,130 @@
+import { chmodSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { sopsPath } from "../../src/config/secret-programs.ts";
+import { resolveSecret, type SecretReference } from "../../src/config/secrets.ts";
+import type { Fault } from "../../src/domain/fault.ts";
+import { directoryWith } from "./support.ts";
+
+const WHERE = "tenants/acme/tenant.yaml:7:12";
+const CANARY = "canary-0123456789abcdef";
+
+/** A folder with a program in it, on the PATH that references are resolved with. */
+function folderWith(program: string, script: string, files: Record<string, string> = {}) {
+  const directory = directoryWith({ [`bin/${program}`]: `#!/bin/sh\n${script}\n`, ...files });
+  chmodSync(join(directory, "bin", program), 0o755);
+  const environment = { PATH: `${join(directory, "bin")}:/usr/bin:/bin`, PMCTL_ALLOW_EXEC: "1", TOKEN: "t-1" };
+  return { directory, environment, where: WHERE };
+}
+
+function refusal(reference: SecretReference, context: Parameters<typeof resolveSecret>[1]): Fault {
+  try {
+    resolveSecret(reference, context);
+  } catch (fault) {
+    return fault as Fault;
+  }
+  throw new Error("the reference was resolved");
+}
+
+describe("a secret by exec", () => {
+  test("is what the program prints, trimmed; it gets its arguments untouched by any shell, and the variables of .env", () => {
+    const context = folderWith("vault", `printf '  %s|%s|%s  \\n\\n' "$1" "$2" "$TOKEN"`);
+    expect(resolveSecret({ exec: ["vault", "$(id) `id` ; id", "a b"] }, context)).toBe("$(id) `id` ; id|a b|t-1");
+  });
+
+  test("runs in the tenant's folder", () => {
+    const context = folderWith("vault", "cat ./secret", { secret: "here\n" });
+    expect(resolveSecret({ exec: ["vault"] }, context)).toBe("here");
+  });
+
+  test("is refused without --allow-exec, which the sentence names; the program is not run", () => {
+    const context = folderWith("vault", `touch ran; echo ${CANARY}`);
+    const fault = refusal({ exec: ["vault", CANARY] }, { ...context, environment: { PATH: context.environment.PATH } });
+    expect(fault).toMatchObject({ code: "CONFIG_INVALID", exitCode: 6 });
+    expect(fault.message).toBe(
+      `the secret comes from the program vault: add --allow-exec to let pmctl run it (${WHERE})`,
+    );
+    expect(() => readFileSync(join(context.directory, "ran"))).toThrow();
+  });
+
+  test.each([
+    [
+      "ends with an error",
+      `echo ${CANARY}; echo ${CANARY} >&2; exit 3`,
+      "ended with code 3: run it by hand to see why",
+    ],
+    ["is killed", "kill -TERM $$", "ended with signal SIGTERM: run it by hand to see why"],
+    ["prints nothing", "echo", "gave an empty secret"],
+    ["takes too long", `echo ${CANARY}; exec sleep 30`, "gave no secret within 0.3 s"],
+    ["prints without end", `while :; do echo ${CANARY}; done`, "printed more than 64 KiB"],
+  ])("of a program that %s is refused at its place, without anything of its output", (_what, script, sentence) => {
+    const fault = refusal({ exec: ["vault", CANARY] }, { ...folderWith("vault", script), timeoutMs: 300 });
+    expect(fault.message).toBe(`the program vault ${sentence} (${WHERE})`);
+    expect(JSON.stringify([fault.message, fault.detail, String(fault.cause)])).not.toContain(CANARY);
+  });
+
+  test("of a program that is not there is refused with its name", () => {
+    const fault = refusal({ exec: ["no-such-program"] }, folderWith("vault", ""));
+    expect(fault.message).toBe(`the program no-such-program cannot be run (ENOENT) (${WHERE})`);
+  });
+});
+
+describe("a secret by sops", () => {
+  const SOPS = 'printf "%s\\n" "$@" > arguments; echo decrypted';
+
+  test("is what sops extracts, needs no leave, and a file that begins with a dash is no option", () => {
+    const { directory, environment, where } = folderWith("sops", SOPS, { "-i.yaml": "" });
+    const context = { directory, where, environment: { PATH: environment.PATH } };
+    expect(resolveSecret({ sops: "-i.yaml", path: "stripe.keys[0].secret" }, context)).toBe("decrypted");
+    expect(readFileSync(join(directory, "arguments"), "utf8").split("\n")).toEqual([
+      "decrypt",
+      "--extract",
+      '["stripe"]["keys"][0]["secret"]',
+      join(directory, "-i.yaml"),
+      "",
+    ]);
+  });
+
+  test("names the file and never what sops said when it fails", () => {
+    const fault = refusal({ sops: "a.yaml", path: "b" }, folderWith("sops", `echo ${CANARY} >&2; exit 128`));
+    expect(fault.message).toBe(`the program sops ended with code 128: run it by hand to see why (${WHERE})`);
+  });
+
+  test.each([
+    ["a", '["a"]'],
+    ["a.b-c.d_e", '["a"]["b-c"]["d_e"]'],
+    ['a.say "hi"', '["a"]["say \\"hi\\""]'],
+    ['["with.dot"]["x"]', '["with.dot"]["x"]'],
+  ])("%s is looked up as %s", (path, tree) => {
+    expect(sopsPath(path)).toBe(tree);
+  });
+});
+
+describe("a secret file", () => {
+  const directoryWithMode = (mode: number) => {
+    const directory = directoryWith({ secret: "value\n" });
+    chmodSync(join(directory, "secret"), mode);
+    return directory;
+  };
+
+  test("that everybody may read is used, with a warning that names it and its place", () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    try {
+      const read = (mode: number) =>
+        resolveSecret({ file: "secret" }, { environment: {}, directory: directoryWithMode(mode), where: WHERE });
+      expect(read(0o600)).toBe("value");
+      expect(warn).not.toHaveBeenCalled();
+      expect(read(0o644)).toBe("value");
+      expect(warn.mock.calls).toEqual([
+        [`the secret file secret may be read by every user of this machine (${WHERE})`, { type: "PmctlSecretFile" }],
+      ]);
+    } finally {
+      warn.mockRestore();
+    }
+  });
+
+  test("that everybody may change is refused", () => {
+    const fault = refusal({ file: "secret" }, { environment: {}, directory: directoryWithMode(0o666), where: WHERE });
+    expect(fault.message).toContain("the secret file secret may be changed by every user of this machine");
+  });
+});
