@@ -6,6 +6,7 @@ import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
+import { DeliveryWorker } from "../webhooks/delivery.ts";
 import type { TenantDatabase } from "./database.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
 
@@ -53,6 +54,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const closing = startClosingSweeper(services, (error) =>
     log.error({ err: error }, "Closed markets cannot be recorded"),
   );
+  const deliveries = createDeliveries(options, services, metrics, log);
+  await deliveries.start();
   return {
     url,
     opsUrl,
@@ -62,6 +65,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
       await closing.stop();
+      await deliveries.stop();
       await services.close();
     },
   };
@@ -97,6 +101,27 @@ function listen(
       opsPort: options.opsPort ?? config.server.opsPort,
     },
   );
+}
+
+function createDeliveries(
+  { config, secrets }: ServeOptions,
+  { background, tail }: TenantServices,
+  metrics: Metrics,
+  log: Logger,
+): DeliveryWorker {
+  const deliveries = new DeliveryWorker({
+    sql: background,
+    tail,
+    receivers: config.webhooks.outbound.map((receiver) => ({
+      ...receiver,
+      secrets: secrets.webhooks.outbound[receiver.name] ?? [],
+    })),
+    allowPrivate: config.network.allowPrivate,
+    onResult: (receiver, result) => metrics.countDelivery(receiver, result),
+    onError: (error) => log.error({ err: error }, "Webhooks cannot be delivered"),
+  });
+  metrics.setOldestUndelivered(() => deliveries.oldest);
+  return deliveries;
 }
 
 /** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */

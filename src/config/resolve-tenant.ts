@@ -34,8 +34,8 @@ export interface TenantSecrets {
   webhooks: {
     inbound: string[];
     stripe: string[];
-    /** By the webhook's name. */
-    outbound: Record<string, string>;
+    /** Signing secrets by the webhook's name, the current one first. */
+    outbound: Record<string, string[]>;
   };
   /** Signs requests to `resolution_url`: `oracle.resolutionSecret`, else the first inbound webhook secret. */
   resolutionSecret: string | undefined;
@@ -84,10 +84,11 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
       inbound,
       stripe: list(webhooks.inbound.stripe, ["webhooks", "inbound", "stripe"]),
       outbound: Object.fromEntries(
-        webhooks.outbound.map(({ name, secret: reference }, index) => [
-          name,
-          secret(reference, ["webhooks", "outbound", index, "secret"], MIN_SECRET_BYTES),
-        ]),
+        webhooks.outbound.map(({ name, secret: reference, previousSecrets }, index) => {
+          const path = ["webhooks", "outbound", index];
+          const current = secret(reference, [...path, "secret"], MIN_SECRET_BYTES);
+          return [name, [current, ...list(previousSecrets, [...path, "previousSecrets"])]];
+        }),
       ),
     },
     resolutionSecret: oracle.resolutionSecret

@@ -35,6 +35,8 @@ export interface TenantServices {
   sequencer: Sequencer;
   read: Sql;
   checks: Sql;
+  /** For work that nobody waits for, so that it never stands in front of reads. Connects when it is used. */
+  background: Sql;
   auditKey: AuditKey;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
@@ -63,6 +65,12 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     statementTimeoutMs: CHECK_TIMEOUT_MS,
     restricted,
     analytical: true,
+  });
+  const background = connect(connection, {
+    name: "background",
+    max: 2,
+    statementTimeoutMs: READ_TIMEOUT_MS,
+    restricted,
   });
   const tail = new AuditTail(read, onError);
   const sequencer = new Sequencer({
@@ -105,13 +113,14 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     sequencer,
     read,
     checks,
+    background,
     auditKey: key,
     tail,
     isDatabaseUp,
     close: async () => {
       tail.close();
       await sequencer.close();
-      await Promise.all([journal.close(), read.end({ timeout: 5 }), checks.end({ timeout: 5 })]);
+      await Promise.all([journal.close(), ...[read, checks, background].map((sql) => sql.end({ timeout: 5 }))]);
     },
   };
 }
