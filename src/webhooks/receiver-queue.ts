@@ -49,7 +49,7 @@ const CONCURRENCY = 8;
 const MAX_UNTRIED = 1000;
 const PAGE = 500;
 /** A process that takes longer than this over an attempt is counted as lost: the timeout, and room for a slow database. */
-const LEASE_SLACK_MS = 20_000;
+const LEASE_SLACK_MS = 5000;
 /** A receiver that keeps failing gets fresh events only now and then, so that an outage leaves few retries behind. */
 const TOLERATED_FAILURES = 20;
 const PAUSE_MS = 10_000;

@@ -1,7 +1,11 @@
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
 import { answer, SECRET, TestReceiver } from "../webhooks/support/receiver.ts";
+
+const EVENTS = "wallet.credited, kyc.updated, user.notified";
 
 let operator: Operator;
 let receiver: TestReceiver;
@@ -10,15 +14,14 @@ beforeAll(async () => {
   operator = await newOperator();
   receiver = await new TestReceiver().open();
   await operator.run("init", "acme");
+  const outbound = `{ name: crm, url: "${receiver.url}", events: [${EVENTS}], secret: { env: CRM_SECRET } }`;
   await operator.edit("acme", (text) =>
-    text.replace(
-      "outbound: []",
-      `outbound: [{ name: crm, url: "${receiver.url}", events: [wallet.credited, kyc.updated, user.notified], secret: { env: CRM_SECRET } }]`,
+    `${text}\nnetwork: { allowPrivate: ["127.0.0.0/8"] }\n`.replace(
+      "webhooks:\n",
+      `webhooks:\n  outbound: [${outbound}]\n`,
     ),
   );
-  await operator.edit("acme", (text) => `${text}\nnetwork: { allowPrivate: ["127.0.0.0/8"] }\n`);
-  const { appendFile } = await import("node:fs/promises");
-  await appendFile(`${operator.directory}/.env`, `\nCRM_SECRET=${SECRET}\n`);
+  await appendFile(join(operator.directory, ".env"), `\nCRM_SECRET=${SECRET}\n`);
   const applied = await operator.run("apply", "acme");
   expect(applied.stderr).toBe("");
 });
@@ -59,4 +62,4 @@ test("kill -9 between a commit and its delivery loses nothing, and the events ar
   while (!/pmctl_webhook_deliveries_total\{receiver="crm",result="delivered"\} \d\d/.test(await metrics()))
     await delay(50);
   expect(await second.kill("SIGTERM")).toBe(0);
-}, 120_000);
+}, 60_000);
