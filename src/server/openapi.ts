@@ -23,6 +23,7 @@ import {
 } from "./openapi-parts.ts";
 import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
 import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
+import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -61,6 +62,7 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
     Object.assign(components, streamComponents());
     paths[streamOperation.path] = { get: describeStream() };
   }
+  Object.assign(components, webhookComponents());
   return {
     openapi: "3.1.0",
     info: {
@@ -71,6 +73,7 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
     servers: [{ url: baseUrl ?? "/" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: webhookSection(components),
     components: {
       schemas: { ...components, Error: ERROR_SCHEMA },
       headers: HEADERS,
