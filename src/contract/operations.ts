@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { deliveryOperations } from "./deliveries.ts";
 import { fundingOperations } from "./funding.ts";
 import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
@@ -18,6 +19,7 @@ export const operations = {
   ...policyOperations,
   ...reportOperations,
   ...sessionOperations,
+  ...deliveryOperations,
 };
 
 export type Operations = typeof operations;

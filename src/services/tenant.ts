@@ -7,6 +7,7 @@ import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { AuditTail } from "./audit-tail.ts";
 import type { ServiceContext } from "./context.ts";
+import { deliveryHandlers } from "./deliveries.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
@@ -105,6 +106,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...policyHandlers(context),
       ...inboundHandlers(context),
       ...reportHandlers(context),
+      ...deliveryHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };

@@ -34,3 +34,8 @@ export function isTimely(header: string | undefined, nowMs: number): boolean {
   const sentMs = SECONDS.test(header) ? Number(header) * 1000 : parseTimestamp(header);
   return sentMs !== undefined && Math.abs(nowMs - sentMs) <= REPLAY_WINDOW_MS;
 }
+
+/** What a provider would send as `X-Signature` with these bytes. */
+export function signBody(rawBody: Uint8Array, secret: string): string {
+  return createHmac("sha256", secret).update(rawBody).digest("hex");
+}
