@@ -7,6 +7,7 @@ import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
 import { DeliveryWorker } from "../webhooks/delivery.ts";
+import { kycProvider } from "../webhooks/providers/kyc.ts";
 import type { TenantDatabase } from "./database.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
 
@@ -88,6 +89,7 @@ function listen(
       allowPrivate: config.network.allowPrivate,
       webhookSecrets: secrets.webhooks.inbound,
       stripeSecrets: secrets.webhooks.stripe,
+      kycProvider: secrets.webhooks.kyc && kycProvider(secrets.webhooks.kyc),
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,

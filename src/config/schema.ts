@@ -5,6 +5,9 @@ import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
 import { BaseUrl, Cidr, Name, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
 
+/** Identity providers whose own signatures and payloads are understood. */
+export const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
+
 const Port = z.number().int().min(0).max(65_535);
 
 const Server = z.strictObject({
@@ -85,11 +88,22 @@ const OutboundWebhook = z.strictObject({
     .default([])
     .meta({ description: "Secrets that are being replaced: events are signed with them too." }),
 });
+const KycProvider = z.strictObject({
+  provider: z
+    .enum(KYC_PROVIDERS)
+    .meta({ description: "Whose own webhooks arrive at the KYC endpoint, beside the generic ones." }),
+  secrets: z
+    .array(SecretReference)
+    .min(1)
+    .max(10)
+    .meta({ description: "Active webhook secrets of this provider; several while one is rotated." }),
+});
 const Inbound = z.strictObject({
   secrets: secretList.meta({
     description: "Active secrets of identity and payment providers; several while one is rotated.",
   }),
   stripe: secretList.meta({ description: "Active signing secrets of the Stripe endpoint." }),
+  kyc: KycProvider.optional().meta({ description: "An identity provider that signs in its own way." }),
 });
 const Webhooks = z.strictObject({
   inbound: Inbound.prefault({}).meta({ description: "Secrets that incoming webhooks are verified with." }),
