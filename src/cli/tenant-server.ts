@@ -119,7 +119,11 @@ function createDeliveries(
       secrets: secrets.webhooks.outbound[receiver.name] ?? [],
     })),
     allowPrivate: config.network.allowPrivate,
-    onResult: (receiver, result) => metrics.countDelivery(receiver, result),
+    onResult: (receiver, result) => {
+      metrics.countDelivery(receiver, result);
+      if (result === "dead")
+        log.warn({ receiver }, "A webhook was given up: see pmctl webhook deliveries --status dead");
+    },
     onError: (error) => log.error({ err: error }, "Webhooks cannot be delivered"),
   });
   metrics.setOldestUndelivered(() => deliveries.oldest);
