@@ -1,7 +1,5 @@
 import { isHmac } from "../signature.ts";
-import { type InboundProvider, type KycResult, resultOf, textAt } from "./provider.ts";
-
-const VERDICTS: Readonly<Record<string, string>> = { approved: "passed", declined: "failed" };
+import { APPROVED_OR_DECLINED, type InboundProvider, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
 
 /**
  * Onfido: an HMAC-SHA256 of the body under the webhook's token, in hex. No time is signed.
@@ -21,10 +19,10 @@ export function onfido(secrets: readonly string[]): InboundProvider {
  */
 export function readOnfido(body: Record<string, unknown>): KycResult | undefined {
   if (textAt(body, "payload", "action") !== "workflow_run.completed") return undefined;
-  const status = textAt(body, "payload", "resource", "status") ?? textAt(body, "payload", "object", "status") ?? "";
+  const status = textAt(body, "payload", "resource", "status") ?? textAt(body, "payload", "object", "status");
   return resultOf({
     userId: textAt(body, "payload", "resource", "customer_user_id"),
-    status: Object.hasOwn(VERDICTS, status) ? String(VERDICTS[status]) : status || "unknown",
+    status: statusOf(status, APPROVED_OR_DECLINED),
     provider: "onfido",
     verifiedAt:
       textAt(body, "payload", "object", "completed_at_iso8601") ?? textAt(body, "payload", "resource", "updated_at"),

@@ -1,16 +1,16 @@
 import { isHmac } from "../signature.ts";
-import { type InboundProvider, type KycResult, resultOf, textAt } from "./provider.ts";
+import { type InboundProvider, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
 
 const TOLERANCE_SEC = 5 * 60;
 const PAIR = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/i;
 /** Two while a secret is rotated; more are nobody's. */
 const MAX_PAIRS = 5;
 
-const VERDICTS: Readonly<Record<string, string>> = {
-  "inquiry.approved": "passed",
-  "inquiry.declined": "failed",
-  "inquiry.failed": "failed",
-};
+const VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
+  ["inquiry.approved", "passed"],
+  ["inquiry.declined", "failed"],
+  ["inquiry.failed", "failed"],
+]);
 
 /**
  * Persona: `t=<seconds>,v1=<hex>` over `<t>.<body>`, and two such pairs with a space between them while a secret is
@@ -40,10 +40,9 @@ export function readPersona(body: Record<string, unknown>): KycResult | undefine
   const event = ["data", "attributes"];
   const inquiry = [...event, "payload", "data"];
   if (textAt(body, ...inquiry, "type") !== "inquiry") return undefined;
-  const name = textAt(body, ...event, "name") ?? "unknown";
   return resultOf({
     userId: textAt(body, ...inquiry, "attributes", "reference-id"),
-    status: Object.hasOwn(VERDICTS, name) ? String(VERDICTS[name]) : name,
+    status: statusOf(textAt(body, ...event, "name"), VERDICTS),
     provider: "persona",
     verifiedAt: textAt(body, ...event, "created-at"),
     jurisdiction: textAt(body, ...inquiry, "attributes", "fields", "address-country-code", "value"),

@@ -35,6 +35,17 @@ export function textAt(value: unknown, ...path: readonly string[]): string | und
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
+/** What a provider's word means here; words that decide nothing stay as they are. */
+export function statusOf(word: string | undefined, verdicts: ReadonlyMap<string, "passed" | "failed">): string {
+  return verdicts.get(word ?? "") ?? word ?? "unknown";
+}
+
+/** The words of several providers. */
+export const APPROVED_OR_DECLINED: ReadonlyMap<string, "passed" | "failed"> = new Map([
+  ["approved", "passed"],
+  ["declined", "failed"],
+]);
+
 const COUNTRY = /^[a-z]{2}(-[a-z0-9]{1,3})?$/i;
 
 /**

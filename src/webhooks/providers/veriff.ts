@@ -1,11 +1,9 @@
 import { isHmac } from "../signature.ts";
-import { type InboundProvider, type KycResult, resultOf, textAt } from "./provider.ts";
-
-const VERDICTS: Readonly<Record<string, string>> = { approved: "passed", declined: "failed" };
+import { APPROVED_OR_DECLINED, type InboundProvider, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
 
 /**
  * Veriff: an HMAC-SHA256 of the body under the shared secret, in hex. No time is signed.
- * @see https://devdocs.veriff.com/docs/hmac-authentication-and-endpoint-security
+ * @see https://devdocs.veriff.com/docs/webhooks-guide
  */
 export function veriff(secrets: readonly string[]): InboundProvider {
   return {
@@ -25,7 +23,7 @@ export function readVeriff(body: Record<string, unknown>): KycResult | undefined
   if (status === undefined) return undefined;
   return resultOf({
     userId: textAt(body, "verification", "vendorData") ?? textAt(body, "vendorData"),
-    status: Object.hasOwn(VERDICTS, status) ? String(VERDICTS[status]) : status,
+    status: statusOf(status, APPROVED_OR_DECLINED),
     provider: "veriff",
     verifiedAt:
       textAt(body, "verification", "decisionTime") ??
