@@ -51,6 +51,7 @@ export function webhookSection(components: Record<string, Json>): Record<string,
       const { id, description } = webhookBodies[type].meta() ?? {};
       const schema = { $ref: `#/components/schemas/${String(id)}` };
       const operation = {
+        operationId: `on${String(id)}`,
         summary: description,
         description: `${SCHEME}\n\n${RETRIES}`,
         "x-extension": true,
