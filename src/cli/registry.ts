@@ -60,6 +60,11 @@ export const NOUNS: readonly Noun[] = [
   { name: "risk", summary: "what each open market may cost", load: () => import("./commands/risk.ts") },
   { name: "audit", summary: "the audit log and its verification", load: () => import("./commands/audit.ts") },
   { name: "reconcile", summary: "check the whole ledger", load: () => import("./commands/reconcile.ts") },
+  {
+    name: "webhook",
+    summary: "send, sign and check webhooks, and see those that went out",
+    load: () => import("./commands/webhook.ts"),
+  },
   { name: "db", summary: "the embedded database", load: () => import("./commands/db.ts") },
   {
     name: "doctor",

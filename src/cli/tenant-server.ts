@@ -7,6 +7,8 @@ import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { startOverrideSweeper } from "../services/override-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
+import { DeliveryWorker } from "../webhooks/delivery.ts";
+import { kycProvider } from "../webhooks/providers/kyc.ts";
 import type { TenantDatabase } from "./database.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
 
@@ -63,6 +65,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     ({ seq, problem }) => log.error({ seq: Number(seq), problem }, "THE AUDIT CHAIN IS BROKEN"),
     (error) => log.error({ err: error }, "The audit chain cannot be verified"),
   );
+  const deliveries = createDeliveries(options, services, metrics, log);
+  await deliveries.start();
   return {
     url,
     opsUrl,
@@ -72,6 +76,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
       await Promise.all([closing.stop(), overrides.stop()]);
+      await deliveries.stop();
       await services.close();
     },
   };
@@ -94,6 +99,7 @@ function listen(
       allowPrivate: config.network.allowPrivate,
       webhookSecrets: secrets.webhooks.inbound,
       stripeSecrets: secrets.webhooks.stripe,
+      kycProvider: secrets.webhooks.kyc && kycProvider(secrets.webhooks.kyc),
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,
@@ -107,6 +113,31 @@ function listen(
       opsPort: options.opsPort ?? config.server.opsPort,
     },
   );
+}
+
+function createDeliveries(
+  { config, secrets }: ServeOptions,
+  { background, tail }: TenantServices,
+  metrics: Metrics,
+  log: Logger,
+): DeliveryWorker {
+  const deliveries = new DeliveryWorker({
+    sql: background,
+    tail,
+    receivers: config.webhooks.outbound.map((receiver) => ({
+      ...receiver,
+      secrets: secrets.webhooks.outbound[receiver.name] ?? [],
+    })),
+    allowPrivate: config.network.allowPrivate,
+    onResult: (receiver, result) => {
+      metrics.countDelivery(receiver, result);
+      if (result === "dead")
+        log.warn({ receiver }, "A webhook was given up: see pmctl webhook deliveries --status dead");
+    },
+    onError: (error) => log.error({ err: error }, "Webhooks cannot be delivered"),
+  });
+  metrics.setOldestUndelivered(() => deliveries.oldest);
+  return deliveries;
 }
 
 /** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */

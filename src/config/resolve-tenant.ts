@@ -10,6 +10,8 @@ const MIN_SECRET_BYTES = 16;
 /** RFC 7518, section 3.2: an HS256 key is at least as long as the hash. */
 const MIN_HS256_BYTES = 32;
 
+export type KycProvider = NonNullable<TenantConfig["webhooks"]["inbound"]["kyc"]>["provider"];
+
 export interface ResolvedKey {
   type: "admin" | "public";
   name: string;
@@ -36,8 +38,10 @@ export interface TenantSecrets {
   webhooks: {
     inbound: string[];
     stripe: string[];
-    /** By the webhook's name. */
-    outbound: Record<string, string>;
+    /** The identity provider that signs in its own way; undefined for none. */
+    kyc: { provider: KycProvider; secrets: string[] } | undefined;
+    /** Signing secrets by the webhook's name, the current one first. */
+    outbound: Record<string, string[]>;
   };
   /** Signs requests to `resolution_url`: `oracle.resolutionSecret`, else the first inbound webhook secret. */
   resolutionSecret: string | undefined;
@@ -86,11 +90,16 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
     webhooks: {
       inbound,
       stripe: list(webhooks.inbound.stripe, ["webhooks", "inbound", "stripe"]),
+      kyc: webhooks.inbound.kyc && {
+        provider: webhooks.inbound.kyc.provider,
+        secrets: list(webhooks.inbound.kyc.secrets, ["webhooks", "inbound", "kyc", "secrets"]),
+      },
       outbound: Object.fromEntries(
-        webhooks.outbound.map(({ name, secret: reference }, index) => [
-          name,
-          secret(reference, ["webhooks", "outbound", index, "secret"], MIN_SECRET_BYTES),
-        ]),
+        webhooks.outbound.map(({ name, secret: reference, previousSecrets }, index) => {
+          const path = ["webhooks", "outbound", index];
+          const current = secret(reference, [...path, "secret"], MIN_SECRET_BYTES);
+          return [name, [current, ...list(previousSecrets, [...path, "previousSecrets"])]];
+        }),
       ),
     },
     resolutionSecret: oracle.resolutionSecret

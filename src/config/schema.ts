@@ -1,21 +1,12 @@
 import { z } from "zod";
 import { Timestamp, text } from "../contract/scalars.ts";
+import { webhookEventTypes } from "../contract/webhooks.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
 import { BaseUrl, Cidr, Name, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
 
-/** What outgoing webhooks can report (decision 27). */
-export const WEBHOOK_EVENTS = [
-  "order.filled",
-  "market.created",
-  "market.suspended",
-  "market.resumed",
-  "market.closed",
-  "market.settled",
-  "wallet.credited",
-  "kyc.updated",
-  "user.notified",
-] as const;
+/** Identity providers whose own signatures and payloads are understood. */
+export const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 
 const Port = z.number().int().min(0).max(65_535);
 
@@ -89,14 +80,30 @@ const secretList = z.array(SecretReference).max(10).default([]);
 const OutboundWebhook = z.strictObject({
   name: Name.meta({ description: "Unique among the tenant's outgoing webhooks." }),
   url: OutgoingUrl.meta({ description: "Where events are delivered." }),
-  events: z.array(z.enum(WEBHOOK_EVENTS)).min(1).meta({ description: "The events to deliver." }),
-  secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
+  events: z.array(z.enum(webhookEventTypes)).min(1).meta({ description: "The events to deliver." }),
+  secret: SecretReference.meta({ description: "Where the signing secret is kept: whsec_ and base64, or any text." }),
+  previousSecrets: z
+    .array(SecretReference)
+    .max(4)
+    .default([])
+    .meta({ description: "Secrets that are being replaced: events are signed with them too." }),
+});
+const KycProvider = z.strictObject({
+  provider: z
+    .enum(KYC_PROVIDERS)
+    .meta({ description: "Whose own webhooks arrive at the KYC endpoint, beside the generic ones." }),
+  secrets: z
+    .array(SecretReference)
+    .min(1)
+    .max(10)
+    .meta({ description: "Active webhook secrets of this provider; several while one is rotated." }),
 });
 const Inbound = z.strictObject({
   secrets: secretList.meta({
     description: "Active secrets of identity and payment providers; several while one is rotated.",
   }),
   stripe: secretList.meta({ description: "Active signing secrets of the Stripe endpoint." }),
+  kyc: KycProvider.optional().meta({ description: "An identity provider that signs in its own way." }),
 });
 const Webhooks = z.strictObject({
   inbound: Inbound.prefault({}).meta({ description: "Secrets that incoming webhooks are verified with." }),

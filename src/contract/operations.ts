@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { deliveryOperations } from "./deliveries.ts";
 import { explainOperations } from "./explain.ts";
 import { fundingOperations } from "./funding.ts";
 import { keyOperations } from "./keys.ts";
@@ -22,6 +23,7 @@ export const operations = {
   ...sessionOperations,
   ...explainOperations,
   ...keyOperations,
+  ...deliveryOperations,
 };
 
 export type Operations = typeof operations;

@@ -99,7 +99,7 @@ export const TradeResult = z
   })
   .meta({ id: "TradeResult" });
 
-const NumericOutcome = z.union([z.literal(0), z.literal(1)]).meta({ description: "1 = yes, 0 = no." });
+export const NumericOutcome = z.union([z.literal(0), z.literal(1)]).meta({ description: "1 = yes, 0 = no." });
 
 export const OrderInput = z
   .object({

@@ -43,6 +43,12 @@ export function decimalFromMicro(micro: bigint): string {
   return `${sign}${digits.slice(0, -6)}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** The micro-dollars of a text that {@link decimalFromMicro} made. */
+export function microFromDecimal(text: string): bigint {
+  const [whole = "", fraction = ""] = text.split(".");
+  return BigInt(`${whole}${fraction.padEnd(6, "0")}`);
+}
+
 /** The house's fee on a gross amount, rounded up to a micro-dollar (against the trader). */
 export function feeOn(amountMicro: bigint, feeBps: number): bigint {
   return (amountMicro * BigInt(feeBps) + 9_999n) / 10_000n;

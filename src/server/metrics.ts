@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { wallClockMs } from "./clock.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -8,7 +9,9 @@ export class Metrics {
   readonly requests = new RequestMetrics();
   readonly #registry = new Registry();
   readonly #batches: Histogram;
+  readonly #deliveries: Counter;
   #queueLength: () => number = () => 0;
+  #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
 
   constructor() {
     const registers = [this.#registry];
@@ -18,6 +21,24 @@ export class Metrics {
       help: "Commands per commit.",
       buckets: BATCH_BOUNDS,
       registers,
+    });
+    this.#deliveries = new Counter({
+      name: "pmctl_webhook_deliveries_total",
+      help: "Attempts to deliver an outgoing webhook, by what came of them.",
+      labelNames: ["receiver", "result"],
+      registers,
+    });
+    const oldestUndelivered = () => this.#oldestUndelivered();
+    new Gauge({
+      name: "pmctl_webhook_oldest_undelivered_seconds",
+      help: "How long the oldest event that a receiver has not taken has waited.",
+      labelNames: ["receiver"],
+      registers,
+      collect() {
+        this.reset();
+        for (const [receiver, since] of oldestUndelivered())
+          this.set({ receiver }, Math.max(0, (wallClockMs() - since) / 1000));
+      },
     });
     const queueLength = () => this.#queueLength();
     new Gauge({
@@ -38,6 +59,16 @@ export class Metrics {
   /** How to read the length of the sequencer's queue when somebody asks. */
   setQueueLength(read: () => number): void {
     this.#queueLength = read;
+  }
+
+  /** For the delivery of webhooks: what came of an attempt. */
+  countDelivery(receiver: string, result: "delivered" | "failed" | "dead"): void {
+    this.#deliveries.inc({ receiver, result });
+  }
+
+  /** How to read since when each receiver's oldest undelivered event waits, milliseconds since the epoch. */
+  setOldestUndelivered(read: () => ReadonlyMap<string, number>): void {
+    this.#oldestUndelivered = read;
   }
 
   get contentType(): string {

@@ -67,7 +67,8 @@ export const SECURITY_SCHEMES = {
     type: "apiKey",
     in: "header",
     name: "X-Signature",
-    description: "HMAC-SHA256 of the raw body under the webhook secret, in hex.",
+    description:
+      "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results also the own header of the identity provider that the tenant file names.",
   },
 };
 

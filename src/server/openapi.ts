@@ -24,6 +24,7 @@ import {
 import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
 import { usedComponents, wireSchema } from "./openapi-schemas.ts";
 import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
+import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -52,6 +53,7 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
     Object.assign(components, streamComponents());
     paths[streamOperation.path] = { get: describeStream() };
   }
+  Object.assign(components, webhookComponents());
   return {
     openapi: "3.1.0",
     info: {
@@ -62,6 +64,7 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
     servers: [{ url: baseUrl ?? "/" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: webhookSection(components),
     components: {
       schemas: usedComponents(paths, { ...components, Error: ERROR_SCHEMA }),
       headers: HEADERS,

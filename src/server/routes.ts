@@ -6,6 +6,7 @@ import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Caller, type Handlers, type Invocation, invoke } from "../services/invoke.ts";
+import type { InboundProvider } from "../webhooks/providers/provider.ts";
 import { isTimely, verifySignature } from "../webhooks/signature.ts";
 import { verifyStripeSignature } from "../webhooks/stripe.ts";
 import { authenticate, callerOf, type Identities } from "./authenticate.ts";
@@ -37,6 +38,7 @@ export interface RouteServices {
   identities: Identities;
   webhookSecrets: readonly string[];
   stripeSecrets: readonly string[];
+  kycProvider: InboundProvider | undefined;
   /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
   countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void>) | null;
 }
@@ -54,9 +56,29 @@ const verifyGeneric: Verify = (exchange, body, { webhookSecrets }) => {
 const verifyStripe: Verify = (exchange, body, { stripeSecrets }) =>
   verifyStripeSignature(body, exchange.header("stripe-signature"), stripeSecrets, wallClockMs());
 
+/** Providers that sign in their own way are known by their header; what else arrives must be generic. */
+const verifyKyc: Verify = (exchange, body, services) => {
+  const provider = ownScheme(exchange, services);
+  return provider
+    ? provider.verify(body, (name) => exchange.header(name), wallClockMs())
+    : verifyGeneric(exchange, body, services);
+};
+
+function ownScheme(exchange: Exchange, { kycProvider }: RouteServices): InboundProvider | undefined {
+  return kycProvider && exchange.header(kycProvider.header) !== undefined ? kycProvider : undefined;
+}
+
+/** What the body says in our own shape; undefined for what says nothing about anybody. */
+type Read = (exchange: Exchange, body: Record<string, unknown>, services: RouteServices) => object | undefined;
+
+const readKyc: Read = (exchange, body, services) => {
+  const provider = ownScheme(exchange, services);
+  return provider ? provider.read(body) : body;
+};
+
 /** Webhooks by their signature scheme, and whom their audit entries name until the handler knows better. */
-const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify }>> = {
-  receiveKyc: { actor: "provider:kyc", verify: verifyGeneric },
+const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify; read?: Read }>> = {
+  receiveKyc: { actor: "provider:kyc", verify: verifyKyc, read: readKyc },
   receivePayment: { actor: "provider:payments", verify: verifyGeneric },
   receiveStripe: { actor: "provider:stripe", verify: verifyStripe },
 };
@@ -156,7 +178,7 @@ function nextPage(exchange: Exchange, cursor: string): Header[] {
 function webhookRoute(
   id: OperationId,
   operation: Operation,
-  { actor, verify }: { actor: string; verify: Verify },
+  { actor, verify, read }: { actor: string; verify: Verify; read?: Read },
   services: RouteServices,
 ): Route {
   const { tenantId, handlers, countWebhook } = services;
@@ -177,9 +199,11 @@ function webhookRoute(
       }
       if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
       requireJson(exchange.header("content-type"));
-      const event = { ...parseJsonObject(body), tenantId };
+      const parsed = parseJsonObject(body);
+      const said = read ? read(exchange, parsed, services) : parsed;
+      if (!said) return ok({ received: true });
       const delivery = { sha256: createHash("sha256").update(body).digest("hex"), body: body.toString() };
-      const { value } = await invoke(handlers, id, event, { actor, delivery });
+      const { value } = await invoke(handlers, id, { ...said, tenantId }, { actor, delivery });
       return ok(value);
     },
   };

@@ -10,6 +10,7 @@ import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/refusal-log.ts";
 import type { Sql } from "../store/connect.ts";
 import { countRequests, forgetOldCounts } from "../store/request-count.ts";
+import type { InboundProvider } from "../webhooks/providers/provider.ts";
 import { createApp } from "./app.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
@@ -45,6 +46,8 @@ export interface ServerOptions {
   webhookSecrets: readonly string[];
   /** Active signing secrets of the Stripe endpoint. */
   stripeSecrets?: readonly string[] | undefined;
+  /** The identity provider whose own webhooks are taken beside the generic ones. */
+  kycProvider?: InboundProvider | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
@@ -118,6 +121,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       identities,
       webhookSecrets: options.webhookSecrets,
       stripeSecrets: options.stripeSecrets ?? [],
+      kycProvider: options.kycProvider,
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
     documents: [...ownRoutes, documentRoute("/openapi.json", document), docsRoute(document)],

@@ -18,6 +18,8 @@ export interface OutgoingRequest {
   timeoutMs: number;
   /** A longer answer is a failure. */
   limitBytes: number;
+  /** A longer answer is cut instead: its beginning is enough. */
+  cut?: true;
 }
 
 export interface OutgoingAnswer {
@@ -58,7 +60,7 @@ export class OutgoingHttp {
 
   /** @throws OutgoingFailure when there is no complete answer; a status is the caller's to judge. */
   async request(url: string, options: OutgoingRequest): Promise<OutgoingAnswer> {
-    const { method = "GET", headers = {}, body, timeoutMs, limitBytes } = options;
+    const { method = "GET", headers = {}, body, timeoutMs, limitBytes, cut } = options;
     const target = URL.canParse(url) ? new URL(url) : undefined;
     if (!target || !/^https?:$/.test(target.protocol) || target.username !== "" || target.password !== "")
       throw new OutgoingFailure("The address is not an https URL without credentials");
@@ -75,8 +77,10 @@ export class OutgoingHttp {
       let size = 0;
       for await (const chunk of answer.body) {
         size += (chunk as Buffer).length;
-        if (size > limitBytes) throw new OutgoingFailure(`The answer is longer than ${limitBytes} bytes`);
+        if (size > limitBytes && !cut) throw new OutgoingFailure(`The answer is longer than ${limitBytes} bytes`);
         chunks.push(chunk as Buffer);
+        // Leaving the loop destroys the connection, and with it the rest.
+        if (size > limitBytes) break;
       }
       return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) };
     } catch (error) {

@@ -9,6 +9,7 @@ import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
+import { deliveryHandlers } from "./deliveries.ts";
 import { explainHandlers } from "./explain.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
@@ -46,6 +47,8 @@ export interface TenantServices {
   sequencer: Sequencer;
   read: Sql;
   checks: Sql;
+  /** For work that nobody waits for, so that it never stands in front of reads. Connects when it is used. */
+  background: Sql;
   auditKey: AuditKey;
   /** The current key and those that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
@@ -82,6 +85,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     readPool(() => connect(connection, { ...own, restricted }), own.statementTimeoutMs + GRACE_MS);
   const read = pool({ name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS });
   const checks = pool({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true });
+  const background = pool({ name: "background", max: 2, statementTimeoutMs: READ_TIMEOUT_MS });
   const tail = new AuditTail(read, onError);
   const auditWatch = new AuditWatch({ sql: checks, keys: auditKeys, wholeUpTo: options.wholeAuditUpTo });
   const sequencer = new Sequencer({
@@ -120,6 +124,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...reportHandlers(context),
       ...explainHandlers(context, refusals),
       ...keyHandlers(context),
+      ...deliveryHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
@@ -128,6 +133,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     sequencer,
     read,
     checks,
+    background,
     auditKey: key,
     auditKeys,
     auditWatch,
@@ -139,7 +145,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       tail.close();
       await auditWatch.stop();
       await sequencer.close();
-      await Promise.all([journal.close(), read.end({ timeout: 5 }), checks.end({ timeout: 5 })]);
+      await Promise.all([journal.close(), ...[read, checks, background].map((sql) => sql.end({ timeout: 5 }))]);
     },
   };
 }

@@ -127,7 +127,7 @@ const MUTABLE = [
   "withdrawal",
   "payment",
 ];
-const DISPOSABLE = ["stored_answer", "request_count"];
+const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery"];
 
 /**
  * Lets the running server's role add to the journals without being able to rewrite them. A database user that may not

@@ -10,15 +10,26 @@ const REPLAY_WINDOW_MS = 5 * 60 * 1000;
  * without the prefix `sha256=` (interface specification 5.6). A header sent twice arrives joined by a comma and fails.
  */
 export function verifySignature(rawBody: Uint8Array, header: string | undefined, secrets: readonly string[]): boolean {
+  return isHmac(rawBody, SHAPE.exec(header ?? "")?.[1], secrets);
+}
+
+const HEX_DIGITS = { sha256: 64, sha512: 128 } as const;
+
+/** Whether `hex` is the HMAC of the bytes under one of the secrets, in any case. */
+export function isHmac(
+  message: Uint8Array,
+  hex: string | undefined,
+  secrets: readonly string[],
+  algorithm: keyof typeof HEX_DIGITS = "sha256",
+): boolean {
   // The shape comes first: Buffer.from(x, "hex") stops at the first bad digit, and timingSafeEqual throws on other lengths.
-  const given = SHAPE.exec(header ?? "")?.[1];
-  if (given === undefined) return false;
-  const signature = Buffer.from(given, "hex");
+  if (hex?.length !== HEX_DIGITS[algorithm] || !/^[0-9a-f]*$/i.test(hex)) return false;
+  const signature = Buffer.from(hex, "hex");
   let authentic = false;
   for (const secret of secrets) {
     // Anybody can compute an HMAC under an empty secret.
     if (secret === "") continue;
-    const expected = createHmac("sha256", secret).update(rawBody).digest();
+    const expected = createHmac(algorithm, secret).update(message).digest();
     // No early exit: the time taken must not tell which secret matched.
     authentic = timingSafeEqual(signature, expected) || authentic;
   }
@@ -33,4 +44,9 @@ export function isTimely(header: string | undefined, nowMs: number): boolean {
   if (header === undefined) return true;
   const sentMs = SECONDS.test(header) ? Number(header) * 1000 : parseTimestamp(header);
   return sentMs !== undefined && Math.abs(nowMs - sentMs) <= REPLAY_WINDOW_MS;
+}
+
+/** What a provider would send as `X-Signature` with these bytes. */
+export function signBody(rawBody: Uint8Array, secret: string): string {
+  return createHmac("sha256", secret).update(rawBody).digest("hex");
 }

@@ -19,6 +19,12 @@ function loadVerifier(): Promise<Verifier> {
   return loading;
 }
 
+/** `Stripe-Signature` as Stripe would send it with this body. */
+export async function signAsStripe(payload: string, secret: string, nowMs: number): Promise<string> {
+  const { default: Stripe } = await import("stripe");
+  return Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp: Math.floor(nowMs / 1000) });
+}
+
 /**
  * Whether `Stripe-Signature` is Stripe's for the bytes that arrived under one of the active secrets, at most five minutes
  * old, and not from the future either, which the library would accept.

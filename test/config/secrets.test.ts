@@ -109,7 +109,7 @@ describe("resolveTenant", () => {
       webhooks: {
         inbound: ["inbound-0123456789"],
         stripe: ["whsec_0123456789"],
-        outbound: { crm: "crm-0123456789abc" },
+        outbound: { crm: ["crm-0123456789abc"] },
       },
       resolutionSecret: "inbound-0123456789",
       sourceHeaders: { pyth: { authorization: "Bearer p", accept: "application/json" } },

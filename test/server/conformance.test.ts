@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
+import { webhookEventTypes } from "../../src/contract/webhooks.ts";
 import { openApiDocument } from "../../src/server/openapi.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
@@ -48,6 +49,24 @@ describe("the document", () => {
             ...schemaOf(operation, "responses", status, "content", "application/json", "schema"),
           );
     }
+  });
+
+  test("shows every outgoing event as its schema has it", () => {
+    const webhooks = document.webhooks as Json;
+    expect(Object.keys(webhooks)).toEqual(webhookEventTypes);
+    for (const [type, { post }] of Object.entries(webhooks)) {
+      const { example } = post.requestBody.content["application/json"];
+      expectValid(example, "webhooks", type, "post", "requestBody", "content", "application/json", "schema");
+      expect([type, Object.keys(example)]).toEqual([example.type, ["type", "timestamp", "data"]]);
+      expect(post.parameters.map(({ name }: Json) => name)).toEqual([
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+      ]);
+    }
+    expect(Object.keys(webhooks["order.filled"].post.requestBody.content["application/json"].example.data)).toEqual(
+      expect.arrayContaining(["orderId", "question", "outcome", "yesPriceAfter", "hedgeRef"]),
+    );
   });
 
   test("gives every operation words, its codes, and the order in which it refuses", () => {

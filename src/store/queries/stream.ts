@@ -48,15 +48,27 @@ export async function listLiveMarkets(
 }
 
 /** An audit entry as followers read it; nobody verifies anything here. */
-export type FollowedEntry = Pick<AuditEntry, "seq" | "type" | "payloadText" | "ts">;
+export type FollowedEntry = Pick<AuditEntry, "seq" | "type" | "payloadText" | "ts" | "hash">;
 
 /** Entries after `after`, oldest first. */
 export async function readEntriesAfter(sql: Sql, after: bigint, limit: number): Promise<FollowedEntry[]> {
   const rows = await sql`
-    select seq, type, payload, ts
+    select seq, type, payload, ts, hash
       from audit
      where seq > ${String(after)}
      order by seq
      limit ${limit}`;
-  return rows.map((row) => ({ seq: BigInt(row.seq), type: row.type, payloadText: row.payload, ts: row.ts }));
+  return rows.map(toFollowed);
+}
+
+/** The entries with these numbers, in no order. */
+export async function readEntries(sql: Sql, seqs: readonly bigint[]): Promise<FollowedEntry[]> {
+  const rows = await sql`
+    select seq, type, payload, ts, hash from audit where seq = any(${textArray(seqs.map(String))}::bigint[])`;
+  return rows.map(toFollowed);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
+function toFollowed(row: Record<string, any>): FollowedEntry {
+  return { seq: BigInt(row.seq), type: row.type, payloadText: row.payload, ts: row.ts, hash: row.hash };
 }

@@ -1,0 +1,81 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import {
+  type DeliveryRow,
+  enableReceiver,
+  listDeliveries,
+  listReceivers,
+  type ReceiverRow,
+  replayDeliveries,
+} from "../store/queries/deliveries.ts";
+import type { ServiceContext } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Handlers } from "./invoke.ts";
+
+/** What operators see and do about outgoing webhooks. The delivering itself is the worker's, which sees the rows change. */
+export function deliveryHandlers(context: ServiceContext) {
+  return {
+    listWebhookDeliveries: (input) => list(context, input),
+    replayWebhook: ({ id }) => replay(context, id),
+    listWebhookReceivers: async () => (await listReceivers(context.read)).map(receiverView),
+    enableWebhookReceiver: ({ name }) => enable(context, name),
+  } satisfies Handlers;
+}
+
+async function list(
+  { read }: ServiceContext,
+  { receiver, status, limit, cursor }: Input<"listWebhookDeliveries">,
+): Promise<Result<"listWebhookDeliveries">> {
+  const [seq, name, eventId] = cursor === undefined ? [] : decodeCursor(cursor, ["number", "string", "string"]);
+  const after =
+    cursor === undefined ? undefined : { seq: Number(seq), receiver: String(name), eventId: String(eventId) };
+  const rows = await listDeliveries(read, { receiver, status, after, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    items: page.map(deliveryView),
+    nextCursor: rows.length > limit && last ? encodeCursor([last.seq, last.receiver, last.eventId]) : null,
+  };
+}
+
+/** An event's id holds no dot; behind it stands the receiver, whose name may. */
+const DELIVERY_ID = /^([^.]+)(?:\.(.+))?$/s;
+
+async function replay({ read }: ServiceContext, id: string): Promise<Result<"replayWebhook">> {
+  const [, eventId = "", receiver] = DELIVERY_ID.exec(id) ?? [];
+  const rows = await replayDeliveries(read, { eventId, receiver });
+  if (rows.length === 0)
+    throw new Fault("NOT_FOUND", "No delivery of this id: what was delivered is kept for a week, the rest for a month");
+  return { replayed: rows.map(deliveryView) };
+}
+
+async function enable({ read }: ServiceContext, name: string): Promise<Result<"enableWebhookReceiver">> {
+  await enableReceiver(read, name);
+  const [receiver] = await listReceivers(read, name);
+  if (!receiver) throw new Fault("NOT_FOUND", "No receiver of this name has been served yet");
+  return receiverView(receiver);
+}
+
+function deliveryView(row: DeliveryRow): Result<"replayWebhook">["replayed"][number] {
+  const { receiver, eventId, seq, type, status, attempts, createdAt, nextAttemptAt } = row;
+  const { lastAttemptAt, lastStatus, lastExcerpt } = row;
+  return {
+    deliveryId: `${eventId}.${receiver}`,
+    receiver,
+    eventId,
+    type,
+    sequence: seq,
+    status,
+    attempts,
+    createdAt,
+    nextAttemptAt: status === "pending" ? nextAttemptAt : null,
+    lastAnswer:
+      lastAttemptAt === null || lastExcerpt === null
+        ? null
+        : { at: lastAttemptAt, status: lastStatus, excerpt: lastExcerpt },
+  };
+}
+
+function receiverView({ name, position, disabledAt, pending, dead }: ReceiverRow) {
+  return { name, enabled: disabledAt === null, disabledAt, sequence: position, pending, dead };
+}

@@ -1,0 +1,135 @@
+import type { WebhookData, WebhookEventType } from "../contract/webhooks.ts";
+import { averagePrice, microFromDecimal, usdFromMicro } from "../domain/money.ts";
+import type { FollowedEntry } from "../store/queries/stream.ts";
+
+/** What names an event for ever. */
+export interface EventName {
+  /** The receiver's key against repeats (`webhook-id`). */
+  id: string;
+  type: WebhookEventType;
+}
+
+/** An event as it is sent, but for its signature. */
+export type OutgoingEvent = EventName &
+  {
+    [Type in WebhookEventType]: { type: Type; timestamp: string; data: WebhookData[Type] };
+  }[WebhookEventType];
+
+type Payload = Record<string, unknown>;
+
+/** The events that an audit entry of a type causes. A failed identity check is also something to tell the user. */
+const TYPES: Readonly<Record<string, WebhookEventType>> = {
+  "trade.executed": "order.filled",
+  "market.created": "market.created",
+  "market.suspended": "market.suspended",
+  "market.resumed": "market.resumed",
+  "market.closed": "market.closed",
+  "market.settled": "market.settled",
+  "wallet.credited": "wallet.credited",
+  "kyc.updated": "kyc.updated",
+};
+
+/** Enough of the entry's hash that an id is never used twice, not even by a database that was put back to an older state. */
+const HASH_DIGITS = 16;
+
+/**
+ * The names of the events of an entry; none for most types. They follow from the entry alone, so whoever reads the log
+ * gives them alike, however often.
+ */
+export function eventNamesOf({ seq, hash, type, payloadText }: FollowedEntry): EventName[] {
+  const event = TYPES[type];
+  if (event === undefined) return [];
+  const suffix = `${seq}_${hash.slice(0, HASH_DIGITS)}`;
+  const names: EventName[] = [{ id: `evt_${suffix}`, type: event }];
+  if (type === "kyc.updated" && (JSON.parse(payloadText) as Payload).status === "failed")
+    names.push({ id: `ntf_${suffix}`, type: "user.notified" });
+  return names;
+}
+
+/** The market that an entry is about, whose question its events carry. */
+export function marketOf({ payloadText }: FollowedEntry): string | undefined {
+  const { marketId } = JSON.parse(payloadText) as Payload;
+  return marketId === undefined ? undefined : String(marketId);
+}
+
+/**
+ * The events of an entry, whole.
+ * @param question that of the market; the log states it once, when the market is created
+ */
+export function eventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
+  const payload = JSON.parse(entry.payloadText) as Payload;
+  return eventNamesOf(entry).map(({ id, type }) => {
+    const data = dataOf(type, payload, entry, question);
+    return { id, type, timestamp: entry.ts, data } as OutgoingEvent;
+  });
+}
+
+/** Exactly what is signed and sent, the same for every attempt. */
+export function bodyOf({ type, timestamp, data }: OutgoingEvent): string {
+  return JSON.stringify({ type, timestamp, data });
+}
+
+function dataOf(type: WebhookEventType, payload: Payload, entry: FollowedEntry, question: string) {
+  const sequence = Number(entry.seq);
+  const market = { sequence, marketId: String(payload.marketId), question };
+  const { closeAt, outcome } = payload;
+  switch (type) {
+    case "order.filled":
+      return orderFilled(payload, entry, question);
+    case "market.created": {
+      const { category, kind, p0, resolutionRef } = payload;
+      return { ...market, status: "open", category, kind, p0: Number(p0), closeAt, resolutionRef };
+    }
+    case "market.suspended":
+      return { ...market, status: "suspended" };
+    case "market.resumed":
+      return { ...market, status: "open" };
+    case "market.closed":
+      return { ...market, status: "closed", closeAt };
+    case "market.settled": {
+      const totals = { payoutsProcessed: Number(payload.payouts), paid: Number(payload.paid) };
+      return { ...market, status: "settled", outcome, settledAt: entry.ts, ...totals };
+    }
+    case "wallet.credited": {
+      const { userId, amount, provider, txRef, cause } = payload;
+      return { sequence, userId, amount: Number(amount), provider, txRef, cause };
+    }
+    case "kyc.updated": {
+      const { userId, status, provider, verifiedAt, jurisdiction } = payload;
+      return { sequence, userId, status, provider, verifiedAt, jurisdiction };
+    }
+    case "user.notified":
+      return {
+        sequence,
+        userId: String(payload.userId),
+        kind: "kyc.failed",
+        reason: `Identity verification by ${String(payload.provider)} failed`,
+      };
+  }
+}
+
+/** A trade is an order that was filled at once, under the same identifier. */
+function orderFilled(payload: Payload, { seq, ts }: FollowedEntry, question: string) {
+  const micro = (field: string): bigint => microFromDecimal(String(payload[field]));
+  const [amountMicro, feeMicro, sharesMicro] = [micro("amount"), micro("fee"), micro("shares")];
+  const sold = payload.action === "sell";
+  return {
+    sequence: Number(seq),
+    orderId: payload.tradeId,
+    tradeId: payload.tradeId,
+    userId: payload.userId,
+    marketId: payload.marketId,
+    question,
+    side: payload.side,
+    outcome: payload.side === "yes" ? 1 : 0,
+    ...(sold ? { action: "sell" } : {}),
+    amount: usdFromMicro(amountMicro),
+    fee: usdFromMicro(feeMicro),
+    shares: usdFromMicro(sharesMicro),
+    avgPrice: averagePrice(amountMicro, sharesMicro),
+    yesPriceAfter: Number(payload.yesPriceAfter),
+    ...(sold ? { realizedPnl: usdFromMicro(amountMicro - feeMicro - micro("cost")) } : {}),
+    ts,
+    ...(payload.hedgeRef === undefined ? {} : { hedgeRef: payload.hedgeRef }),
+  };
+}

@@ -1,0 +1,194 @@
+import type { WebhookEventType } from "../contract/webhooks.ts";
+import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
+import type { Sql } from "../store/connect.ts";
+import { type FollowedEntry, readEntries, readEntriesAfter } from "../store/queries/stream.ts";
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  countUntried,
+  disableReceiver,
+  fanOut,
+  type NewDelivery,
+  readQuestions,
+  readReceiver,
+  recordAttempt,
+  recordFailure,
+  recordSuccess,
+} from "../store/webhook-queue.ts";
+import { bodyOf, eventNamesOf, eventsOf, marketOf, type OutgoingEvent } from "./events.ts";
+import { type AttemptResult, judge, type Verdict } from "./retry.ts";
+import { signMessage } from "./sign.ts";
+
+/** Where events go. */
+export interface Receiver {
+  /** Unique; deliveries are kept under it. */
+  name: string;
+  url: string;
+  events: readonly WebhookEventType[];
+  /** Every active signing secret. */
+  secrets: readonly string[];
+}
+
+export type DeliveryResult = "delivered" | "failed" | "dead";
+
+/** What a queue works with. */
+export interface QueueContext {
+  sql: Sql;
+  outgoing: OutgoingHttp;
+  /** Milliseconds since the epoch. All processes must agree on it, so it is the database's. */
+  clock: () => Promise<number>;
+  /** From 0 to 1. */
+  random: () => number;
+  timeoutMs: number;
+  onResult: (receiver: string, result: DeliveryResult) => void;
+}
+
+/** Attempts at once. A receiver that hangs holds these up and nobody else's. */
+const CONCURRENCY = 8;
+/** Fresh deliveries that may wait for their first attempt; past them events wait in the log, which holds them anyway. */
+const MAX_UNTRIED = 1000;
+const PAGE = 500;
+/** A process that takes longer than this over an attempt is counted as lost: the timeout, and room for a slow database. */
+const LEASE_SLACK_MS = 5000;
+/** A receiver that keeps failing gets fresh events only now and then, so that an outage leaves few retries behind. */
+const TOLERATED_FAILURES = 20;
+const PAUSE_MS = 10_000;
+const LIMIT_BYTES = 16 * 1024;
+const EXCERPT_CHARACTERS = 200;
+
+/** The deliveries of one receiver in this process. Others may work on the same receiver. */
+export class ReceiverQueue {
+  readonly #receiver: Receiver;
+  readonly #context: QueueContext;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(receiver: Receiver, context: QueueContext) {
+    this.#receiver = receiver;
+    this.#context = context;
+  }
+
+  /**
+   * Makes deliveries of what is new in the log, and begins the attempts that are due.
+   * @param onSettled called when an attempt has ended; one whose result could not be kept is made again after its lease
+   * @returns whether there may be more to do at once
+   */
+  async round(onSettled: (error?: unknown) => void): Promise<boolean> {
+    const { sql } = this.#context;
+    const state = await readReceiver(sql, this.#receiver.name);
+    if (!state || state.disabled) return false;
+    const hasMore = await this.#fanOut(state.position);
+    const free = CONCURRENCY - this.#underWay.size;
+    if (free === 0) return false;
+    const now = await this.#context.clock();
+    const leaseMs = this.#context.timeoutMs + LEASE_SLACK_MS;
+    const claims = await claimDeliveries(sql, this.#receiver.name, { now, leaseMs, limit: free });
+    if (claims.length === 0) return hasMore;
+    const events = await this.#read(claims);
+    for (const claim of claims) {
+      const attempt = this.#attempt(claim, events.get(claim.eventId), now)
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        .then((error) => {
+          this.#underWay.delete(attempt);
+          onSettled(error);
+        });
+      this.#underWay.add(attempt);
+    }
+    return hasMore || claims.length === free;
+  }
+
+  /** Resolves when no attempt of this process is under way. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** @returns whether the log holds more than this page */
+  async #fanOut(position: bigint): Promise<boolean> {
+    const { sql } = this.#context;
+    const entries = await readEntriesAfter(sql, position, PAGE);
+    const last = entries.at(-1);
+    if (!last) return false;
+    if ((await countUntried(sql, this.#receiver.name, MAX_UNTRIED)) >= MAX_UNTRIED) return false;
+    const deliveries = entries.flatMap((entry) => this.#deliveriesOf(entry));
+    await fanOut(sql, this.#receiver.name, { from: position, to: last.seq }, deliveries);
+    return entries.length === PAGE;
+  }
+
+  #deliveriesOf(entry: FollowedEntry): NewDelivery[] {
+    return eventNamesOf(entry)
+      .filter(({ type }) => this.#receiver.events.includes(type))
+      .map(({ id, type }) => ({ eventId: id, seq: entry.seq, type, createdAt: Date.parse(entry.ts) }));
+  }
+
+  /** The events of the claims, from the log, by id. */
+  async #read(claims: readonly ClaimedDelivery[]): Promise<Map<string, OutgoingEvent>> {
+    const { sql } = this.#context;
+    const entries = await readEntries(
+      sql,
+      claims.map(({ seq }) => seq),
+    );
+    const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
+    const questions = markets.size === 0 ? new Map() : await readQuestions(sql, [...markets]);
+    const events = entries.flatMap((entry) => eventsOf(entry, questions.get(marketOf(entry) ?? "")));
+    return new Map(events.map((event) => [event.id, event]));
+  }
+
+  async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {
+    const { sql, clock, random, onResult } = this.#context;
+    const { name } = this.#receiver;
+    // The log of a database that was put back to an older state does not hold what its rows once named.
+    const result = event ? await this.#send(event, now) : { status: null, excerpt: "The log does not hold this event" };
+    const endedAt = await clock();
+    const verdict = judge(result, claim.attempts, endedAt, random());
+    await recordAttempt(sql, name, claim, recordOf(verdict, result));
+    if (verdict.kind === "delivered") await recordSuccess(sql, name);
+    else await recordFailure(sql, name, { now: endedAt, tolerated: TOLERATED_FAILURES, pauseMs: PAUSE_MS });
+    if (verdict.kind === "dead" && verdict.disables) await disableReceiver(sql, name, endedAt);
+    onResult(name, verdict.kind === "retry" ? "failed" : verdict.kind);
+  }
+
+  async #send(event: OutgoingEvent, now: number): Promise<AttemptResult> {
+    const { outgoing, timeoutMs } = this.#context;
+    const body = bodyOf(event);
+    try {
+      const answer = await outgoing.request(this.#receiver.url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "pmctl",
+          ...signMessage(event.id, body, now, this.#receiver.secrets),
+        },
+        body,
+        timeoutMs,
+        limitBytes: LIMIT_BYTES,
+        cut: true,
+      });
+      const retryAfter = answer.headers["retry-after"];
+      return {
+        status: answer.status,
+        excerpt: excerptOf(answer.body),
+        retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+      };
+    } catch (error) {
+      if (!(error instanceof OutgoingFailure)) throw error;
+      return { status: null, excerpt: error.message };
+    }
+  }
+}
+
+function recordOf(verdict: Verdict, { status, excerpt }: AttemptResult) {
+  return {
+    status: verdict.kind === "retry" ? ("pending" as const) : verdict.kind,
+    nextAttemptAt: verdict.kind === "retry" ? verdict.atMs : null,
+    lastStatus: status,
+    lastExcerpt: excerpt,
+  };
+}
+
+/** One line that a terminal can show, of whatever a stranger answered. */
+function excerptOf(body: Buffer): string {
+  const text = body.toString("utf8", 0, 4 * EXCERPT_CHARACTERS).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ");
+  return text.trim().slice(0, EXCERPT_CHARACTERS).toWellFormed();
+}

@@ -1,0 +1,48 @@
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** How long after each failed attempt the next one follows (decision 27); a failure after the last makes a dead letter. */
+const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS] as const;
+/** A receiver may ask for more patience than the schedule has, but not for ever. */
+const LONGEST_WAIT_MS = 24 * HOUR_MS;
+/** Delays grow by up to this part of themselves, so that deliveries that failed together do not come back together. */
+const JITTER = 0.2;
+/** What the receiver wants no more of. */
+const GONE = 410;
+
+/** What came of an attempt. */
+export interface AttemptResult {
+  /** Of the answer; null when there was none. */
+  status: number | null;
+  /** The beginning of the answer, or why there was none. */
+  excerpt: string;
+  retryAfter?: string | undefined;
+}
+
+/** What follows from it. */
+export type Verdict =
+  | { kind: "delivered" }
+  | { kind: "retry"; atMs: number }
+  /** Given up. `disables`: nothing more is sent to this receiver at all. */
+  | { kind: "dead"; disables: boolean };
+
+/**
+ * @param attempts how many there were, this one included
+ * @param nowMs when the attempt ended
+ * @param random from 0 to 1
+ */
+export function judge({ status, retryAfter }: AttemptResult, attempts: number, nowMs: number, random: number): Verdict {
+  if (status !== null && status >= 200 && status < 300) return { kind: "delivered" };
+  if (status === GONE) return { kind: "dead", disables: true };
+  const delayMs = DELAYS_MS[attempts - 1];
+  if (delayMs === undefined) return { kind: "dead", disables: false };
+  const jitteredMs = Math.round(delayMs * (1 + JITTER * random));
+  return { kind: "retry", atMs: nowMs + Math.max(jitteredMs, waitAskedFor(retryAfter, nowMs)) };
+}
+
+/** `Retry-After` as whole seconds or as a date; 0 for anything else. */
+function waitAskedFor(retryAfter: string | undefined, nowMs: number): number {
+  if (retryAfter === undefined) return 0;
+  const waitMs = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
+  return Number.isFinite(waitMs) ? Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS) : 0;
+}

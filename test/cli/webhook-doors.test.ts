@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  runWebhookDeliveries,
+  runWebhookEnable,
+  runWebhookReceivers,
+  runWebhookReplay,
+} from "../../src/cli/commands/webhook.ts";
+import { listenSecret, runWebhookListen } from "../../src/cli/commands/webhook-listen.ts";
+import type { WireResult } from "../../src/contract/operations.ts";
+import { DeliveryWorker } from "../../src/webhooks/delivery.ts";
+import { answer, SECRET, TestReceiver } from "../webhooks/support/receiver.ts";
+import { doors, type TestDoor } from "./support/doors.ts";
+import { end, testIo } from "./support/io.ts";
+
+type Delivery = WireResult<"replayWebhook">["replayed"][number];
+type Run = (io: ReturnType<typeof testIo>) => Promise<number>;
+
+async function json<Data>(run: Run): Promise<{ data: Data; exit: number; stderr: string }> {
+  const io = testIo({ format: "json" });
+  const ending = await end(io, () => run(io));
+  return { ...ending, data: (ending.stdout === "" ? undefined : JSON.parse(ending.stdout)) as Data };
+}
+
+describe.each(doors)("webhooks through the %s door", (_name, open) => {
+  let door: TestDoor;
+  let good: TestReceiver;
+  let gone: TestReceiver;
+  let worker: DeliveryWorker;
+  beforeAll(async () => {
+    door = await open();
+    good = await new TestReceiver().open();
+    gone = await new TestReceiver().open();
+    gone.behave = answer(410, {}, "we moved");
+    const events = ["wallet.credited"] as const;
+    worker = new DeliveryWorker({
+      sql: door.services.background,
+      receivers: [
+        { name: "crm", url: good.url, events, secrets: [SECRET] },
+        { name: "gone.example", url: gone.url, events, secrets: [SECRET] },
+      ],
+      allowPrivate: ["127.0.0.0/8"],
+    });
+    await worker.tick();
+    for (const user of ["usr_1", "usr_2"]) {
+      await door.deposit(user, 5n);
+      await worker.tick();
+    }
+  });
+  afterAll(async () => {
+    await worker.stop();
+    await Promise.all([good.close(), gone.close()]);
+    await door.close();
+  });
+
+  const list = async (options = {}) =>
+    (await json<Delivery[]>((io) => runWebhookDeliveries(options, door.api(), io))).data;
+
+  test("deliveries show what was sent to whom, how often, and the last answer", async () => {
+    const deliveries = await list();
+    expect(deliveries.map(({ receiver, status, attempts }) => [receiver, status, attempts])).toEqual([
+      ["crm", "delivered", 1],
+      ["gone.example", "dead", 1],
+      ["crm", "delivered", 1],
+    ]);
+    const dead = deliveries.find(({ status }) => status === "dead");
+    expect(dead).toMatchObject({
+      deliveryId: `${dead?.eventId}.gone.example`,
+      type: "wallet.credited",
+      nextAttemptAt: null,
+      lastAnswer: { status: 410, excerpt: "we moved" },
+    });
+    expect(await list({ status: "dead" })).toEqual([dead]);
+    expect((await list({ receiver: "crm" })).length).toBe(2);
+    const [newest] = deliveries;
+    const limited = await json<Delivery[]>((io) => runWebhookDeliveries({ limit: 1 }, door.api(), io));
+    expect(limited).toMatchObject({ data: [newest], stderr: expect.stringContaining("raise --limit") });
+    const pages = await door.api().listWebhookDeliveries({ limit: 2 });
+    const rest = await door.api().listWebhookDeliveries({ limit: 2, cursor: pages.nextCursor ?? "" });
+    expect([...pages.items, ...rest.items]).toEqual(deliveries);
+    expect(rest.nextCursor).toBeNull();
+  });
+
+  test("a delivered event is sent again by its delivery's id, under its own id", async () => {
+    const [delivery] = await list({ receiver: "crm" });
+    const before = good.received.length;
+    const { data } = await json<Delivery[]>((io) =>
+      runWebhookReplay({ id: delivery?.deliveryId ?? "" }, door.api(), io),
+    );
+    expect(data).toMatchObject([{ receiver: "crm", status: "pending", attempts: 0 }]);
+    await worker.tick();
+    expect(good.received.length).toBe(before + 1);
+    expect(good.received.at(-1)?.id).toBe(delivery?.eventId);
+  });
+
+  test("a disabled receiver is seen, and served again when an operator says so, with what it missed", async () => {
+    const state = async () =>
+      (await json<WireResult<"listWebhookReceivers">>((io) => runWebhookReceivers(door.api(), io))).data.map(
+        ({ name, enabled, pending, dead }) => ({ name, enabled, pending, dead }),
+      );
+    expect(await state()).toEqual([
+      { name: "crm", enabled: true, pending: 0, dead: 0 },
+      { name: "gone.example", enabled: false, pending: 0, dead: 1 },
+    ]);
+    gone.behave = answer(200);
+    const [dead] = await list({ status: "dead" });
+    const enabled = await json<object>((io) => runWebhookEnable({ name: "gone.example" }, door.api(), io));
+    expect(enabled.data).toMatchObject({ name: "gone.example", enabled: true, disabledAt: null });
+    // By the event's id everybody who was told is told again.
+    const again = await json<Delivery[]>((io) => runWebhookReplay({ id: dead?.eventId ?? "" }, door.api(), io));
+    expect(again.data.map(({ receiver }) => receiver).toSorted()).toEqual(["crm", "gone.example"]);
+    await worker.tick();
+    expect((await state()).every(({ pending, dead: letters }) => pending + letters === 0)).toBe(true);
+    expect(gone.ids.size).toBe(2);
+  });
+
+  test("what does not exist is not found", async () => {
+    for (const run of [
+      (io: ReturnType<typeof testIo>) => runWebhookReplay({ id: "evt_1_none" }, door.api(), io),
+      (io: ReturnType<typeof testIo>) => runWebhookReplay({ id: "." }, door.api(), io),
+      (io: ReturnType<typeof testIo>) => runWebhookEnable({ name: "nobody" }, door.api(), io),
+    ])
+      expect((await json(run)).exit).toBe(5);
+  });
+
+  test("listen forwards what happens from then on, signed, in order", async () => {
+    const secret = listenSecret("an audit secret of the tests");
+    const target = await new TestReceiver(secret).open();
+    const stop = new AbortController();
+    const io = testIo({ format: "ndjson" });
+    const options = {
+      forwardTo: target.url,
+      events: ["market.created", "market.suspended"] as const,
+      secret,
+      pollMs: 20,
+      signal: stop.signal,
+    };
+    const listening = runWebhookListen(options, door.api(), io);
+    const ids: string[] = [];
+    while (target.received.length === 0) {
+      // The listening begins when its first look is over; a market from before it is not told.
+      const { id } = await door.api().createMarket({
+        question: `Will it be heard, ${ids.length}?`,
+        category: "test",
+        kind: "cpmm",
+        p0: 0.5,
+        closeAt: "2096-01-01T00:00:00Z",
+        resolutionRef: "the press",
+        liquidityUsd: 1,
+      });
+      ids.push(id);
+      await door.api().suspendMarket({ id });
+    }
+    await target.until(2);
+    stop.abort();
+    expect(await listening).toBe(0);
+    expect(target.forgeries).toEqual([]);
+    const sequences = target.received.map(({ data }) => Number(data.sequence));
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+    expect(target.received[0]).toMatchObject({ data: { question: expect.stringMatching(/^Will it be heard/) } });
+    const [line] = io.stdout.text.trim().split("\n");
+    expect(JSON.parse(line ?? "")).toEqual({
+      id: target.received[0]?.id,
+      type: target.received[0]?.type,
+      status: 204,
+    });
+    await target.close();
+  });
+});

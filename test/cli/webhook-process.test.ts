@@ -1,0 +1,80 @@
+import { createHmac } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { shell } from "./support/pmctl.ts";
+
+const BODY = '{"userId":"usr_1",  "status":"passed"}\n';
+
+let operator: Operator;
+let server: ServerProcess;
+let secret: string;
+beforeAll(async () => {
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 1000 }\nserver: { port: 0, opsPort: 0 }\n`);
+  expect((await operator.run("apply", "acme")).stderr).toBe("");
+  server = await operator.serve("acme");
+  secret = (await operator.secrets()).ACME_WEBHOOK_SECRET ?? "";
+  await writeFile(join(operator.directory, "body.json"), BODY);
+});
+afterAll(async () => {
+  await server?.kill("SIGTERM");
+  await operator?.close();
+});
+
+/** The address is named: a busy machine may answer too late to be found by itself. */
+const run = (...args: string[]) => operator.run(...args, "--url", server.url);
+const user = async () => JSON.parse((await run("user", "show", "usr_7", "-o", "json")).stdout);
+
+describe("pmctl webhook", () => {
+  test("send stands in for the providers: identity, deposits and Stripe", async () => {
+    const passed = await run("webhook", "send", "kyc.passed", "--set", "userId=usr_7", "-o", "json");
+    expect(JSON.parse(passed.stdout)).toMatchObject({
+      event: "kyc.passed",
+      url: `${server.url}/kyc/inbound/acme`,
+      status: 200,
+      body: { userId: "usr_7", status: "passed" },
+    });
+    const amount = ["--set", "userId=usr_7", "--set", "amountUsd=12.5"];
+    expect((await run("webhook", "send", "deposit.completed", ...amount)).exitCode).toBe(0);
+    const stripe = ["webhook", "send", "stripe:payment_intent.succeeded", "--set", "metadata.userId=usr_7"];
+    expect((await run(...stripe, "--set", "amount_received=700")).exitCode).toBe(0);
+    expect(await user()).toMatchObject({ state: "verified", balanceUsd: 19.5 });
+    await run("webhook", "send", "kyc.failed", "--set", "userId=usr_7");
+    expect(await user()).toMatchObject({ state: "rejected" });
+  });
+
+  test("send ends with the server's refusal", async () => {
+    const { exitCode, stderr } = await run("webhook", "send", "deposit.completed", "--set", "amountUsd=-1");
+    expect([exitCode, stderr]).toEqual([6, expect.stringContaining("amountUsd")]);
+    expect((await run("webhook", "send", "deposit.done")).exitCode).toBe(6);
+  });
+
+  test("sign and verify agree with openssl's HMAC, over the exact bytes", async () => {
+    const expected = createHmac("sha256", secret).update(BODY).digest("hex");
+    expect((await operator.run("webhook", "sign", "--body", "body.json")).stdout).toBe(expected);
+    const verify = (signature: string) =>
+      operator.run("webhook", "verify", "--body", "body.json", "--signature", signature);
+    expect((await verify(expected)).exitCode).toBe(0);
+    expect((await verify(`sha256=${expected.toUpperCase()}`)).exitCode).toBe(0);
+    const wrong = await verify(expected.replace(/^./, (digit) => (digit === "0" ? "1" : "0")));
+    expect([wrong.exitCode, wrong.stderr]).toEqual([4, expect.stringContaining("Invalid signature")]);
+    expect((await operator.run("webhook", "sign", "--body", "none.json")).exitCode).toBe(6);
+  });
+
+  test("sign reads a pipe", async () => {
+    const { stdout } = await shell("printf '%s' abc | pmctl webhook sign --body - -o json", {
+      cwd: operator.directory,
+    });
+    expect(JSON.parse(stdout)).toEqual({ signature: createHmac("sha256", secret).update("abc").digest("hex") });
+  });
+
+  test("listen says its secret, the same each time, and no other secret of the tenant", async () => {
+    const [first, second] = await Promise.all([1, 2].map(() => operator.run("webhook", "listen", "--print-secret")));
+    expect(first?.stdout).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(second?.stdout).toBe(first?.stdout);
+    expect((await operator.run("webhook", "listen")).exitCode).toBe(6);
+  });
+});

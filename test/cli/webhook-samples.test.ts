@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { SAMPLE_EVENTS, sampleWebhook } from "../../src/cli/webhook-samples.ts";
+import { Deposit, KycEvent, StripeEvent } from "../../src/contract/record.ts";
+import { readStripeEvent } from "../../src/services/stripe-events.ts";
+
+const seed = { id: "0199", now: Date.UTC(2027, 0, 1) };
+
+describe("a sample webhook", () => {
+  test.each(SAMPLE_EVENTS)("of %s is one that the server takes", (event) => {
+    const { scheme, body } = sampleWebhook(event, [], seed);
+    if (scheme === "stripe") {
+      const parsed = StripeEvent.parse({ ...body, tenantId: "acme" });
+      expect(readStripeEvent(parsed.type, parsed.data.object)?.fact.kind).not.toBe("unusable");
+      expect(readStripeEvent(parsed.type, parsed.data.object)?.reference).toBe("pi_0199");
+    } else if (event.startsWith("kyc."))
+      expect(KycEvent.safeParse({ ...body, tenantId: "acme" }).error).toBeUndefined();
+    else expect(Deposit.safeParse(body).error).toBeUndefined();
+  });
+
+  test("takes fields from the command line: text where text stands, numbers where they do, and new ones", () => {
+    const deposit = sampleWebhook("deposit.completed", ["userId=42", "amountUsd=12.5", "txRef=a=b"], seed);
+    expect(deposit.body).toMatchObject({ userId: "42", amountUsd: 12.5, txRef: "a=b" });
+    expect(sampleWebhook("kyc.passed", ["jurisdiction=CH"], seed).body).toMatchObject({ jurisdiction: "CH" });
+    const { body } = sampleWebhook(
+      "stripe:payment_intent.succeeded",
+      ["metadata.userId=usr_9", "amount_received=700"],
+      seed,
+    );
+    expect(body).toMatchObject({ data: { object: { metadata: { userId: "usr_9" }, amount_received: 700 } } });
+  });
+
+  test.each([
+    ["kyc.pased", [], "did you mean kyc.passed?"],
+    ["constructor", [], "there are: kyc.passed"],
+    ["stripe:constructor", [], "there are:"],
+    ["kyc.passed", ["userId"], "must be KEY=VALUE"],
+    ["kyc.passed", ["__proto__.x=1"], "no webhook has such a field"],
+  ])("refuses %s %j", (event, assignments, message) => {
+    expect(() => sampleWebhook(event, assignments, seed)).toThrow(message);
+  });
+});

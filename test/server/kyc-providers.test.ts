@@ -1,0 +1,83 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kycProvider } from "../../src/webhooks/providers/kyc.ts";
+import { sumsubRed, sumsubReviewed } from "../webhooks/fixtures/kyc.ts";
+import { WEBHOOK_SECRET } from "./support/harness.ts";
+import { expectRefusal } from "./support/requests.ts";
+import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+
+const SECRET = "sumsub's secret of the tests";
+const hmac = (body: string, secret: string) => createHmac("sha256", secret).update(body).digest("hex");
+
+let tenant: ServedTenant;
+beforeAll(async () => {
+  tenant = await serveTenant({ kycProvider: kycProvider({ provider: "sumsub", secrets: [SECRET] }) });
+});
+afterAll(() => tenant.close());
+
+function post(body: string, headers: Record<string, string>, path = "/kyc/inbound/acme"): Promise<Response> {
+  return fetch(tenant.url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body,
+  });
+}
+const sent = (event: object, secret = SECRET, path?: string) => {
+  const body = JSON.stringify(event);
+  return post(body, { "x-payload-digest": hmac(body, secret), "x-payload-digest-alg": "HMAC_SHA256_HEX" }, path);
+};
+const stateOf = async (user: string) => {
+  const [row] = await tenant.backend.sql`select kyc from trader where id = ${user}`;
+  return row?.kyc;
+};
+
+describe("the identity provider that the tenant file names", () => {
+  test("is heard on the same path, in its own words; a repeat changes nothing", async () => {
+    for (const event of [sumsubReviewed, sumsubReviewed, sumsubRed("FINAL")]) {
+      const response = await sent(event);
+      expect([response.status, await response.json()]).toEqual([200, { received: true }]);
+    }
+    // The refusal bears the time of the approval, so it is as old, and changes nothing.
+    expect(await stateOf("usr_7")).toBe("verified");
+    const later = { ...sumsubRed("FINAL"), createdAtMs: "2027-03-01 00:00:00.000" };
+    expect((await sent(later)).status).toBe(200);
+    expect(await stateOf("usr_7")).toBe("rejected");
+    const entries = await tenant.audit("kyc.updated");
+    expect(entries.map(({ actor, payload }) => [actor, payload.status])).toEqual([
+      ["provider:sumsub", "passed"],
+      ["provider:sumsub", "failed"],
+    ]);
+  });
+
+  test("may tell what decides nothing about anybody", async () => {
+    const response = await sent({ type: "applicantCreated", applicantId: "x" });
+    expect([response.status, await response.json()]).toEqual([200, { received: true }]);
+  });
+
+  test("does not replace the generic webhook, nor its secret", async () => {
+    const body = JSON.stringify({
+      userId: "usr_8",
+      status: "passed",
+      provider: "own",
+      verifiedAt: "2027-02-01T00:00:00Z",
+    });
+    expect((await post(body, { "x-signature": hmac(body, WEBHOOK_SECRET) })).status).toBe(200);
+    expect(await stateOf("usr_8")).toBe("verified");
+    const refused = await post(body, { "x-signature": hmac(body, SECRET) });
+    await expectRefusal(refused, 401, "SIGNATURE_INVALID", "Invalid signature");
+  });
+
+  test("is refused with the one public message when its signature, its tenant or its endpoint is another", async () => {
+    const invalid = (response: Response) => expectRefusal(response, 401, "SIGNATURE_INVALID", "Invalid signature");
+    await invalid(await sent(sumsubReviewed, WEBHOOK_SECRET));
+    await invalid(await sent(sumsubReviewed, SECRET, "/kyc/inbound/other"));
+    await invalid(await sent(sumsubReviewed, SECRET, "/payments/inbound/acme"));
+    await invalid(await post("{}", { "persona-signature": `t=1,v1=${hmac("1.{}", SECRET)}` }));
+  });
+
+  test("is told what is missing when it decides about nobody", async () => {
+    const { externalUserId: _, ...unnamed } = sumsubReviewed;
+    const response = await sent(unnamed);
+    expect([response.status, await response.json()]).toEqual([400, { error: expect.stringContaining("userId") }]);
+  });
+});

@@ -1,0 +1,68 @@
+import { createHmac } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect, type Sql } from "../../src/store/connect.ts";
+import { WEBHOOK_SECRET } from "./support/harness.ts";
+import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+
+let tenant: ServedTenant;
+let elsewhere: Sql;
+beforeAll(async () => {
+  tenant = await serveTenant();
+  const { connection } = tenant.backend.database;
+  elsewhere = connect({ ...connection, database: "postgres" }, { name: "test outage", max: 1 });
+});
+afterAll(async () => {
+  await elsewhere.end({ timeout: 5 });
+  await tenant.close();
+});
+
+const deposit = (txRef: string, amountUsd: number) => {
+  const body = JSON.stringify({ event: "deposit.completed", userId: "usr_1", amountUsd, txRef });
+  return fetch(`${tenant.url}/payments/inbound/acme`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "x-signature": createHmac("sha256", WEBHOOK_SECRET).update(body).digest("hex"),
+    },
+    body,
+  });
+};
+
+/** Ends every connection to the database, the one that waits before the one that it waits for, and lets nobody back in. */
+async function takeAway(database: string): Promise<void> {
+  await elsewhere`alter database ${elsewhere(database)} with allow_connections false`;
+  await elsewhere`
+    select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ${database} and wait_event_type = 'Lock'`;
+  await elsewhere`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${database}`;
+}
+
+test("a webhook whose commit is not known is answered with 5xx and never with 200, and its repeat counts once", async () => {
+  expect((await deposit("before", 1)).status).toBe(200);
+  const { database } = tenant.backend.database.connection;
+  // The commit waits for the head row when its connection is killed.
+  const holder = connect(tenant.backend.database.connection, { name: "test holder", max: 1 });
+  const held = holder.begin(async (sql) => {
+    await sql`select 1 from head where id = 1 for update`;
+    await delay(60_000, undefined, { ref: false });
+  });
+  held.catch(() => {});
+  const waiting = async () =>
+    (await elsewhere`select 1 from pg_stat_activity where datname = ${database} and wait_event_type = 'Lock'`).length;
+  const answer = deposit("torn", 10);
+  while ((await waiting()) === 0) await delay(20);
+  await takeAway(database);
+  const { status } = await answer;
+  expect(status).toBeGreaterThanOrEqual(500);
+  await elsewhere`alter database ${elsewhere(database)} with allow_connections true`;
+  await holder.end({ timeout: 0 });
+  // As the provider does: again until somebody says that it has arrived.
+  let repeats = 0;
+  while ((await deposit("torn", 10)).status !== 200 && repeats < 200) {
+    repeats += 1;
+    await delay(50);
+  }
+  expect((await deposit("torn", 10)).status).toBe(200);
+  expect(await tenant.balance("wallet:usr_1")).toBe(11_000_000n);
+  expect(await tenant.isSound()).toBe(true);
+}, 60_000);

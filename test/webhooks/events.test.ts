@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/webhooks.ts";
+import { type FollowedEntry, readEntriesAfter } from "../../src/store/queries/stream.ts";
+import { bodyOf, eventNamesOf, eventsOf, marketOf, type OutgoingEvent } from "../../src/webhooks/events.ts";
+import { openTestTenant, type TestTenant } from "../services/tenant.ts";
+
+const QUESTION = "Will it rain?";
+
+let tenant: TestTenant;
+let entries: FollowedEntry[];
+let events: OutgoingEvent[];
+let order: Awaited<ReturnType<ReturnType<TestTenant["api"]>["placeOrder"]>>;
+let sale: Awaited<ReturnType<ReturnType<TestTenant["api"]>["placeTrade"]>>;
+
+beforeAll(async () => {
+  tenant = await openTestTenant();
+  const { services } = tenant;
+  const marketId = await tenant.market();
+  await tenant.deposit("usr_1", 500);
+  const hedgeRef = { symbol: "btc", direction: "long", notional: 12_345, externalRef: "pos_1" } as const;
+  order = await tenant.api("usr_1").placeOrder({ marketId, selection: { outcome: 1 }, amount: 25.37, hedgeRef });
+  sale = await tenant.api("usr_1").placeTrade({ marketId, selection: { side: "yes", action: "sell" }, shares: 10 });
+  await tenant.api().suspendMarket({ id: marketId });
+  await tenant.api().resumeMarket({ id: marketId });
+  for (const [status, verifiedAt] of [
+    ["passed", 1000],
+    ["failed", 2000],
+  ] as const)
+    await services.sequencer.submit({
+      command: {
+        type: "recordKyc",
+        traderId: "usr_1",
+        status,
+        provider: "sumsub",
+        verifiedAt,
+        jurisdiction: status === "passed" ? "CH" : undefined,
+      },
+      actor: "provider:sumsub",
+    });
+  await tenant.api().settleMarket({ marketId, outcome: "yes" });
+  entries = await readEntriesAfter(tenant.sql, 0n, 500);
+  events = entries.flatMap((entry) => eventsOf(entry, marketOf(entry) === marketId ? QUESTION : ""));
+});
+afterAll(() => tenant.close());
+
+const find = <Type extends WebhookEventType>(type: Type) =>
+  events.filter((event): event is Extract<OutgoingEvent, { type: Type }> => event.type === type);
+
+describe("events derived from the log", () => {
+  test("are what the contract says, every type of them", () => {
+    for (const event of events) {
+      const body: unknown = JSON.parse(bodyOf(event));
+      expect(Object.keys(body as object)).toEqual(["type", "timestamp", "data"]);
+      // Strict, so that nothing travels that is not documented.
+      const schema = webhookBodies[event.type];
+      expect([event.type, schema.safeParse(body).error]).toEqual([event.type, undefined]);
+      const { data } = schema.shape as unknown as { data: { shape: object } };
+      expect(Object.keys(data.shape)).toEqual(expect.arrayContaining(Object.keys((body as { data: object }).data)));
+    }
+    // A closing waits for its time, which the tests of the sweeper have.
+    expect(new Set(events.map(({ type }) => type))).toEqual(
+      new Set(webhookEventTypes.filter((type) => type !== "market.closed")),
+    );
+  });
+
+  test("carry the whole order and its hedge tag, as the trader was answered", () => {
+    const { orderId, tradeId, marketId, side, outcome, amount, fee, shares, avgPrice, yesPriceAfter, ts, hedgeRef } =
+      order;
+    expect(find("order.filled")[0]?.data).toEqual({
+      sequence: expect.any(Number),
+      userId: "usr_1",
+      question: QUESTION,
+      ...{ orderId, tradeId, marketId, side, outcome, amount, fee, shares, avgPrice, yesPriceAfter, ts, hedgeRef },
+    });
+    expect(hedgeRef).toMatchObject({ symbol: "BTC", notional: 12_345 });
+  });
+
+  test("tell a sale as one, with what it realised", () => {
+    const { tradeId, amount, avgPrice, realizedPnl } = sale;
+    expect(find("order.filled")[1]?.data).toMatchObject({ tradeId, action: "sell", amount, avgPrice, realizedPnl });
+  });
+
+  test("tell of a failed identity check twice: that it changed, and that the user is to be told why", () => {
+    expect(find("kyc.updated").map(({ data }) => data.status)).toEqual(["passed", "failed"]);
+    expect(find("user.notified").map(({ data }) => data)).toEqual([
+      {
+        sequence: find("kyc.updated")[1]?.data.sequence,
+        userId: "usr_1",
+        kind: "kyc.failed",
+        reason: "Identity verification by sumsub failed",
+      },
+    ]);
+  });
+
+  test("are in the order of the commits, under ids of their own that do not change", () => {
+    const sequences = events.map(({ data }) => data.sequence);
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+    expect(entries.flatMap(eventNamesOf).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+  });
+
+  test("come of no other entries", () => {
+    const entry = { seq: 1n, hash: "0".repeat(64), ts: "2027-01-01T00:00:00.000Z", payloadText: "{}" };
+    for (const type of ["policy.updated", "wallet.debited", "key.created", "payment.conflict", "oracle.held"])
+      expect(eventsOf({ ...entry, type })).toEqual([]);
+    const closed = {
+      ...entry,
+      type: "market.closed",
+      payloadText: '{"marketId":"m","closeAt":"2027-01-01T00:00:00Z"}',
+    };
+    const [event] = eventsOf(closed, QUESTION);
+    expect(webhookBodies["market.closed"].safeParse(JSON.parse(bodyOf(event as OutgoingEvent))).error).toBeUndefined();
+  });
+});
