@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { fundingOperations } from "./funding.ts";
 import { marketOperations } from "./markets.ts";
+import { oracleOperations } from "./oracle.ts";
 import { policyOperations } from "./policy.ts";
 import { recordOperations } from "./record.ts";
 import { reportOperations } from "./reports.ts";
@@ -17,6 +18,7 @@ export const operations = {
   ...fundingOperations,
   ...policyOperations,
   ...reportOperations,
+  ...oracleOperations,
   ...sessionOperations,
 };
 

@@ -1,5 +1,7 @@
 import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
+import type { MarketTerms } from "../domain/terms.ts";
+import type { HoldMarket, OracleEvidence } from "./oracle.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import {
   type ApiKey,
@@ -16,6 +18,7 @@ import {
 } from "./rows.ts";
 import type { TraderCommand, TraderResults } from "./trader-commands.ts";
 
+export type * from "./oracle.ts";
 export type * from "./trader-commands.ts";
 
 export interface CreateMarket {
@@ -29,6 +32,8 @@ export interface CreateMarket {
   resolutionRef: string;
   meta: string;
   liquidityMicro: bigint | null;
+  /** What of the reference settles itself; without it a person does. */
+  terms?: MarketTerms | null | undefined;
 }
 
 export interface SuspendMarket {
@@ -45,6 +50,8 @@ export interface SettleMarket {
   type: "settleMarket";
   marketId: string;
   outcome: Side;
+  /** Present when a machine settles: what it goes by, for the record. */
+  oracle?: OracleEvidence | undefined;
 }
 
 /** Puts on record, once, that the closing time has passed. */
@@ -104,6 +111,7 @@ export type Command =
   | ResumeMarket
   | SettleMarket
   | CloseMarket
+  | HoldMarket
   | TraderCommand
   | UpdatePolicy
   | RecordKyc
@@ -119,6 +127,7 @@ export interface Results extends TraderResults {
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
   closeMarket: { recorded: boolean };
+  holdMarket: { recorded: boolean };
   updatePolicy: { policy: Policy; updatedAt: number; version: number };
   recordKyc: undefined;
   recordDeposit: undefined;
@@ -130,6 +139,7 @@ export interface Results extends TraderResults {
 
 const tenant: Need = { table: "tenant", key: SINGLE };
 const account = (key: string): Need => ({ table: "account", key });
+const watch = (key: string): Need => ({ table: "watch", key });
 const market = (key: string): Need[] => [
   { table: "market", key },
   { table: "book", key },
@@ -146,8 +156,13 @@ export function needsOf(command: Command): Need[] {
       return market(command.marketId);
     case "settleMarket": {
       const holders: Need = { table: "holders", key: command.marketId };
-      return [...market(command.marketId), account(escrowOf(command.marketId)), account(TREASURY), holders];
+      const escrow = account(escrowOf(command.marketId));
+      // A machine settles only while the policy lets it.
+      const policy = command.oracle ? [tenant] : [];
+      return [...market(command.marketId), watch(command.marketId), escrow, account(TREASURY), holders, ...policy];
     }
+    case "holdMarket":
+      return [...market(command.marketId), watch(command.marketId)];
     case "placeTrade":
     case "sellShares":
       return [

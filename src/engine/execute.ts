@@ -3,6 +3,7 @@ import type { Command, Results } from "./commands.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
+import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { applyConfig, recordReconciliation, updatePolicy } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
@@ -50,6 +51,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return settleMarket(draft, command, now);
     case "closeMarket":
       return closeMarket(draft, command, now);
+    case "holdMarket":
+      return holdMarket(draft, command, now);
     case "updatePolicy":
       return updatePolicy(draft, command, now);
     case "recordKyc":

@@ -56,6 +56,7 @@ const verifyStripe: Verify = (exchange, body, { stripeSecrets }) =>
 const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify }>> = {
   receiveKyc: { actor: "provider:kyc", verify: verifyGeneric },
   receivePayment: { actor: "provider:payments", verify: verifyGeneric },
+  receivePrice: { actor: "oracle", verify: verifyGeneric },
   receiveStripe: { actor: "provider:stripe", verify: verifyStripe },
 };
 

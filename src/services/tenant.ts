@@ -7,11 +7,13 @@ import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { AuditTail } from "./audit-tail.ts";
 import type { ServiceContext } from "./context.ts";
+import { type OracleSetup, oracleSetup } from "./feeds.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
 import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
+import { oracleHandlers } from "./oracle.ts";
 import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
@@ -24,6 +26,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   tenantId: string;
   connection: Connection;
   auditSecret: string;
+  /** The tenant's feeds; the built-in ones unless given. */
+  oracle?: OracleSetup | undefined;
   /** How many reads may run at once. */
   readers?: number;
 }
@@ -36,6 +40,7 @@ export interface TenantServices {
   read: Sql;
   checks: Sql;
   auditKey: AuditKey;
+  oracle: OracleSetup;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
   /** Within two seconds, whatever state the database is in. */
@@ -52,7 +57,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
  * @throws Fault REFUSED when the schema is older or newer than this binary.
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
-  const { tenantId, connection, auditSecret, readers = 8, onError, onCommit } = options;
+  const { tenantId, connection, auditSecret, oracle = oracleSetup(), readers = 8, onError, onCommit } = options;
   const restricted = await checkDatabase(tenantId, connection);
   const key = auditKey(auditSecret);
   const journal = openJournal(connection, { restricted });
@@ -82,6 +87,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditKey: key,
+    oracle,
     newId: (prefix) => newId(prefix, Math.floor(wallClock())),
   };
   return {
@@ -97,6 +103,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...policyHandlers(context),
       ...inboundHandlers(context),
       ...reportHandlers(context),
+      ...oracleHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
@@ -106,6 +113,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditKey: key,
+    oracle,
     tail,
     isDatabaseUp,
     close: async () => {

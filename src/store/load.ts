@@ -23,6 +23,7 @@ import type { Sql } from "./connect.ts";
 import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
+import { loadWatches } from "./watches.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -60,6 +61,7 @@ const LOADERS: { [T in Exclude<Table, "holders">]: Loader<T> } = {
   account: loadAccounts,
   market: loadMarkets,
   book: loadBooks,
+  watch: loadWatches,
   trader: loadTraders,
   portfolio: loadPortfolios,
   keyring: loadKeyring,
@@ -115,7 +117,7 @@ async function loadAccounts(sql: Sql, ids: string[]): Promise<Map<string, Accoun
 async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>> {
   const rows = await sql`
     select id, question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at,
-           house_yes_micro, house_no_micro
+           house_yes_micro, house_no_micro, terms
       from market
      where id = any(${textArray(ids)}::text[])`;
   return byKey(
@@ -132,6 +134,7 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
       createdAt: Number(row.created_at),
       houseYesMicro: BigInt(row.house_yes_micro),
       houseNoMicro: BigInt(row.house_no_micro),
+      terms: row.terms as string | null,
     })),
     ({ id }) => id,
   );
