@@ -12,7 +12,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   store: { values: ["domain", "engine"] },
   sequencer: { values: ["domain", "engine", "store"] },
   services: { values: ["contract", "domain", "engine", "sequencer", "store"] },
-  oracle: { values: ["domain", "services", "store"], types: ["engine", "sequencer"] },
+  oracle: { values: ["domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
   webhooks: { values: ["domain", "services", "store"] },
   config: { values: ["domain", "contract"] },
   server: { values: ["contract", "domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
