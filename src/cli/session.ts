@@ -85,13 +85,14 @@ async function openDatabaseSession(tenant: OperatorTenant, reason: string | unde
   // Before the database is started: a missing secret is the quicker and the clearer answer.
   const auditSecret = auditSecretOf(tenant);
   const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
-  const [{ openDatabase }, { openTenant }, { localApi }] = await Promise.all([
+  const [{ openDatabase }, { openTenant }, { localApi }, { tenantFeeds }] = await Promise.all([
     import("./database.ts"),
     import("../services/tenant.ts"),
     import("../client/local-api.ts"),
+    import("./tenant-oracle.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
-  const services = await openTenant({ tenantId: id, connection, auditSecret, readers: 2 });
+  const services = await openTenant({ tenantId: id, connection, auditSecret, oracle: tenantFeeds(config), readers: 2 });
   const actor = operatorActor();
   return {
     tenant,

@@ -1,6 +1,7 @@
 import pino, { type Logger } from "pino";
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
+import { startOracle } from "../oracle/worker.ts";
 import { Metrics } from "../server/metrics.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
@@ -8,6 +9,7 @@ import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
 import type { TenantDatabase } from "./database.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
+import { openOracle, oracleGauges, tenantFeeds } from "./tenant-oracle.ts";
 
 export interface ServeOptions {
   directory: string;
@@ -18,6 +20,8 @@ export interface ServeOptions {
   /** 0 takes any free port. */
   port?: number | undefined;
   opsPort?: number | undefined;
+  /** False leaves the oracle's sweep to other processes. */
+  sweep?: boolean | undefined;
 }
 
 export interface TenantServer {
@@ -39,6 +43,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     tenantId: config.tenant,
     connection: database.connection,
     auditSecret: secrets.auditKey,
+    oracle: tenantFeeds(config),
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands }) => metrics.observeBatch(commands),
   });
@@ -53,6 +58,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const closing = startClosingSweeper(services, (error) =>
     log.error({ err: error }, "Closed markets cannot be recorded"),
   );
+  const oracle = options.sweep === false ? undefined : startSweep(options, services, metrics, log);
   return {
     url,
     opsUrl,
@@ -62,7 +68,32 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
       await closing.stop();
+      await oracle?.stop();
       await services.close();
+    },
+  };
+}
+
+/** Settles markets by their feeds, or by the tenant's own oracle. */
+function startSweep(
+  { config, secrets }: ServeOptions,
+  services: TenantServices,
+  metrics: Metrics,
+  log: Logger,
+): { stop(): Promise<void> } {
+  const context = openOracle(config, secrets, services);
+  const worker = startOracle(
+    context,
+    (error) => log.error({ err: error }, "The oracle's sweep failed"),
+    ({ settled, held }) => {
+      if (settled.length > 0) log.info({ settled: settled.length, held: held.length }, "The oracle settled markets");
+    },
+  );
+  metrics.setOracle({ sweepAgeMs: () => worker.ageMs(), read: () => oracleGauges(services) });
+  return {
+    stop: async () => {
+      await worker.stop();
+      await context.close();
     },
   };
 }

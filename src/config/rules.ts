@@ -70,12 +70,12 @@ function outgoingUrls({ auth, oracle, policy, webhooks }: Draft): { path: Path; 
 export function sourcesAreComplete({ oracle }: Draft): Finding[] {
   return Object.entries(oracle?.sources ?? {}).flatMap(([name, source]) => {
     const path = ["oracle", "sources", name];
-    const { simulated, ...described } = source;
+    const { simulated, push, upstream: _, ...described } = source;
     const stated = Object.entries(described).filter(([, value]) => value !== undefined);
-    if (simulated)
+    if (simulated || push)
       return stated.map(([field]) => ({
         path: [...path, field],
-        message: "has no meaning beside simulated",
+        message: `has no meaning beside ${simulated ? "simulated" : "push"}`,
         atKey: true,
       }));
     if (PRESET_SOURCES.includes(name)) return [];

@@ -43,7 +43,8 @@ const fields = {
       z
         .string()
         .max(2048)
-        .regex(/^https:\/\/[^\s/?#@]+([/?][^\s#]*)?$/i, "must be an https URL without credentials"),
+        // Plain http is for networks that the tenant file allows, which the service knows.
+        .regex(/^https?:\/\/[^\s/?#@]+([/?][^\s#]*)?$/i, "must be an https URL without credentials"),
       z.literal(""),
       z.null(),
     ])

@@ -54,7 +54,7 @@ function missingParts({ needs = [] }: HttpSource, { url, headers = {}, query }: 
   const has = {
     url: url !== undefined,
     authorization: Object.keys(headers).length > 0,
-    query: query !== undefined,
+    query: Object.keys(query ?? {}).length > 0,
   };
   const names = { url: "url", authorization: "a header with the key", query: "query with the key" };
   return needs.filter((need) => !has[need]).map((need) => names[need]);

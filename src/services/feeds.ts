@@ -9,12 +9,18 @@ export interface OracleSetup {
   hashes: FeedHashes;
   /** Sources whose prices the tenant sends itself. */
   pushSources: ReadonlySet<string>;
+  /** Networks in CIDR notation that `resolution_url` may lead into, also by http. */
+  allowPrivate: readonly string[];
 }
 
-export function oracleSetup(venues: Venues = {}, pushSources: Iterable<string> = []): OracleSetup {
+export function oracleSetup(
+  venues: Venues = {},
+  pushSources: Iterable<string> = [],
+  allowPrivate: readonly string[] = [],
+): OracleSetup {
   const feeds = feedCatalogue(venues);
   const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(definitionText(feed))]));
-  return { feeds, hashes, pushSources: new Set(pushSources) };
+  return { feeds, hashes, pushSources: new Set(pushSources), allowPrivate };
 }
 
 function sha256(text: string): string {

@@ -122,6 +122,23 @@ export class OutgoingHttp {
   }
 }
 
+/**
+ * Whether an address may be tried at all, by its scheme: https always, http for hosts in allowed private networks. A name
+ * may turn out to lead into one, which is checked when it is called.
+ */
+export function isReachable(url: string, allowPrivate: readonly string[]): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== "http:") return protocol === "https:";
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (!ipaddr.isValid(host)) return allowPrivate.length > 0;
+  const address = ipaddr.process(host);
+  return allowPrivate.some((range) => {
+    const [network, bits] = ipaddr.parseCIDR(range);
+    return network.kind() === address.kind() && address.match([network, bits] as never);
+  });
+}
+
 /** Whether an address belongs to the public internet. */
 export function isPublic(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;

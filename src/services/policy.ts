@@ -5,6 +5,7 @@ import { SINGLE } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
 import { loadRows } from "../store/load.ts";
 import { type ServiceContext, submit } from "./context.ts";
+import { isReachable } from "./guarded-fetch.ts";
 import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
 
 export function policyHandlers(context: ServiceContext) {
@@ -22,6 +23,9 @@ export async function readPolicy(sql: Sql): Promise<Tagged<Policy>> {
 }
 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
+  const { resolution_url: url } = patch;
+  if (url && !isReachable(url, context.oracle.allowPrivate))
+    throw new Fault("BAD_REQUEST", "resolution_url: must be an https URL without credentials");
   let tag = "";
   // A tag of another shape names no version, and so matches none.
   const ifVersion = caller.ifMatch?.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1));

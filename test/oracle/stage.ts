@@ -69,7 +69,7 @@ const VENUES: Venues = {
 
 export async function openStage(processes = 1): Promise<Stage> {
   const server = await openFeedServer();
-  const scene = await openScene({ processes, oracle: oracleSetup(VENUES, ["desk"]) });
+  const scene = await openScene({ processes, oracle: oracleSetup(VENUES, ["desk"], ["127.0.0.0/8"]) });
   const sources = sourceSet({
     a: plainSource(server, "a", { upstream: "exchange" }),
     b: plainSource(server, "b"),

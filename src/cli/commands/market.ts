@@ -71,7 +71,11 @@ function registerCreate(noun: Command, host: Host): void {
         // Before the tenant is opened: what is wrong with the input needs no server to say so.
         const { marketInput } = await import("../market-input.ts");
         const input = marketInput(options);
-        return withSession(options, io, (session) => runMarketCreate(input, session.api(), io));
+        return withSession(options, io, async (session) => {
+          const { marketWarnings } = await import("../market-warnings.ts");
+          for (const warning of await marketWarnings(input, session)) io.output.note(warning);
+          return runMarketCreate(input, session.api(), io);
+        });
       }),
     );
 }
@@ -156,7 +160,14 @@ export async function runMarketList(options: ListOptions, api: Api, { output }: 
 }
 
 export async function runMarketShow(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.getMarket(options), detailView);
+  const market = await api.getMarket(options);
+  await output.print(market, detailView);
+  const [hold] = market.status === "closed" ? await api.listHeldMarkets({ marketId: market.id }) : [];
+  if (hold)
+    output.note(
+      `The oracle holds this market since ${time(hold.heldAt, { seconds: true })}: ${hold.reason} (${hold.detail}). ` +
+        "It tries again at each sweep; pmctl market settle ends it by hand.",
+    );
   return EXIT.ok;
 }
 

@@ -1,5 +1,6 @@
 import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
+import { nowMs } from "./now.ts";
 
 /** A resolution as its audit entry tells it. */
 export interface ResolutionRow {
@@ -63,10 +64,20 @@ export async function listHeldMarkets(
   }));
 }
 
-export async function countHeldMarkets(sql: Sql): Promise<number> {
-  const [row] = await sql<{ held: number }[]>`
-    select count(*)::int as held from oracle_watch where reason is not null and not settled`;
-  return row?.held ?? 0;
+/** How many markets are held, and how old the youngest observation of each source's symbol is, of the last day. */
+export async function readOracleGauges(
+  sql: Sql,
+): Promise<{ held: number; symbols: { source: string; symbol: string; ageSec: number }[] }> {
+  const [[row], symbols] = await Promise.all([
+    sql<{ held: number }[]>`
+      select count(*)::int as held from oracle_watch where reason is not null and not settled`,
+    sql<{ source: string; symbol: string; ageSec: number }[]>`
+      select source, symbol, (extract(epoch from now()) - max(observed_at) / 1000.0)::float8 as "ageSec"
+        from oracle_tick
+       where received_at > ${nowMs(sql)} - 86400000
+       group by source, symbol`,
+  ]);
+  return { held: row?.held ?? 0, symbols: [...symbols] };
 }
 
 /** Where a page of markets ended. */
@@ -212,4 +223,27 @@ export async function listTicks(
 
 export async function pruneTicks(sql: Sql, before: number): Promise<void> {
   await sql`delete from oracle_tick where received_at < ${String(before)}::bigint`;
+}
+
+/** The youngest price that any of a feed's sources has shown. */
+export async function readLatestPrice(
+  sql: Sql,
+  sources: readonly { use: string; id: string }[],
+): Promise<string | undefined> {
+  const [row] = await sql<{ price: string }[]>`
+    select tick.price
+      from unnest(
+             ${textArray(sources.map(({ use }) => use))}::text[],
+             ${textArray(sources.map(({ id }) => id))}::text[]
+           ) as feed (source, symbol)
+     cross join lateral (
+             select price, observed_at
+               from oracle_tick t
+              where t.source = feed.source
+                and t.symbol = feed.symbol
+              order by observed_at desc
+              limit 1) as tick
+     order by tick.observed_at desc
+     limit 1`;
+  return row?.price;
 }
