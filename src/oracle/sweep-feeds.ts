@@ -11,8 +11,8 @@ const PAGE = 1000;
 /** Sampling begins this long before the instant at the most; what a slower feed showed last, it still shows then. */
 const LONGEST_SAMPLING_MS = 120_000;
 const LONGEST_WINDOW_MS = 3_600_000;
-/** A last look this long before the instant, whatever the sweep's own beat. */
-const LAST_LOOK_MS = 500;
+/** A last look this long before the instant, whatever the sweep's own beat; longer than the worker's pause. */
+export const LAST_LOOK_MS = 500;
 /** A window is looked at so many times. */
 const LOOKS_PER_WINDOW = 12;
 

@@ -1,8 +1,10 @@
+import { readNextInstant } from "../store/queries/oracle.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { sweep } from "./sweep.ts";
+import { LAST_LOOK_MS } from "./sweep-feeds.ts";
 
-/** Between two sweeps at the least, however many instants are near. */
-const SHORTEST_PAUSE_MS = 250;
+/** Between two looks at the clock. */
+const PAUSE_MS = 400;
 
 export interface OracleWorker {
   /** Milliseconds since the last sweep ended, by the process's own clock; null before the first. */
@@ -33,23 +35,28 @@ export function startOracle(
         resolve();
       };
     });
+  const sweepOnce = async (): Promise<number | null> => {
+    const report = await sweep(context);
+    endedAt = performance.now();
+    onSweep(report);
+    for (const failure of report.failures) onError(failure);
+    return report.wakeAt;
+  };
   const run = async () => {
+    let nextAt = 0;
     while (!stopped) {
-      let pauseMs = context.sweepMs;
-      const startedAt = performance.now();
       try {
-        const report = await sweep(context);
-        endedAt = performance.now();
+        const now = await context.now();
+        // Asked anew each second: a market may have been created that closes before the next sweep.
+        const instant = await readNextInstant(context.services.read, now);
+        const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
+        if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);
         failing = false;
-        onSweep(report);
-        for (const failure of report.failures) onError(failure);
-        if (report.wakeAt !== null) pauseMs = Math.min(pauseMs, report.wakeAt - (await context.now()));
-        pauseMs -= pauseMs === context.sweepMs ? performance.now() - startedAt : 0;
       } catch (error) {
         if (!failing) onError(error);
         failing = true;
       }
-      if (!stopped) await pause(Math.max(SHORTEST_PAUSE_MS, pauseMs));
+      if (!stopped) await pause(Math.min(PAUSE_MS, context.sweepMs));
     }
   };
   const running = run();

@@ -13,7 +13,7 @@ async function json<T>(...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** A server whose oracle sweeps every second over a feed on loopback. */
+/** A server whose oracle sweeps once an hour, and near the instants that decide, over a feed on loopback. */
 beforeAll(async () => {
   feeds = await openFeedServer();
   operator = await newOperator();
@@ -24,7 +24,7 @@ beforeAll(async () => {
 rateLimit: { perMinute: 100000 }
 network: { allowPrivate: [127.0.0.0/8] }
 oracle:
-  sweepSeconds: 1
+  sweepSeconds: 3600
   sources:
     house: { url: "${feeds.url}/house/{id}", price: { pointer: /last }, time: { pointer: /ts, unit: ms } }
   venues:

@@ -86,6 +86,17 @@ export interface MarketMark {
   id: string;
 }
 
+/** The next instant that decides a market; null when none is to come. */
+export async function readNextInstant(sql: Sql, now: number): Promise<number | null> {
+  const [row] = await sql<{ instant: string | null }[]>`
+    select min(instant_at) as instant
+      from oracle_watch
+     where parsed
+       and not settled
+       and instant_at > ${String(now)}::bigint`;
+  return row?.instant ? Number(row.instant) : null;
+}
+
 export interface WatchedRow {
   id: string;
   closeAt: number;
