@@ -131,18 +131,15 @@ export function feedsHaveSources({ oracle }: Draft): Finding[] {
     .map(({ path }) => ({ path: [...path, "sources"], message: "is required" }));
 }
 
+/** Sources of one upstream say one thing, and so does one source that is named twice. */
 export function quorumsCanBeReached({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
-  return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) =>
-    quorum !== undefined && sources && quorum > sources.length
-      ? [
-          {
-            path: [...path, "quorum"],
-            message: `must be at most the number of sources, ${sources.length} (got ${quorum})`,
-          },
-        ]
-      : [],
-  );
+  return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) => {
+    const voices = new Set(sources?.map(({ use }) => oracle.sources[use]?.upstream ?? use)).size;
+    if (quorum === undefined || !sources || quorum <= voices) return [];
+    const message = `must be at most the number of independent sources, ${voices} (got ${quorum})`;
+    return [{ path: [...path, "quorum"], message }];
+  });
 }
 
 function feeds({ venues }: TenantFile["oracle"]) {

@@ -102,7 +102,8 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
     return parsed.success ? parsed.data : { failure: "resolution_url gave an answer of another form" };
   } catch (error) {
     if (error instanceof SyntaxError) return { failure: "resolution_url gave an answer that is not JSON" };
-    if (error instanceof OutgoingFailure) return { failure: `resolution_url: ${error.message}` };
+    // Whoever may set the address must not learn from the reason what stands in our network.
+    if (error instanceof OutgoingFailure) return { failure: "resolution_url gave no complete answer" };
     throw error;
   }
 }

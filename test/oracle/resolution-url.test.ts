@@ -96,5 +96,8 @@ describe("resolution_url", () => {
     await setUrl("https://169.254.169.254/latest");
     await stage.sweepAt(Date.now());
     expect(await heldReasons(id)).toEqual(["resolution_url failed"]);
+    expect(await stage.scene.api().listHeldMarkets({ marketId: id })).toHaveLength(1);
+    await setUrl(null);
+    expect(await stage.scene.api().listHeldMarkets({ marketId: id })).toEqual([]);
   });
 });

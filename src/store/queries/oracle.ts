@@ -39,6 +39,13 @@ export interface HeldRow {
   heldAt: number;
 }
 
+/** A failed request to `resolution_url` holds nothing any more once the address is cleared. */
+function isHeld(sql: Sql) {
+  return sql`w.reason is not null and not w.settled
+       and (w.reason <> 'resolution_url failed'
+            or exists (select 1 from tenant where policy::jsonb ->> 'resolution_url' is not null))`;
+}
+
 /** Markets that wait although their time has come, the longest first. */
 export async function listHeldMarkets(
   sql: Sql,
@@ -49,8 +56,7 @@ export async function listHeldMarkets(
     select m.id, m.question, m.resolution_ref, w.reason, w.detail, w.held_at
       from oracle_watch w
       join market m on m.id = w.market_id
-     where w.reason is not null
-       and not w.settled
+     where ${isHeld(sql)}
        ${id === undefined ? sql`` : sql`and w.market_id = ${id}`}
      order by w.held_at, w.market_id
      limit ${limit}`;
@@ -70,7 +76,7 @@ export async function readOracleGauges(
 ): Promise<{ held: number; symbols: { source: string; symbol: string; ageSec: number }[] }> {
   const [[row], symbols] = await Promise.all([
     sql<{ held: number }[]>`
-      select count(*)::int as held from oracle_watch where reason is not null and not settled`,
+      select count(*)::int as held from oracle_watch w where ${isHeld(sql)}`,
     sql<{ source: string; symbol: string; ageSec: number }[]>`
       select source, symbol, (extract(epoch from now()) - max(observed_at) / 1000.0)::float8 as "ageSec"
         from oracle_tick
