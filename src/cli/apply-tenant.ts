@@ -67,11 +67,15 @@ export async function applyTenant(ready: ReadyTenant, options: ApplyOptions): Pr
   const migrations = await prepareDatabase(database.connection);
   const services = await openTenant(servicesOf(ready));
   try {
-    const { plan, desired, live } = await planOn(services, source);
+    const { plan, desired, live } = await planOn(services, source, services.oracle);
     const writes = decide(plan, desired, live, await choose(plan));
     const newId = () => services.newId("mkt");
     const gitCommit = await currentCommit(directory);
-    const command = applyCommandOf(writes, { plan, desired }, { newId, gitCommit, rollbackTo });
+    const command = applyCommandOf(
+      writes,
+      { plan, desired },
+      { newId, gitCommit, rollbackTo, hashes: services.oracle.hashes },
+    );
     return { migrations, ...(await applyPlanned(services, command, { actor, reason })), plan };
   } finally {
     await services.close();

@@ -4,6 +4,7 @@ import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { statusAt } from "../domain/market.ts";
 import { microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
+import { type FeedHashes, termsOf } from "../domain/terms.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
 import type { ApiKey, Tenant } from "../engine/rows.ts";
 import type { FileMarket } from "../store/queries/configuration.ts";
@@ -68,7 +69,8 @@ export function applyCommandOf(
     newId,
     gitCommit,
     rollbackTo,
-  }: { newId: () => string; gitCommit: string | undefined; rollbackTo?: number | undefined },
+    hashes,
+  }: { newId: () => string; gitCommit: string | undefined; rollbackTo?: number | undefined; hashes: FeedHashes },
 ): ApplyConfig {
   const { document } = writes;
   const adopted = Object.keys(document.adopted);
@@ -82,9 +84,10 @@ export function applyCommandOf(
     keys: writes.keys.map(({ name, type, hash, expiresAt }) => ({ name, type, hash, expiresAt })),
     revoke: writes.revoke,
     markets: writes.create.flatMap((key) => {
-      const terms = document.declared[key];
-      if (!terms) return [];
-      const { question, category, kind, p0, closeAt, resolutionRef, meta, state } = terms;
+      const market = document.declared[key];
+      if (!market) return [];
+      const { question, category, kind, p0, closeAt, resolutionRef, meta, state } = market;
+      const outcome = termsOf(market, hashes);
       return {
         id: newId(),
         fileKey: key,
@@ -95,7 +98,8 @@ export function applyCommandOf(
         closeAt,
         resolutionRef,
         meta: canonicalJson(meta),
-        liquidityMicro: micro(terms.liquidityUsd ?? document.markets.liquidityUsd),
+        liquidityMicro: micro(market.liquidityUsd ?? document.markets.liquidityUsd),
+        terms: outcome.kind === "terms" ? outcome.terms : null,
         state,
       };
     }),

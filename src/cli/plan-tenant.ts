@@ -5,14 +5,19 @@ import { documentOf } from "../config/plan-document.ts";
 import type { ConfigDocument, Desired, LiveConfig, Plan } from "../config/plan-types.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import type { FeedDefinition } from "../domain/feed.ts";
 import { openIfApplied, readConfiguration } from "../services/configuration.ts";
+import type { OracleSetup } from "../services/feeds.ts";
 import { hashApiKey } from "../services/provision.ts";
 import type { TenantOptions, TenantServices } from "../services/tenant.ts";
 import { listApplies } from "../store/queries/configuration.ts";
+import { readLatestPrice } from "../store/queries/oracle.ts";
 import type { ReadyTenant } from "./apply-tenant.ts";
 import { wallClock } from "./clock.ts";
 import { keyFingerprint, liveConfigOf } from "./live-config.ts";
+import { referenceWarnings } from "./market-warnings.ts";
 import { readPlanMoney } from "./plan-impact.ts";
+import { tenantFeeds } from "./tenant-oracle.ts";
 
 /** A plan with what it was made of. */
 export interface PlannedTenant {
@@ -51,14 +56,37 @@ export function fromHistory(seq: number): Source {
 }
 
 /** Plans on an open tenant; undefined for one that was never applied. */
-export async function planOn(services: TenantServices | undefined, source: Source): Promise<PlannedTenant> {
+export async function planOn(
+  services: TenantServices | undefined,
+  source: Source,
+  feeds: OracleSetup,
+): Promise<PlannedTenant> {
   const rows = services
     ? await readConfiguration(services)
     : { tenant: undefined, keys: [], markets: [], entries: [], now: wallClock() };
   const live = liveConfigOf(rows);
   const desired = keepKeys(await source(services), live);
   const plan = withBlame(makePlan(desired, live), live, rows.entries);
-  return { plan: { ...plan, money: await readPlanMoney(services, plan, desired, live) }, desired, live };
+  const money = await readPlanMoney(services, plan, desired, live);
+  const warnings = [...plan.warnings, ...(await newMarketWarnings(services, desired, live, feeds))];
+  return { plan: { ...plan, warnings, money }, desired, live };
+}
+
+/** What is probably wrong with the references of markets that are not there yet. */
+async function newMarketWarnings(
+  services: TenantServices | undefined,
+  { document }: Desired,
+  live: LiveConfig,
+  feeds: OracleSetup,
+): Promise<string[]> {
+  const fresh = Object.entries(document.declared).filter(([key]) => !live.markets.some((market) => market.key === key));
+  const latestOf = async ({ sources }: FeedDefinition) => services && readLatestPrice(services.read, sources);
+  const found = await Promise.all(
+    fresh.map(async ([key, market]) =>
+      (await referenceWarnings(market, feeds, latestOf)).map((warning) => `markets.${key}: ${warning}`),
+    ),
+  );
+  return found.flat();
 }
 
 /** Where keys are left alone, what was applied of them stands on. */
@@ -72,7 +100,7 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
 export async function planTenant(ready: ReadyTenant, source = fromFiles(ready)): Promise<PlannedTenant> {
   const services = await openIfApplied(servicesOf(ready));
   try {
-    return await planOn(services, source);
+    return await planOn(services, source, tenantFeeds(ready.config));
   } finally {
     await services?.close();
   }
@@ -80,5 +108,12 @@ export async function planTenant(ready: ReadyTenant, source = fromFiles(ready)):
 
 /** How the services of a tenant are opened for one command. */
 export function servicesOf({ config, secrets, database }: ReadyTenant): TenantOptions {
-  return { tenantId: config.tenant, connection: database.connection, auditSecret: secrets.auditKey, readers: 2 };
+  return {
+    tenantId: config.tenant,
+    connection: database.connection,
+    auditSecret: secrets.auditKey,
+    previousAuditSecrets: secrets.previousAuditKeys,
+    oracle: tenantFeeds(config),
+    readers: 2,
+  };
 }

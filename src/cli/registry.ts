@@ -59,6 +59,7 @@ export const NOUNS: readonly Noun[] = [
   { name: "report", summary: "volume, revenue, traders and funding", load: () => import("./commands/report.ts") },
   { name: "risk", summary: "what each open market may cost", load: () => import("./commands/risk.ts") },
   { name: "audit", summary: "the audit log and its verification", load: () => import("./commands/audit.ts") },
+  { name: "oracle", summary: "feeds, and the markets that they settle", load: () => import("./commands/oracle.ts") },
   { name: "reconcile", summary: "check the whole ledger", load: () => import("./commands/reconcile.ts") },
   {
     name: "webhook",

@@ -103,11 +103,12 @@ async function openDatabaseSession(
   const auditSecrets = auditSecretsOf(tenant);
   const [auditSecret, ...previousAuditSecrets] = auditSecrets;
   const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
-  const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }] = await Promise.all([
+  const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }, { tenantFeeds }] = await Promise.all([
     import("./database.ts"),
     import("../services/tenant.ts"),
     import("../client/local-api.ts"),
     import("../client/local-events.ts"),
+    import("./tenant-oracle.ts"),
   ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
   const services = await openTenant({
@@ -115,7 +116,7 @@ async function openDatabaseSession(
     connection,
     auditSecret,
     previousAuditSecrets,
-    allowPrivate: config.network.allowPrivate,
+    oracle: tenantFeeds(config),
     readers: 2,
   });
   const actor = operatorActor();

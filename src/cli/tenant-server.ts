@@ -1,6 +1,7 @@
 import pino, { type Logger } from "pino";
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
+import { startOracle } from "../oracle/worker.ts";
 import { Metrics } from "../server/metrics.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
@@ -11,6 +12,7 @@ import { DeliveryWorker } from "../webhooks/delivery.ts";
 import { kycProvider } from "../webhooks/providers/kyc.ts";
 import type { TenantDatabase } from "./database.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
+import { openOracle, oracleGauges, tenantFeeds } from "./tenant-oracle.ts";
 
 export interface ServeOptions {
   directory: string;
@@ -21,6 +23,8 @@ export interface ServeOptions {
   /** 0 takes any free port. */
   port?: number | undefined;
   opsPort?: number | undefined;
+  /** False leaves the oracle's sweep to other processes. */
+  sweep?: boolean | undefined;
 }
 
 export interface TenantServer {
@@ -43,7 +47,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     connection: database.connection,
     auditSecret: secrets.auditKey,
     previousAuditSecrets: secrets.previousAuditKeys,
-    allowPrivate: config.network.allowPrivate,
+    oracle: tenantFeeds(config),
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands }) => metrics.observeBatch(commands),
   });
@@ -67,6 +71,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   );
   const deliveries = createDeliveries(options, services, metrics, log);
   await deliveries.start();
+  const oracle = options.sweep === false ? undefined : startSweep(options, services, metrics, log);
   return {
     url,
     opsUrl,
@@ -75,9 +80,33 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       stopWatching();
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
-      await Promise.all([closing.stop(), overrides.stop()]);
+      await Promise.all([closing.stop(), overrides.stop(), oracle?.stop()]);
       await deliveries.stop();
       await services.close();
+    },
+  };
+}
+
+/** Settles markets by their feeds, or by the tenant's own oracle. */
+function startSweep(
+  { config, secrets }: ServeOptions,
+  services: TenantServices,
+  metrics: Metrics,
+  log: Logger,
+): { stop(): Promise<void> } {
+  const context = openOracle(config, secrets, services);
+  const worker = startOracle(
+    context,
+    (error) => log.error({ err: error }, "The oracle's sweep failed"),
+    ({ settled, held }) => {
+      if (settled.length > 0) log.info({ settled: settled.length, held: held.length }, "The oracle settled markets");
+    },
+  );
+  metrics.setOracle({ sweepAgeMs: () => worker.ageMs(), read: () => oracleGauges(services) });
+  return {
+    stop: async () => {
+      await worker.stop();
+      await context.close();
     },
   };
 }

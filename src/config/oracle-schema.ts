@@ -62,6 +62,10 @@ const Source = z
     headers: Headers.optional().meta({
       description: "Request headers by secret reference; only accept and user-agent may be literal.",
     }),
+    query: z
+      .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "must be the name of a parameter"), SecretReference)
+      .optional()
+      .meta({ description: "Parameters of the address by secret reference, for sources that take their key there." }),
     price: ScaledNumber.optional().meta({ description: "Where the price stands in the answer." }),
     conf: ScaledNumber.optional().meta({ description: "Where the confidence interval stands in the answer." }),
     time: Time.optional().meta({ description: "Where the time of the price stands in the answer." }),
@@ -69,6 +73,12 @@ const Source = z
       description: "When an answer counts; some sources report errors with status 200.",
     }),
     timeout: duration(30_000).optional().meta({ description: "How long to wait for an answer; 5s unless given." }),
+    upstream: Name.optional().meta({
+      description: "Where the source has its prices from; sources of one upstream count once for a quorum.",
+    }),
+    push: z.literal(true).optional().meta({
+      description: "Prices that you send yourself, signed, to /oracle/inbound/<tenant>.",
+    }),
     simulated: Simulated.optional().meta({
       description: "Invented prices instead of an address; needs sandbox: true.",
     }),
@@ -140,7 +150,6 @@ export const PRESET_SOURCES: readonly string[] = [
   "ecb",
   "fred",
   "yahoo",
-  "stooq",
 ];
 
 export type OracleSection = z.output<typeof OracleSection>;

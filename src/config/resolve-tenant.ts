@@ -47,6 +47,8 @@ export interface TenantSecrets {
   resolutionSecret: string | undefined;
   /** Request headers by source name. */
   sourceHeaders: Record<string, Record<string, string>>;
+  /** Parameters of addresses by source name. */
+  sourceQueries: Record<string, Record<string, string>>;
 }
 
 /**
@@ -106,6 +108,7 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
       ? secret(oracle.resolutionSecret, ["oracle", "resolutionSecret"], MIN_SECRET_BYTES)
       : inbound[0],
     sourceHeaders: resolveHeaders(oracle, secret),
+    sourceQueries: resolveQueries(oracle, secret),
   };
   if (findings.length > 0) throw new ConfigError(source.problems(findings));
   return resolved;
@@ -136,6 +139,20 @@ function resolveHeaders({ sources }: TenantConfig["oracle"], secret: Resolve): T
       ]);
       return [source, Object.fromEntries(values)];
     }),
+  );
+}
+
+function resolveQueries({ sources }: TenantConfig["oracle"], secret: Resolve): TenantSecrets["sourceQueries"] {
+  return Object.fromEntries(
+    Object.entries(sources).map(([source, { query = {} }]) => [
+      source,
+      Object.fromEntries(
+        Object.entries(query).map(([name, value]) => [
+          name,
+          secret(value, ["oracle", "sources", source, "query", name]),
+        ]),
+      ),
+    ]),
   );
 }
 

@@ -63,12 +63,12 @@ function outgoingUrls({ auth, oracle, policy, webhooks }: Draft): { path: Path; 
 export function sourcesAreComplete({ oracle }: Draft): Finding[] {
   return Object.entries(oracle?.sources ?? {}).flatMap(([name, source]) => {
     const path = ["oracle", "sources", name];
-    const { simulated, ...described } = source;
+    const { simulated, push, upstream: _, ...described } = source;
     const stated = Object.entries(described).filter(([, value]) => value !== undefined);
-    if (simulated)
+    if (simulated || push)
       return stated.map(([field]) => ({
         path: [...path, field],
-        message: "has no meaning beside simulated",
+        message: `has no meaning beside ${simulated ? "simulated" : "push"}`,
         atKey: true,
       }));
     if (PRESET_SOURCES.includes(name)) return [];
@@ -124,18 +124,15 @@ export function feedsHaveSources({ oracle }: Draft): Finding[] {
     .map(({ path }) => ({ path: [...path, "sources"], message: "is required" }));
 }
 
+/** Sources of one upstream say one thing, and so does one source that is named twice. */
 export function quorumsCanBeReached({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
-  return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) =>
-    quorum !== undefined && sources && quorum > sources.length
-      ? [
-          {
-            path: [...path, "quorum"],
-            message: `must be at most the number of sources, ${sources.length} (got ${quorum})`,
-          },
-        ]
-      : [],
-  );
+  return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) => {
+    const voices = new Set(sources?.map(({ use }) => oracle.sources[use]?.upstream ?? use)).size;
+    if (quorum === undefined || !sources || quorum <= voices) return [];
+    const message = `must be at most the number of independent sources, ${voices} (got ${quorum})`;
+    return [{ path: [...path, "quorum"], message }];
+  });
 }
 
 function feeds({ venues }: TenantFile["oracle"]) {

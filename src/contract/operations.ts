@@ -4,6 +4,7 @@ import { explainOperations } from "./explain.ts";
 import { fundingOperations } from "./funding.ts";
 import { keyOperations } from "./keys.ts";
 import { marketOperations } from "./markets.ts";
+import { oracleOperations } from "./oracle.ts";
 import { policyOperations } from "./policy.ts";
 import { recordOperations } from "./record.ts";
 import { reportOperations } from "./reports.ts";
@@ -20,6 +21,7 @@ export const operations = {
   ...fundingOperations,
   ...policyOperations,
   ...reportOperations,
+  ...oracleOperations,
   ...sessionOperations,
   ...explainOperations,
   ...keyOperations,

@@ -81,7 +81,7 @@ export const OracleStatus = z
   .object({
     supportedFeeds: count,
     eligibleMarkets: count,
-    lastSweepAt: Timestamp.nullable(),
+    lastSweepAt: Timestamp,
     recentResolutions: z.array(
       z.object({
         ts: Timestamp,

@@ -1,7 +1,9 @@
 import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
+import type { MarketTerms } from "../domain/terms.ts";
 import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.ts";
 import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
+import type { HoldMarket, OracleEvidence } from "./oracle.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import {
   type ApiKey,
@@ -19,6 +21,7 @@ import {
 } from "./rows.ts";
 import type { TraderCommand, TraderResults } from "./trader-commands.ts";
 
+export type * from "./oracle.ts";
 export type * from "./trader-commands.ts";
 
 export interface CreateMarket {
@@ -34,6 +37,8 @@ export interface CreateMarket {
   liquidityMicro: bigint | null;
   /** The market's key in the tenant's files, for one that a file declares. */
   fileKey?: string | undefined;
+  /** What of the reference settles itself; without it a person does. */
+  terms?: MarketTerms | null | undefined;
 }
 
 export interface SuspendMarket {
@@ -52,6 +57,8 @@ export interface SettleMarket {
   outcome: Side;
   /** What whoever settles has seen; a settlement that would pay otherwise pays nothing. */
   expect?: { payouts?: number | undefined; totalMicro?: bigint | undefined } | undefined;
+  /** Present when a machine settles: what it goes by, for the record. */
+  oracle?: OracleEvidence | undefined;
 }
 
 /** Puts on record, once, that the closing time has passed. */
@@ -140,6 +147,7 @@ export type Command =
   | ResumeMarket
   | SettleMarket
   | CloseMarket
+  | HoldMarket
   | TraderCommand
   | UpdatePolicy
   | EndOverrides
@@ -160,6 +168,7 @@ export interface Results extends TraderResults, KeyResults {
   resumeMarket: { id: string; status: "open" };
   settleMarket: { id: string; outcome: Side; settledAt: number; payoutsProcessed: number };
   closeMarket: { recorded: boolean };
+  holdMarket: { recorded: boolean };
   updatePolicy: { policy: Policy; updatedAt: number; version: number };
   endOverrides: { ended: number };
   recordKyc: undefined;
@@ -173,6 +182,7 @@ export interface Results extends TraderResults, KeyResults {
 
 const tenant: Need = { table: "tenant", key: SINGLE };
 const account = (key: string): Need => ({ table: "account", key });
+const watch = (key: string): Need => ({ table: "watch", key });
 const market = (key: string): Need[] => [
   { table: "market", key },
   { table: "book", key },
@@ -189,8 +199,13 @@ export function needsOf(command: Command): Need[] {
       return market(command.marketId);
     case "settleMarket": {
       const holders: Need = { table: "holders", key: command.marketId };
-      return [...market(command.marketId), account(escrowOf(command.marketId)), account(TREASURY), holders];
+      const escrow = account(escrowOf(command.marketId));
+      // A machine settles only while the policy lets it.
+      const policy = command.oracle ? [tenant] : [];
+      return [...market(command.marketId), watch(command.marketId), escrow, account(TREASURY), holders, ...policy];
     }
+    case "holdMarket":
+      return [...market(command.marketId), watch(command.marketId)];
     case "placeTrade":
     case "sellShares":
       return [

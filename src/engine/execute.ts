@@ -5,6 +5,7 @@ import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
 import { createKey, revokeKey, rotateKey } from "./keys.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
+import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
 import { applyConfig, recordReconciliation } from "./tenant.ts";
@@ -53,6 +54,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return settleMarket(draft, command, now);
     case "closeMarket":
       return closeMarket(draft, command, now);
+    case "holdMarket":
+      return holdMarket(draft, command, now);
     case "updatePolicy":
       return updatePolicy(draft, command, now);
     case "endOverrides":

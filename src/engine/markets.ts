@@ -1,8 +1,10 @@
 import { Fault, invariant } from "../domain/fault.ts";
 import { openPool, pricesOf, type Side, statusAt } from "../domain/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { encodeTerms, termsJson } from "../domain/terms.ts";
 import type { CreateMarket, Results, ResumeMarket, SettleMarket, SuspendMarket } from "./commands.ts";
 import type { Draft, Reader } from "./draft.ts";
+import { recordResolution, requireOracleMaySettle, watchMarket } from "./oracle.ts";
 import { type Book, escrowOf, type Market, type Position, SINGLE, type Tenant, TREASURY, walletOf } from "./rows.ts";
 
 /** @throws Fault MARKET_NOT_FOUND */
@@ -21,7 +23,7 @@ export function requireTenant(state: Reader): Tenant {
 
 /** Moves F from the treasury into the market's escrow, which backs the F complete sets of the pool and the house. */
 export function createMarket(draft: Draft, command: CreateMarket, now: number): Results["createMarket"] {
-  const { id, question, category, kind, p0Ppm, closeAt, resolutionRef, meta } = command;
+  const { id, question, category, kind, p0Ppm, closeAt, resolutionRef, meta, terms } = command;
   if (closeAt <= now) throw new Fault("BAD_REQUEST", "closeAt: must be in the future");
   const fundMicro = command.liquidityMicro ?? requireTenant(draft).liquidityMicro;
   const pool = openPool({ kind, fundMicro, p0Ppm });
@@ -39,6 +41,7 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
     fileKey: command.fileKey ?? null,
     houseYesMicro: fundMicro - pool.yesMicro,
     houseNoMicro: fundMicro - pool.noMicro,
+    terms: terms ? encodeTerms(terms) : null,
   };
   draft.transfer(TREASURY, escrowOf(id), fundMicro, treasuryShort);
   draft.put("market", id, market);
@@ -52,6 +55,7 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
     closingRecorded: false,
     version: 0,
   });
+  if (terms) watchMarket(draft, id, terms.instant);
   draft.record("market.created", {
     marketId: id,
     question,
@@ -62,6 +66,7 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
     resolutionRef,
     liquidity: decimalFromMicro(fundMicro),
     key: command.fileKey,
+    terms: terms ? termsJson(terms) : undefined,
   });
   return { id, yesPrice: pricesOf(market, pool).yes, createdAt: now };
 }
@@ -110,9 +115,10 @@ function refuseFinal(market: Market, book: Book, now: number, verb: string): voi
  * the treasury. Exact: escrow = YES outstanding = NO outstanding, so the escrow ends at zero whichever side wins.
  */
 export function settleMarket(draft: Draft, command: SettleMarket, now: number): Results["settleMarket"] {
-  const { marketId, outcome } = command;
+  const { marketId, outcome, oracle } = command;
   const { market, book } = requireMarket(draft, marketId);
   if (book.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
+  if (oracle) requireOracleMaySettle(draft, { market, book, oracle }, now);
   const escrow = escrowOf(marketId);
   const escrowMicro = draft.account(escrow).balanceMicro;
   const holders = draft.get("holders", marketId) ?? [];
@@ -136,6 +142,7 @@ export function settleMarket(draft: Draft, command: SettleMarket, now: number): 
     returned: decimalFromMicro(houseMicro),
     houseResult: decimalFromMicro(houseMicro - market.fundMicro),
   });
+  recordResolution(draft, command);
   return { id: marketId, outcome, settledAt: now, payoutsProcessed: winners.length };
 }
 

@@ -46,6 +46,8 @@ export interface Market extends Mechanism {
   /** The house's own shares: what the opening pool left of the F complete sets. */
   houseYesMicro: bigint;
   houseNoMicro: bigint;
+  /** What settles it without a person, canonical JSON; null where a person must. */
+  terms: string | null;
 }
 
 /** The changing half of a market. */
@@ -58,6 +60,18 @@ export interface Book extends Versioned, Pool {
   settledAt: number | null;
   /** Whether the audit log says that the market closed. */
   closingRecorded: boolean;
+}
+
+/** What the oracle knows of a market that a machine settles. */
+export interface Watch extends Versioned {
+  marketId: string;
+  /** Whose price decides, milliseconds since 1970. */
+  instantAt: number;
+  /** Whether the reference was parsed; the others came here by `resolution_url`. */
+  parsed: boolean;
+  settled: boolean;
+  /** Why the market is held; null while it is not. */
+  hold: { reason: string; detail: string; at: number } | null;
 }
 
 export interface Trader extends Versioned, TraderStanding {
@@ -174,6 +188,7 @@ export interface Tables {
   account: Account;
   market: Market;
   book: Book;
+  watch: Watch;
   trader: Trader;
   position: Position;
   portfolio: Portfolio;

@@ -4,6 +4,13 @@ import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
+/** Where the oracle's figures come from. */
+export interface OracleSource {
+  /** Null before the first sweep. */
+  sweepAgeMs(): number | null;
+  read(): Promise<{ held: number; feedAgesSec: ReadonlyMap<string, number> }>;
+}
+
 /** What `/metrics` shows. Every name begins with pmctl_. */
 export class Metrics {
   readonly requests = new RequestMetrics();
@@ -69,6 +76,38 @@ export class Metrics {
   /** How to read since when each receiver's oldest undelivered event waits, milliseconds since the epoch. */
   setOldestUndelivered(read: () => ReadonlyMap<string, number>): void {
     this.#oldestUndelivered = read;
+  }
+
+  /** Figures of the oracle, read when somebody asks; a database that is away leaves the last ones out. */
+  setOracle({ sweepAgeMs, read }: OracleSource): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: "pmctl_oracle_sweep_age_seconds",
+      help: "Seconds since the oracle's sweep last ran to its end in this process.",
+      registers,
+      collect() {
+        const age = sweepAgeMs();
+        if (age !== null) this.set(age / 1000);
+      },
+    });
+    const heldMarkets = new Gauge({
+      name: "pmctl_oracle_held_markets",
+      help: "Markets that the oracle holds.",
+      registers,
+    });
+    new Gauge({
+      name: "pmctl_oracle_feed_age_seconds",
+      help: "Age of the youngest observation, of the last day.",
+      labelNames: ["feed"],
+      registers,
+      async collect() {
+        this.reset();
+        const figures = await read().catch(() => undefined);
+        if (!figures) return;
+        heldMarkets.set(figures.held);
+        for (const [feed, ageSec] of figures.feedAgesSec) this.set({ feed }, ageSec);
+      },
+    });
   }
 
   get contentType(): string {

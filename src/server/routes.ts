@@ -80,6 +80,7 @@ const readKyc: Read = (exchange, body, services) => {
 const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify; read?: Read }>> = {
   receiveKyc: { actor: "provider:kyc", verify: verifyKyc, read: readKyc },
   receivePayment: { actor: "provider:payments", verify: verifyGeneric },
+  receivePrice: { actor: "oracle", verify: verifyGeneric },
   receiveStripe: { actor: "provider:stripe", verify: verifyStripe },
 };
 

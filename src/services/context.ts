@@ -4,6 +4,7 @@ import type { Command, Results } from "../engine/commands.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { Sql } from "../store/connect.ts";
 import type { AuditWatch } from "./audit-watch.ts";
+import type { OracleSetup } from "./feeds.ts";
 import { type Caller, encodeResult, Replayed } from "./invoke.ts";
 
 /** What handlers work with. */
@@ -15,8 +16,8 @@ export interface ServiceContext {
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Sql;
   auditWatch: AuditWatch;
-  /** Private networks (CIDR) that the tenant lets its own requests reach, also by http. */
-  allowPrivate: readonly string[];
+  /** The feeds that markets may refer to. */
+  oracle: OracleSetup;
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;
 }

@@ -2,6 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
+import { termsOf } from "../domain/terms.ts";
 import { findMarkets, listOpenMarkets, type MarketRow } from "../store/queries/markets.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
@@ -79,6 +80,7 @@ function marketDetail(row: MarketRow): Result<"getMarket"> {
 
 function createMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
   const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd } = input;
+  const outcome = termsOf(input, context.oracle.hashes);
   return submit(
     context,
     "createMarket",
@@ -93,6 +95,7 @@ function createMarket(context: ServiceContext, input: Input<"createMarket">, cal
       resolutionRef,
       meta: canonicalJson(meta as Json),
       liquidityMicro: liquidityUsd ?? null,
+      terms: outcome.kind === "terms" ? outcome.terms : null,
     },
     caller,
     (result) => ({ ...result, status: "open" }),

@@ -33,7 +33,7 @@ function checkOracleAddress(address: string | null | undefined, allowPrivate: re
 }
 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
-  checkOracleAddress(patch.resolution_url, context.allowPrivate);
+  checkOracleAddress(patch.resolution_url, context.oracle.allowPrivate);
   let tag = "";
   // A tag of another shape names no version, and so matches none.
   const ifVersion = caller.ifMatch?.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1));

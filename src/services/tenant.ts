@@ -11,12 +11,14 @@ import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { explainHandlers } from "./explain.ts";
+import { type OracleSetup, oracleSetup } from "./feeds.ts";
 import { newId } from "./id.ts";
 import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
 import { keyHandlers } from "./keys.ts";
 import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
+import { oracleHandlers } from "./oracle.ts";
 import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
 import { recordHandlers } from "./record.ts";
@@ -34,8 +36,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   previousAuditSecrets?: readonly string[];
   /** Entries up to which `GET /v1/audit/status` verifies the whole chain in the request. */
   wholeAuditUpTo?: bigint;
-  /** Private networks (CIDR) of `network.allowPrivate`; none unless given. */
-  allowPrivate?: readonly string[] | undefined;
+  /** The tenant's feeds; the built-in ones unless given. */
+  oracle?: OracleSetup | undefined;
   /** How many reads may run at once. */
   readers?: number;
 }
@@ -56,6 +58,7 @@ export interface TenantServices {
   auditWatch: AuditWatch;
   /** Fresh identifiers, ordered by time. */
   newId(prefix: string): string;
+  oracle: OracleSetup;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
   /** What the server of this process refused. */
@@ -77,6 +80,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, auditSecret, previousAuditSecrets = [], readers = 8, onError, onCommit } = options;
+  const { oracle = oracleSetup() } = options;
   const restricted = await checkDatabase(tenantId, connection);
   const key = auditKey(auditSecret);
   const auditKeys = [key, ...previousAuditSecrets.map(auditKey)];
@@ -106,7 +110,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     read,
     checks,
     auditWatch,
-    allowPrivate: options.allowPrivate ?? [],
+    oracle,
     newId: (prefix) => newId(prefix, Math.floor(wallClock())),
   };
   return {
@@ -125,6 +129,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...explainHandlers(context, refusals),
       ...keyHandlers(context),
       ...deliveryHandlers(context),
+      ...oracleHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
@@ -138,6 +143,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     auditKeys,
     auditWatch,
     newId: context.newId,
+    oracle,
     tail,
     refusals,
     isDatabaseUp,

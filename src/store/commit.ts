@@ -4,6 +4,7 @@ import type { Table, Tables } from "../engine/rows.ts";
 import { arrayLiteral, type Cell, quoted } from "./arrays.ts";
 import { DELIVERY_COLUMNS, deliveryCells } from "./deliveries.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
+import { WATCH_COLUMNS, watchCells } from "./watches.ts";
 
 /** The order of commits: seq and hash of the last audit entry, the fencing epoch, and the time of the last entry. */
 export interface Head {
@@ -88,13 +89,14 @@ const TARGETS = {
   account: target("account", "id line, balance_micro bigint, version bigint", { key: ["id"] }),
   market: target(
     "market",
-    "id text, question text, category text, kind text, p0_ppm integer, fund_micro bigint, close_at bigint, resolution_ref text, meta text, created_at bigint, file_key text, house_yes_micro bigint, house_no_micro bigint",
+    "id text, question text, category text, kind text, p0_ppm integer, fund_micro bigint, close_at bigint, resolution_ref text, meta text, created_at bigint, file_key text, house_yes_micro bigint, house_no_micro bigint, terms text",
   ),
   book: target(
     "book",
     "market_id text, status text, yes_micro bigint, no_micro bigint, volume_micro bigint, outcome text, settled_at bigint, closing_recorded boolean, version bigint",
     { key: ["market_id"] },
   ),
+  watch: target("oracle_watch", WATCH_COLUMNS, { key: ["market_id"] }),
   trader: target(
     "trader",
     "id text, kyc text, restricted boolean, jurisdiction text, kyc_at bigint, suitability_score smallint, suitability_at bigint, created_at bigint, version bigint",
@@ -131,7 +133,6 @@ const TARGETS = {
     },
   ),
 } satisfies Record<string, Target>;
-
 type TargetName = keyof typeof TARGETS;
 
 /** Cells in the order of the target's columns. Tables that live in memory only are absent. */
@@ -162,6 +163,7 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
     m.fileKey,
     m.houseYesMicro,
     m.houseNoMicro,
+    m.terms,
   ],
   book: (b) => [
     b.marketId,
@@ -174,6 +176,7 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
     b.closingRecorded,
     b.version + 1,
   ],
+  watch: watchCells,
   trader: (t) => [
     t.id,
     t.kyc,

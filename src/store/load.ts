@@ -25,6 +25,7 @@ import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
 import { nowMs } from "./queries/now.ts";
+import { loadWatches } from "./watches.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -63,6 +64,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   account: loadAccounts,
   market: loadMarkets,
   book: loadBooks,
+  watch: loadWatches,
   trader: loadTraders,
   keyring: loadKeyring,
   receipt: loadReceipts,
@@ -119,7 +121,7 @@ async function loadAccounts(sql: Sql, ids: string[]): Promise<Map<string, Accoun
 async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>> {
   const rows = await sql`
     select id, question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at,
-           file_key, house_yes_micro, house_no_micro
+           file_key, house_yes_micro, house_no_micro, terms
       from market
      where id = any(${textArray(ids)}::text[])`;
   return byKey(
@@ -137,6 +139,7 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
       fileKey: row.file_key as string | null,
       houseYesMicro: BigInt(row.house_yes_micro),
       houseNoMicro: BigInt(row.house_no_micro),
+      terms: row.terms as string | null,
     })),
     ({ id }) => id,
   );

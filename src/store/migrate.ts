@@ -126,8 +126,10 @@ const MUTABLE = [
   "funding_day",
   "withdrawal",
   "payment",
+  "oracle_watch",
+  "oracle_sweep",
 ];
-const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery"];
+const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery", "oracle_tick"];
 
 /**
  * Lets the running server's role add to the journals without being able to rewrite them. A database user that may not

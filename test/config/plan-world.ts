@@ -74,7 +74,7 @@ export class PlannedTenant {
       this.#ids += 1;
       return `m${this.#ids}`;
     };
-    this.world.run(applyCommandOf(writes, { plan, desired }, { newId, gitCommit: undefined }));
+    this.world.run(applyCommandOf(writes, { plan, desired }, { newId, gitCommit: undefined, hashes: new Map() }));
     this.#committed();
     return plan;
   }

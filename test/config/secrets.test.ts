@@ -113,6 +113,7 @@ describe("resolveTenant", () => {
       },
       resolutionSecret: "inbound-0123456789",
       sourceHeaders: { pyth: { authorization: "Bearer p", accept: "application/json" } },
+      sourceQueries: { pyth: {} },
     });
   });
 

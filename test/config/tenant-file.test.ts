@@ -179,7 +179,7 @@ describe("what a file is refused for", () => {
     [
       "a quorum that cannot be",
       { oracle: "{ venues: { pm: { btc: { quorum: 2, sources: [{ use: coinbase, id: x }] } } } }" },
-      /btc.quorum: must be at most the number of sources, 1/,
+      /btc.quorum: must be at most the number of independent sources, 1/,
     ],
     [
       "an own feed without sources",

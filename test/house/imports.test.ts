@@ -12,11 +12,14 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   store: { values: ["domain", "engine"] },
   sequencer: { values: ["domain", "engine", "store"] },
   services: { values: ["contract", "domain", "engine", "sequencer", "store"] },
+  oracle: { values: ["domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
   webhooks: { values: ["contract", "domain", "services", "store"] },
   config: { values: ["domain", "contract"] },
   server: { values: ["contract", "domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
   client: { values: ["contract", "domain", "services"] },
-  cli: { values: ["client", "config", "contract", "domain", "engine", "server", "services", "store", "webhooks"] },
+  cli: {
+    values: ["client", "config", "contract", "domain", "engine", "oracle", "server", "services", "store", "webhooks"],
+  },
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" })

@@ -132,6 +132,8 @@ describe("over both doors, what is answered is what the document says:", () => {
     ["getFundingReport", {}],
     ["listRisk", {}],
     ["getHedgeExposure", {}],
+    ["getOracleStatus", {}],
+    ["listHeldMarkets", {}],
     ["createSession", {}],
   ];
 

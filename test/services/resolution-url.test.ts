@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { parseTenantFile } from "../../src/config/tenant-file.ts";
+import { oracleSetup } from "../../src/services/feeds.ts";
 import { openTenant } from "../../src/services/tenant.ts";
 import { tenantText } from "../config/support.ts";
 import { configOf } from "../engine/world.ts";
@@ -39,7 +40,12 @@ function fileTakes(address: string, allowPrivate: string[]): boolean {
 test("PUT /v1/policy takes exactly the resolution_url that the tenant file takes; null and an empty text clear it", async () => {
   const database = await createTestDatabase();
   const open = (allowPrivate: string[]) =>
-    openTenant({ tenantId: "acme", connection: database.connection, auditSecret: "a".repeat(16), allowPrivate });
+    openTenant({
+      tenantId: "acme",
+      connection: database.connection,
+      auditSecret: "a".repeat(16),
+      oracle: oracleSetup({}, [], allowPrivate),
+    });
   try {
     for (const allowPrivate of [[], RANGES]) {
       const services = await open(allowPrivate);

@@ -1,6 +1,7 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import type { Sequencer } from "../../src/sequencer/sequencer.ts";
+import type { OracleSetup } from "../../src/services/feeds.ts";
 import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -21,12 +22,14 @@ export interface Scene {
 }
 
 /** @param options.applied false leaves the tenant to be applied by the test */
-export async function openScene(options: { processes?: number; applied?: boolean } = {}): Promise<Scene> {
-  const { processes = 1, applied = true } = options;
+export async function openScene(
+  options: { processes?: number; applied?: boolean; oracle?: OracleSetup } = {},
+): Promise<Scene> {
+  const { processes = 1, applied = true, oracle } = options;
   const database = await createTestDatabase();
   const services = await Promise.all(
     Array.from({ length: processes }, () =>
-      openTenant({ tenantId: "acme", connection: database.connection, auditSecret: AUDIT_SECRET, readers: 2 }),
+      openTenant({ tenantId: "acme", connection: database.connection, auditSecret: AUDIT_SECRET, oracle, readers: 2 }),
     ),
   );
   const [first] = services;

@@ -71,7 +71,11 @@ function registerCreate(noun: Command, host: Host): void {
         // Before the tenant is opened: what is wrong with the input needs no server to say so.
         const { marketInput } = await import("../market-input.ts");
         const input = marketInput(options);
-        return withSession(options, io, (session) => runMarketCreate(input, session.api(), io));
+        return withSession(options, io, async (session) => {
+          const { marketWarnings } = await import("../market-warnings.ts");
+          for (const warning of await marketWarnings(input, session)) io.output.note(warning);
+          return runMarketCreate(input, session.api(), io);
+        });
       }),
     );
 }
@@ -171,6 +175,12 @@ export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): P
   const market = await api.getMarket({ id });
   const lines = await recentLines([id], api, io);
   await io.output.print(market, detailView(lines.get(id) ?? []));
+  const [hold] = market.status === "closed" ? await api.listHeldMarkets({ marketId: market.id }) : [];
+  if (hold)
+    io.output.note(
+      `The oracle holds this market since ${time(hold.heldAt, { seconds: true })}: ${hold.reason} (${hold.detail}). ` +
+        "It tries again at each sweep; pmctl market settle ends it by hand.",
+    );
   return EXIT.ok;
 }
 

@@ -11,6 +11,8 @@ interface ServeOptions {
   port?: number;
   host?: string;
   opsPort?: number;
+  /** False with `--no-sweep`. */
+  sweep: boolean;
 }
 
 /** A server that listens. */
@@ -36,6 +38,7 @@ export function register(noun: Command, host: Host): void {
     .option("--port <n>", "port of the API; 0 takes any free one", parsePort)
     .option("--host <address>", "address to listen on")
     .option("--ops-port <n>", "port of health checks and metrics, on loopback", parsePort)
+    .option("--no-sweep", "leave the oracle's sweep to other processes")
     .description("serve one tenant in the foreground; applies nothing by itself")
     .action(host.action<ServeOptions>(runServe));
 }
@@ -49,8 +52,8 @@ export async function runServe({ options, args, io, interrupts }: CommandContext
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const stopped = interrupts.take();
   const ready = await readyTenant(workspace.directory, tenant);
-  const { port, host, opsPort } = options;
-  const server = await serveTenant({ ...ready, port, host, opsPort });
+  const { port, host, opsPort, sweep } = options;
+  const server = await serveTenant({ ...ready, port, host, opsPort, sweep });
   const { url, opsUrl } = server;
   await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
   if (!stopped.aborted) await once(stopped, "abort");

@@ -1,0 +1,74 @@
+import type { WireInput } from "../contract/operations.ts";
+import {
+  absoluteDecimal,
+  compareDecimals,
+  multiplyDecimals,
+  parseDecimal,
+  subtractDecimals,
+} from "../domain/decimal.ts";
+import type { FeedDefinition } from "../domain/feed.ts";
+import { termsOf } from "../domain/terms.ts";
+import { parseTimestamp } from "../domain/timestamp.ts";
+import { isTrading, parseTradingHours } from "../domain/trading-hours.ts";
+import type { OracleSetup } from "../services/feeds.ts";
+import { readLatestPrice } from "../store/queries/oracle.ts";
+import type { Session } from "./session.ts";
+import { tenantFeeds } from "./tenant-oracle.ts";
+
+/** A strike further from the last price than half of it is more often a slip than a bet. */
+const FAR = { units: 5n, scale: 1 };
+
+/** What an operator probably did not mean by a market that is about to be created. */
+export async function marketWarnings(
+  { resolutionRef, meta = {}, closeAt }: Pick<WireInput<"createMarket">, "resolutionRef" | "meta" | "closeAt">,
+  { tenant, services, api }: Session,
+): Promise<string[]> {
+  const closing = parseTimestamp(closeAt);
+  // What is wrong with a time the API itself says.
+  if (closing === undefined) return [];
+  return referenceWarnings({ resolutionRef, meta, closeAt: closing }, tenantFeeds(tenant.config), (feed) =>
+    services ? readLatestPrice(services.read, feed.sources) : lastResolution(api(), feed.key),
+  );
+}
+
+/**
+ * What is probably wrong with a market's reference. The market is legal all the same.
+ * @param latestOf the last price known of a feed, as decimal text
+ */
+export async function referenceWarnings(
+  { resolutionRef, meta, closeAt }: { resolutionRef: string; meta: Record<string, unknown>; closeAt: number },
+  setup: OracleSetup,
+  latestOf: (feed: FeedDefinition) => Promise<string | undefined>,
+): Promise<string[]> {
+  const outcome = termsOf({ resolutionRef, meta, closeAt }, setup.hashes);
+  if (outcome.kind === "text") return [];
+  if (outcome.kind === "problem") {
+    const { at, message } = outcome.problem;
+    return [`This reference settles nothing by itself: at character ${at + 1}, ${message}. ${resolutionRef}`];
+  }
+  const { terms } = outcome;
+  const feed = setup.feeds.get(terms.feed);
+  const warnings: string[] = [];
+  const hours = feed?.hours ? parseTradingHours(feed.hours) : undefined;
+  if (hours && !isTrading(hours, terms.instant))
+    warnings.push(`${terms.feed} does not trade at ${new Date(terms.instant).toISOString()}: the market would be held`);
+  if (terms.instant < closeAt)
+    warnings.push(
+      "The price of an instant before the closing time decides: traders will know the outcome while they trade",
+    );
+  const latest = feed && (await latestOf(feed));
+  const [price, strike] = [parseDecimal(latest ?? ""), parseDecimal(terms.strike)];
+  if (price && strike) {
+    const distance = absoluteDecimal(subtractDecimals(strike, price));
+    if (compareDecimals(distance, multiplyDecimals(absoluteDecimal(price), FAR)) > 0)
+      warnings.push(`The strike ${terms.strike} is far from the last price, ${latest}`);
+  }
+  return warnings;
+}
+
+/** Over HTTP the last price that a market was settled by is the nearest there is. */
+async function lastResolution(api: ReturnType<Session["api"]>, feed: string): Promise<string | undefined> {
+  const { recentResolutions } = await api.getOracleStatus({});
+  const last = recentResolutions.find(({ ref }) => ref === feed);
+  return last && String(last.price);
+}

@@ -1,0 +1,62 @@
+import type { TenantSecrets } from "../config/resolve-tenant.ts";
+import type { TenantConfig } from "../config/tenant-file.ts";
+import type { OracleContext } from "../oracle/context.ts";
+import { type SourceSet, sourceSet } from "../oracle/sources.ts";
+import { type OracleSetup, oracleSetup } from "../services/feeds.ts";
+import { OutgoingHttp } from "../services/guarded-fetch.ts";
+import type { TenantServices } from "../services/tenant.ts";
+import { readClock } from "../store/queries/clock.ts";
+import { readOracleGauges } from "../store/queries/oracle.ts";
+
+/** The feeds that a tenant's file describes, the built-in ones among them. */
+export function tenantFeeds({ oracle, network }: TenantConfig): OracleSetup {
+  const pushed = Object.entries(oracle.sources).filter(([, { push }]) => push);
+  return oracleSetup(
+    oracle.venues,
+    pushed.map(([name]) => name),
+    network.allowPrivate,
+  );
+}
+
+type SourceSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries">;
+
+/** The sources that a tenant can use, and what others would need. */
+export function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries }: SourceSecrets): SourceSet {
+  const overrides = Object.entries(oracle.sources).map(([name, source]) => [
+    name,
+    { ...source, headers: sourceHeaders[name], query: sourceQueries[name] },
+  ]);
+  return sourceSet(Object.fromEntries(overrides));
+}
+
+/** What sweeps and checks of a tenant work with. Whoever opens it closes it. */
+export function openOracle(
+  config: TenantConfig,
+  secrets: SourceSecrets & Pick<TenantSecrets, "resolutionSecret">,
+  services: TenantServices,
+): OracleContext & { close(): Promise<void> } {
+  const http = new OutgoingHttp(config.network.allowPrivate);
+  return {
+    services,
+    sources: tenantSources(config, secrets).ready,
+    http,
+    resolutionSecret: secrets.resolutionSecret,
+    sweepMs: config.oracle.sweepSeconds * 1000,
+    now: () => readClock(services.read),
+    close: () => http.close(),
+  };
+}
+
+/** How many markets are held, and the age of each feed's youngest observation, for feeds that were looked at lately. */
+export async function oracleGauges({
+  read,
+  oracle,
+}: Pick<TenantServices, "read" | "oracle">): Promise<{ held: number; feedAgesSec: Map<string, number> }> {
+  const { held, symbols } = await readOracleGauges(read);
+  const feedAgesSec = new Map<string, number>();
+  for (const { key, sources } of oracle.feeds.values()) {
+    const own = symbols.filter(({ source, symbol }) => sources.some(({ use, id }) => use === source && id === symbol));
+    if (own.length > 0) feedAgesSec.set(key, Math.min(...own.map(({ ageSec }) => ageSec)));
+  }
+  return { held, feedAgesSec };
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { MarketId, Timestamp, text } from "./scalars.ts";
+
+export const HeldMarket = z
+  .object({
+    marketId: MarketId,
+    question: text(500),
+    resolutionRef: text(500),
+    reason: z.string().meta({ description: "Why it is held, in a stable word.", examples: ["stale"] }),
+    detail: z.string(),
+    heldAt: Timestamp,
+  })
+  .meta({ id: "HeldMarket" });
+
+const PriceText = z
+  .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
+  .meta({ description: "The price; as a text no digit is lost." });
+
+export const oracleOperations = {
+  listHeldMarkets: operation({
+    method: "GET",
+    path: "/v1/oracle/held",
+    auth: "admin",
+    summary: "Markets that the oracle holds, and why; at most 200.",
+    input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
+    output: z.array(HeldMarket),
+    extension: true,
+  }),
+  receivePrice: operation({
+    method: "POST",
+    path: "/oracle/inbound/:tenantId",
+    auth: "signature",
+    summary: "A price that the tenant observed itself, for a source of kind push.",
+    input: z.object({
+      tenantId: text(64),
+      source: text(64).meta({ description: "The source's name in the tenant file.", examples: ["desk"] }),
+      id: text(256).meta({ description: "What the source calls the instrument.", examples: ["steel"] }),
+      price: PriceText,
+      observedAt: Timestamp,
+    }),
+    output: z.object({ received: z.literal(true) }),
+    extension: true,
+  }),
+};

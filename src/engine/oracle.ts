@@ -1,0 +1,71 @@
+import type { Json } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import type { HoldReason } from "../domain/hold.ts";
+import { statusAt } from "../domain/market.ts";
+import type { Results, SettleMarket } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { requireMarket } from "./markets.ts";
+import { type Book, type Market, SINGLE } from "./rows.ts";
+
+/** What a machine settles by, as it stands in `oracle.resolved`. */
+export interface OracleEvidence {
+  /** The address that said the outcome; null for the built-in oracle. */
+  resolutionUrl: string | null;
+  /** Price, strike, terms, observations: whatever led to the outcome. Numbers in it are decimal texts. */
+  evidence: { [key: string]: Json | undefined };
+}
+
+/** Puts on record, once per reason, that a market waits although its time has come. */
+export interface HoldMarket {
+  type: "holdMarket";
+  marketId: string;
+  reason: HoldReason;
+  /** For people; of several texts for one reason the first stays. */
+  detail: string;
+}
+
+/** From its creation on, the sweep finds the market by the instant that decides it. */
+export function watchMarket(draft: Draft, marketId: string, instantAt: number): void {
+  draft.put("watch", marketId, { marketId, instantAt, parsed: true, settled: false, hold: null, version: 0 });
+}
+
+/**
+ * Judged in the commit itself, whatever the sweep saw before: an operator who suspends a market, or names another oracle,
+ * has the last word.
+ * @throws Fault MARKET_SUSPENDED, or REFUSED when the market is open still or another oracle decides by now
+ */
+export function requireOracleMaySettle(
+  draft: Draft,
+  { market, book, oracle }: { market: Market; book: Book; oracle: OracleEvidence },
+  now: number,
+): void {
+  if (book.status === "suspended") throw new Fault("MARKET_SUSPENDED", "A suspended market is left alone");
+  if (statusAt({ status: book.status, closeAt: market.closeAt }, now) === "open")
+    throw new Fault("REFUSED", "The market has not closed yet");
+  const { resolution_url: url } = draft.get("tenant", SINGLE)?.policy ?? { resolution_url: null };
+  if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "Another oracle decides by now");
+}
+
+/** Ends the watch, whoever settled, and keeps the evidence of a machine in the same commit as its settlement. */
+export function recordResolution(draft: Draft, { marketId, outcome, oracle }: SettleMarket): void {
+  const watch = draft.get("watch", marketId);
+  if (watch) draft.put("watch", marketId, { ...watch, settled: true });
+  if (oracle) draft.record("oracle.resolved", { ...oracle.evidence, marketId, outcome });
+}
+
+export function holdMarket(draft: Draft, command: HoldMarket, now: number): Results["holdMarket"] {
+  const { marketId, reason, detail } = command;
+  const { market, book } = requireMarket(draft, marketId);
+  const watch = draft.get("watch", marketId) ?? {
+    marketId,
+    instantAt: market.closeAt,
+    parsed: false,
+    settled: false,
+    hold: null,
+    version: 0,
+  };
+  if (book.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
+  draft.put("watch", marketId, { ...watch, hold: { reason, detail, at: now } });
+  draft.record("oracle.held", { marketId, reason, detail });
+  return { recorded: true };
+}

@@ -1,0 +1,77 @@
+import { decimalText } from "../domain/decimal.ts";
+import type { FeedDefinition } from "../domain/feed.ts";
+import { decide, SETTLING_MS, type SourceRecord, spreadOf } from "../domain/resolution.ts";
+import type { MarketTerms } from "../domain/terms.ts";
+import { isTrading, parseTradingHours } from "../domain/trading-hours.ts";
+import { type FetchContext, type Fetched, fetchPrices } from "./fetch.ts";
+import { symbolOf, upstreamOf, usableSources } from "./records.ts";
+
+/** What asking all sources of a feed once came to. */
+export interface FeedCheck {
+  feed: string;
+  /** Decimal text; null where a market would be held. */
+  price: string | null;
+  /** Of the youngest price, in seconds. */
+  ageSec: number | null;
+  /** Between the sources, as a decimal text. */
+  spread: string | null;
+  session: "open" | "closed" | "always";
+  /** `ok`, or why a market would be held now. */
+  verdict: string;
+  detail: string;
+}
+
+/** Fetches every feed once, and judges it as if it had to decide a market now. Stores nothing. */
+export async function checkFeeds(context: FetchContext, feeds: readonly FeedDefinition[]): Promise<FeedCheck[]> {
+  const wanted = feeds.flatMap((feed) => usableSources(feed, context.sources).map(symbolOf));
+  const fetched = await fetchPrices(context, wanted);
+  const now = await context.now();
+  const answers = new Map(fetched.map((each) => [`${each.source}\n${each.symbol}`, each]));
+  return feeds.map((feed) => checkFeed(context, feed, answers, now));
+}
+
+function checkFeed(
+  { sources }: FetchContext,
+  feed: FeedDefinition,
+  answers: ReadonlyMap<string, Fetched>,
+  now: number,
+): FeedCheck {
+  const asked = usableSources(feed, sources).map((source) => ({
+    source,
+    answer: answers.get(`${source.use}\n${source.id}`),
+  }));
+  const records = asked.map(({ source, answer }): SourceRecord => {
+    const upstream = upstreamOf(source.use, sources);
+    if (!answer || "failure" in answer) return { source, upstream, observations: [], confirmedAt: null };
+    // A clock that runs a little ahead is no fault.
+    const observedAt = Math.min(answer.reading.observedAt, now);
+    const observation = { ...answer.reading, observedAt, receivedAt: answer.receivedAt };
+    return { source, upstream, observations: [observation], confirmedAt: now + SETTLING_MS };
+  });
+  const prices = records.flatMap(({ observations }) => observations);
+  const verdict = decide(feed, probe(feed.key, now), records);
+  const failures = asked.flatMap(({ source, answer }) =>
+    answer && "failure" in answer ? [`${source.use}: ${answer.failure}`] : [],
+  );
+  const unusable = feed.sources.filter(({ use }) => !sources.has(use)).map(({ use }) => use);
+  const missing = unusable.length === 0 ? [] : [`not configured: ${unusable.join(", ")}`];
+  const hours = feed.hours === null ? undefined : parseTradingHours(feed.hours);
+  return {
+    feed: feed.key,
+    price: verdict.kind === "resolved" ? decimalText(verdict.price) : null,
+    ageSec: prices.length === 0 ? null : (now - Math.max(...prices.map(({ observedAt }) => observedAt))) / 1000,
+    spread: prices.length < 2 ? null : decimalText(spreadOf(prices)),
+    session: hours === undefined ? "always" : isTrading(hours, now) ? "open" : "closed",
+    verdict: verdict.kind === "resolved" ? "ok" : verdict.reason,
+    detail: [
+      ...(verdict.kind === "held" && failures.length === 0 ? [verdict.detail] : []),
+      ...failures,
+      ...missing,
+    ].join("; "),
+  };
+}
+
+/** Terms that any price fits. */
+function probe(feed: string, instant: number): MarketTerms {
+  return { feed, comparator: ">", strike: "0", upperStrike: null, instant, rule: { kind: "last" }, feedSha256: "" };
+}

@@ -1,0 +1,67 @@
+import { Fault } from "../domain/fault.ts";
+import type { HoldReason } from "../domain/hold.ts";
+import type { OracleEvidence } from "../engine/commands.ts";
+import type { TenantServices } from "../services/tenant.ts";
+import type { FetchContext } from "./fetch.ts";
+
+/** What a sweep works with. */
+export interface OracleContext extends FetchContext {
+  services: Pick<TenantServices, "read" | "sequencer" | "oracle">;
+  /** Signs requests to `resolution_url`; undefined where the tenant has no secret for it. */
+  resolutionSecret: string | undefined;
+  /** Milliseconds between two sweeps. */
+  sweepMs: number;
+}
+
+/** What a sweep did. */
+export interface SweepReport {
+  /** Markets that were looked at: due, or near the instant that decides them. */
+  watched: number;
+  /** Requests for prices, or to `resolution_url`. */
+  asked: number;
+  settled: string[];
+  /** Markets whose time has come and that wait, with their reasons. */
+  held: { marketId: string; reason: string }[];
+  /** What kept single markets from being settled although their outcome was known. */
+  failures: unknown[];
+  /** When the next sweep should run at the latest, by the same clock; null when the usual time will do. */
+  wakeAt: number | null;
+}
+
+/** Whoever was quicker, or decided otherwise, is right: the market is left as it is. */
+const OVERTAKEN = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
+/** With these no other market would fare better, so the sweep ends and the next one tries again. */
+const HOPELESS = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
+
+/** Settlements and holds are the machine's own doing. */
+const ACTOR = "oracle";
+
+/** Settles as the settlement by hand does, with the evidence in the same commit. */
+export async function settleMarket(
+  { services }: OracleContext,
+  market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
+  report: SweepReport,
+): Promise<void> {
+  try {
+    await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: ACTOR });
+    report.settled.push(market.marketId);
+  } catch (error) {
+    const code = error instanceof Fault ? error.code : "INTERNAL";
+    if (HOPELESS.has(code)) throw error;
+    if (!OVERTAKEN.has(code)) report.failures.push(error);
+  }
+}
+
+/** Holds a market; the engine writes only what changes. */
+export async function holdMarket(
+  { services }: OracleContext,
+  hold: { marketId: string; reason: HoldReason; detail: string },
+  report: SweepReport,
+): Promise<void> {
+  report.held.push({ marketId: hold.marketId, reason: hold.reason });
+  await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: ACTOR });
+}
+
+export function emptyReport(): SweepReport {
+  return { watched: 0, asked: 0, settled: [], held: [], failures: [], wakeAt: null };
+}

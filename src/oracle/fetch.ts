@@ -1,0 +1,136 @@
+import type { OutgoingHttp } from "../services/guarded-fetch.ts";
+import { OutgoingFailure } from "../services/guarded-fetch.ts";
+import { mapLimited } from "./pool.ts";
+import { type Reading, readAnswer, UnreadableAnswer } from "./reading.ts";
+import { simulatedPrice } from "./simulated.ts";
+import type { HttpSource, Source } from "./source.ts";
+
+/** An instrument at a source. */
+export interface SourceSymbol {
+  source: string;
+  symbol: string;
+}
+
+/** What asking a source came to. */
+export type Fetched = SourceSymbol & ({ reading: Reading; receivedAt: number } | { failure: string });
+
+export interface FetchContext {
+  http: Pick<OutgoingHttp, "request">;
+  sources: ReadonlyMap<string, Source>;
+  /** The database's clock, whose times ticks carry. */
+  now: () => Promise<number>;
+}
+
+const LIMIT_BYTES = 262_144;
+const AT_ONCE = 8;
+/** How far before the instant a second question to a source that remembers begins. */
+const HISTORY_STEP_SEC = 10;
+
+/** Asks sources for the price now, several symbols at a time where they can. Never throws for a source's faults. */
+export async function fetchPrices(context: FetchContext, wanted: readonly SourceSymbol[]): Promise<Fetched[]> {
+  const answers = await mapLimited(
+    AT_ONCE,
+    groupRequests(context.sources, wanted),
+    async ({ name, source, symbols }) => {
+      if (source.kind === "push") return [];
+      if (source.kind === "http") return fetchGroup(context, name, source, symbols, source.url);
+      const receivedAt = await context.now();
+      return symbols.map((symbol): Fetched => {
+        const price = simulatedPrice(source, symbol, receivedAt);
+        return { source: name, symbol, reading: { price, conf: null, observedAt: receivedAt }, receivedAt };
+      });
+    },
+  );
+  return answers.flat();
+}
+
+/**
+ * Asks sources that remember for the price at a past instant. An outage is healed by it: the price is the one of then,
+ * and its time says so.
+ */
+export async function fetchHistory(
+  context: FetchContext,
+  wanted: readonly SourceSymbol[],
+  instant: number,
+): Promise<Fetched[]> {
+  const groups = groupRequests(context.sources, wanted);
+  const answers = await mapLimited(AT_ONCE, groups, async ({ name, source, symbols }) => {
+    if (source.kind === "simulated") {
+      const receivedAt = await context.now();
+      return symbols.map((symbol): Fetched => {
+        const price = simulatedPrice(source, symbol, instant);
+        return { source: name, symbol, reading: { price, conf: null, observedAt: instant }, receivedAt };
+      });
+    }
+    if (source.kind !== "http" || source.historyUrl === undefined) return [];
+    const seconds = Math.floor(instant / 1000);
+    const fetched: Fetched[] = [];
+    for (const time of [seconds - HISTORY_STEP_SEC, seconds])
+      fetched.push(
+        ...(await fetchGroup(context, name, source, symbols, source.historyUrl.replace("{time}", String(time)))),
+      );
+    return fetched;
+  });
+  return answers.flat();
+}
+
+/** Whether a source can be asked about the past. */
+export function remembers(source: Source | undefined): boolean {
+  return source?.kind === "simulated" || (source?.kind === "http" && source.historyUrl !== undefined);
+}
+
+interface Group {
+  name: string;
+  source: Source;
+  symbols: string[];
+}
+
+function groupRequests(sources: FetchContext["sources"], wanted: readonly SourceSymbol[]): Group[] {
+  const bySource = Map.groupBy(wanted, ({ source }) => source);
+  return [...bySource].flatMap(([name, entries]) => {
+    const source = sources.get(name);
+    if (!source) return [];
+    const symbols = [...new Set(entries.map(({ symbol }) => symbol))];
+    const size = source.kind === "http" ? (source.batch?.max ?? 1) : symbols.length;
+    return Array.from({ length: Math.ceil(symbols.length / size) }, (_, index) => ({
+      name,
+      source,
+      symbols: symbols.slice(index * size, (index + 1) * size),
+    }));
+  });
+}
+
+async function fetchGroup(
+  { http, now }: FetchContext,
+  name: string,
+  source: HttpSource,
+  symbols: string[],
+  template: string,
+): Promise<Fetched[]> {
+  const fail = (failure: string) => symbols.map((symbol): Fetched => ({ source: name, symbol, failure }));
+  try {
+    const answer = await http.request(addressOf(source, template, symbols), {
+      headers: { accept: "application/json", ...source.headers },
+      timeoutMs: source.timeoutMs,
+      limitBytes: LIMIT_BYTES,
+    });
+    if (answer.status !== 200) return fail(`answered with status ${answer.status}`);
+    const receivedAt = await now();
+    return [...readAnswer(source, symbols, answer.body.toString("utf8"), receivedAt)].map(
+      ([symbol, reading]): Fetched =>
+        reading instanceof UnreadableAnswer
+          ? { source: name, symbol, failure: reading.message }
+          : { source: name, symbol, reading, receivedAt },
+    );
+  } catch (error) {
+    if (error instanceof OutgoingFailure || error instanceof UnreadableAnswer) return fail(error.message);
+    throw error;
+  }
+}
+
+function addressOf({ batch, query = {} }: HttpSource, template: string, symbols: readonly string[]): string {
+  const ids = symbols.map(encodeURIComponent).join(batch?.separator ?? "");
+  const url = new URL(template.replaceAll("{id}", () => ids));
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url.href;
+}

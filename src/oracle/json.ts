@@ -1,0 +1,52 @@
+/** A number as it stood in the text: `JSON.parse` alone would round it to a double. */
+export class NumberText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type JsonValue = null | boolean | string | NumberText | JsonValue[] | { [key: string]: JsonValue };
+
+type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
+
+/** Parses JSON with every number kept as its own text. Throws SyntaxError, as `JSON.parse` does. */
+export function parseExactJson(text: string): JsonValue {
+  const reviver: Reviver = (_, value, { source }) =>
+    typeof value === "number" ? new NumberText(source ?? String(value)) : value;
+  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown) as JsonValue;
+}
+
+/**
+ * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or among
+ * several the only one that the rest of the pointer can go into, because sources put their cursors beside the one
+ * instrument. Undefined where there is nothing, or more than one.
+ */
+export function resolvePointer(value: JsonValue, pointer: string): JsonValue | undefined {
+  const tokens = pointer.split("/").slice(1);
+  return tokens.reduce<JsonValue | undefined>((at, token, index) => {
+    if (at === undefined || at === null || typeof at !== "object" || at instanceof NumberText) return undefined;
+    if (token === "*") return onlyMember(Object.values(at), index < tokens.length - 1);
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(at))
+      return token === "-1" ? at.at(-1) : /^(0|[1-9]\d*)$/.test(token) ? at[Number(token)] : undefined;
+    return Object.hasOwn(at, name) ? at[name] : undefined;
+  }, value);
+}
+
+function onlyMember(members: JsonValue[], goesOn: boolean): JsonValue | undefined {
+  const fitting = goesOn && members.length > 1 ? members.filter(isContainer) : members;
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+function isContainer(value: JsonValue): boolean {
+  return typeof value === "object" && value !== null && !(value instanceof NumberText);
+}
+
+/** The digits of a number, or of a text that is one; undefined for everything else. */
+export function numberTextAt(value: JsonValue, pointer: string): string | undefined {
+  const found = resolvePointer(value, pointer);
+  if (found instanceof NumberText) return found.text;
+  return typeof found === "string" ? found : undefined;
+}

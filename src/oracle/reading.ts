@@ -1,0 +1,107 @@
+import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/decimal.ts";
+import { parseTimestamp } from "../domain/timestamp.ts";
+import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "./json.ts";
+import type { HttpSource, Literal, NumberPointer } from "./source.ts";
+
+/** One price as a source states it. */
+export interface Reading {
+  price: Decimal;
+  conf: Decimal | null;
+  /** Milliseconds since 1970. */
+  observedAt: number;
+}
+
+/** Why an answer holds no price. For operators; it quotes nothing of the answer. */
+export class UnreadableAnswer extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UnreadableAnswer";
+  }
+}
+
+/** A price from further ahead of the clock is a mistake, such as milliseconds taken for seconds. */
+const MAX_AHEAD_MS = 5000;
+
+/**
+ * Reads the prices of some symbols out of one answer. A symbol that is missing or unreadable has its reason instead.
+ * @throws UnreadableAnswer when nothing of the answer can be read
+ */
+export function readAnswer(
+  source: HttpSource,
+  symbols: readonly string[],
+  body: string,
+  receivedAt: number,
+): Map<string, Reading | UnreadableAnswer> {
+  let answer: JsonValue;
+  try {
+    answer = parseExactJson(body);
+  } catch {
+    throw new UnreadableAnswer("the answer is not JSON");
+  }
+  const { batch } = source;
+  const list = batch && resolvePointer(answer, batch.list);
+  return new Map(
+    symbols.map((symbol) => {
+      const entry = batch
+        ? Array.isArray(list) && list.find((each) => resolvePointer(each, batch.symbol) === symbol)
+        : answer;
+      return [symbol, entry === undefined || entry === false ? missing(symbol) : readEntry(source, entry, receivedAt)];
+    }),
+  );
+}
+
+function missing(symbol: string): UnreadableAnswer {
+  return new UnreadableAnswer(`the answer does not tell of ${symbol}`);
+}
+
+function readEntry(source: HttpSource, entry: JsonValue, receivedAt: number): Reading | UnreadableAnswer {
+  const { okWhen, price: pricePointer, conf: confPointer, time } = source;
+  if (okWhen && !isOk(okWhen, entry))
+    return new UnreadableAnswer(`the answer says that it is not good (${okWhen.pointer})`);
+  const price = readNumber(pricePointer, entry);
+  if (!price) return new UnreadableAnswer(`there is no number at ${pricePointer.pointer}`);
+  const conf = confPointer ? readNumber(confPointer, entry) : null;
+  if (conf === undefined) return new UnreadableAnswer(`there is no number at ${confPointer?.pointer}`);
+  const stated = readTime(time.unit, entry, time.pointer);
+  if (stated === undefined) return new UnreadableAnswer(`there is no time at ${time.pointer}`);
+  const observedAt = time.spanMs === undefined ? stated : Math.min(stated + time.spanMs, receivedAt);
+  if (Math.max(stated, observedAt) > receivedAt + MAX_AHEAD_MS)
+    return new UnreadableAnswer("its time lies in the future");
+  return { price, conf, observedAt };
+}
+
+function isOk({ pointer, equals, notEquals }: NonNullable<HttpSource["okWhen"]>, entry: JsonValue): boolean {
+  const found = resolvePointer(entry, pointer);
+  return equals === undefined ? !isLiteral(found, notEquals) : isLiteral(found, equals);
+}
+
+function isLiteral(found: JsonValue | undefined, literal: Literal | undefined): boolean {
+  return found instanceof NumberText ? Number(found.text) === literal : found === literal;
+}
+
+function readNumber({ pointer, expoPointer, andPointer }: NumberPointer, entry: JsonValue): Decimal | undefined {
+  const [first, second] = [pointer, andPointer].map((place) => {
+    const text = place === undefined ? undefined : numberTextAt(entry, place);
+    return text === undefined ? undefined : parseDecimal(text);
+  });
+  if (!first || (andPointer !== undefined && !second)) return undefined;
+  const value = second ? medianOf([first, second]) : first;
+  if (expoPointer === undefined) return value;
+  const power = numberTextAt(entry, expoPointer);
+  return power !== undefined && /^-?\d{1,2}$/.test(power) ? scaleByTen(value, Number(power)) : undefined;
+}
+
+const PER_SECOND = { s: 1000n, ms: 1n, ns: 1n } as const;
+
+function readTime(unit: HttpSource["time"]["unit"], entry: JsonValue, pointer: string): number | undefined {
+  const text = numberTextAt(entry, pointer);
+  if (text === undefined) return undefined;
+  if (unit === "rfc3339") return parseTimestamp(text);
+  if (unit === "date") return parseTimestamp(`${text}T00:00:00Z`);
+  const value = parseDecimal(text);
+  if (!value || value.units < 0n) return undefined;
+  // Whole milliseconds, rounded down: an observation must not seem younger than it is.
+  const scaled = (value.units * PER_SECOND[unit]) / (unit === "ns" ? 1_000_000n : 1n) / 10n ** BigInt(value.scale);
+  const milliseconds = Number(scaled);
+  return milliseconds <= 8.64e15 ? milliseconds : undefined;
+}

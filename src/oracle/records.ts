@@ -1,0 +1,71 @@
+import { decimalText, parseDecimal } from "../domain/decimal.ts";
+import type { FeedDefinition, FeedSource } from "../domain/feed.ts";
+import { JUMP_MEMORY_MS, lookbackMs, type SourceRecord } from "../domain/resolution.ts";
+import type { MarketTerms } from "../domain/terms.ts";
+import type { Sql } from "../store/connect.ts";
+import { listTicks, recordTicks, type TickRow } from "../store/queries/oracle.ts";
+import type { Fetched, SourceSymbol } from "./fetch.ts";
+import type { Source } from "./source.ts";
+
+/** The sources of a feed that the tenant can ask. */
+export function usableSources(feed: FeedDefinition, sources: ReadonlyMap<string, Source>): FeedSource[] {
+  return feed.sources.filter(({ use }) => sources.has(use));
+}
+
+export const symbolOf = ({ use, id }: FeedSource): SourceSymbol => ({ source: use, symbol: id });
+
+/** What is on record of a feed for an instant: nothing after it, and when each source was last seen to answer. */
+export async function readRecords(
+  sql: Sql,
+  feed: FeedDefinition,
+  terms: Pick<MarketTerms, "instant" | "rule">,
+  sources: ReadonlyMap<string, Source>,
+): Promise<SourceRecord[]> {
+  const usable = usableSources(feed, sources);
+  if (usable.length === 0) return [];
+  const from = terms.instant - lookbackMs(feed, terms) - JUMP_MEMORY_MS;
+  const ticks = Map.groupBy(await listTicks(sql, usable.map(symbolOf), from), ({ source, symbol }) =>
+    keyOf({ source, symbol }),
+  );
+  return usable.map((source) => {
+    const own = ticks.get(keyOf(symbolOf(source))) ?? [];
+    return {
+      source,
+      upstream: upstreamOf(source.use, sources),
+      observations: own.filter(({ observedAt }) => observedAt <= terms.instant).flatMap(observationOf),
+      confirmedAt: own.reduce<number | null>((last, { confirmedAt }) => Math.max(last ?? 0, confirmedAt), null),
+    };
+  });
+}
+
+function observationOf({ observedAt, price, conf, receivedAt }: TickRow): SourceRecord["observations"] {
+  const value = parseDecimal(price);
+  return value
+    ? [{ observedAt, price: value, conf: conf === null ? null : (parseDecimal(conf) ?? null), receivedAt }]
+    : [];
+}
+
+const keyOf = ({ source, symbol }: SourceSymbol) => `${source}\n${symbol}`;
+
+/** Two names for one address are one voice, and so are sources that say so themselves. */
+export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): string {
+  const source = sources.get(name);
+  if (source?.upstream !== undefined) return `upstream ${source.upstream}`;
+  if (source?.kind !== "http") return name;
+  for (const [other, { kind, ...rest }] of sources)
+    if (kind === "http" && "url" in rest && rest.url === source.url) return other;
+  return name;
+}
+
+/** Puts what sources answered on record. */
+export async function keepTicks(sql: Sql, fetched: readonly Fetched[]): Promise<void> {
+  const ticks = fetched.flatMap((each): TickRow[] => {
+    if ("failure" in each) return [];
+    const { source, symbol, reading, receivedAt } = each;
+    const { observedAt, price, conf } = reading;
+    const texts = { price: decimalText(price), conf: conf && decimalText(conf) };
+    return [{ source, symbol, observedAt, ...texts, receivedAt, confirmedAt: receivedAt }];
+  });
+  // One statement cannot touch a row twice.
+  await recordTicks(sql, [...new Map(ticks.map((tick) => [`${keyOf(tick)}\n${tick.observedAt}`, tick])).values()]);
+}

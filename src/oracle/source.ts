@@ -1,0 +1,71 @@
+/** A number in an answer: where it stands, and where the power of ten that it is multiplied with. */
+export interface NumberPointer {
+  pointer: string;
+  expoPointer?: string | undefined;
+  /** A second number; the price is the middle between the two, as of a bid and an ask. */
+  andPointer?: string | undefined;
+}
+
+/** How one kind of address answers, as data. */
+export interface HttpSource {
+  kind: "http";
+  /** `{id}` becomes the symbol. */
+  url: string;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Parameters that hold secrets, such as an API key: kept apart from the address, which may be shown. */
+  query?: Readonly<Record<string, string>> | undefined;
+  price: NumberPointer;
+  conf?: NumberPointer | undefined;
+  time: {
+    pointer: string;
+    unit: "s" | "ms" | "ns" | "rfc3339" | "date";
+    /** The stated time is the beginning of a span of this length, whose end is what was observed. */
+    spanMs?: number | undefined;
+  };
+  okWhen?: { pointer: string; equals?: Literal | undefined; notEquals?: Literal | undefined } | undefined;
+  timeoutMs: number;
+  /** Several symbols in one request: how they are joined, and where the answer's entries and their symbols stand. */
+  batch?: { separator: string; list: string; symbol: string; max: number } | undefined;
+  /** Address of the price at `{time}` (seconds), for sources that remember. */
+  historyUrl?: string | undefined;
+  /** What the tenant file must state before this preset can be used. */
+  needs?: readonly ("url" | "authorization" | "query")[] | undefined;
+  /** Sources of one upstream count once. */
+  upstream?: string | undefined;
+}
+
+export type Literal = string | number | boolean | null;
+
+/** Prices that the tenant sends by a signed request. */
+export interface PushSource {
+  kind: "push";
+  upstream?: string | undefined;
+}
+
+/** Invented prices for sandboxes: a fixed walk around `start`, the same for the same seed. */
+export interface SimulatedSource {
+  kind: "simulated";
+  start: number;
+  /** Typical relative change in a day. */
+  volatility: number;
+  seed: number;
+  upstream?: string | undefined;
+}
+
+export type Source = HttpSource | PushSource | SimulatedSource;
+
+/** Parts of a source in the tenant file, secrets resolved. */
+export interface SourceOverride {
+  url?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  query?: Readonly<Record<string, string>> | undefined;
+  price?: NumberPointer | undefined;
+  conf?: NumberPointer | undefined;
+  time?: HttpSource["time"] | undefined;
+  okWhen?: HttpSource["okWhen"];
+  /** Milliseconds. */
+  timeout?: number | undefined;
+  simulated?: Omit<SimulatedSource, "kind"> | undefined;
+  push?: boolean | undefined;
+  upstream?: string | undefined;
+}

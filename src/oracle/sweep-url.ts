@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { decodeTerms } from "../domain/terms.ts";
+import { OutgoingFailure } from "../services/guarded-fetch.ts";
+import { type ClosedRow, listClosedMarkets } from "../store/queries/oracle.ts";
+import { signMessage } from "../webhooks/sign.ts";
+import { emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
+import { NumberText, parseExactJson } from "./json.ts";
+import { mapLimited } from "./pool.ts";
+
+const TIMEOUT_MS = 5000;
+const LIMIT_BYTES = 65_536;
+/** Markets asked about in one sweep; the next one goes on where this one ended. */
+const PER_SWEEP = 200;
+const AT_ONCE = 8;
+
+/** A price in an answer: a number, or a text that is one. Only for the record, so that its digits stay as they came. */
+const PriceText = z
+  .custom<string | NumberText>((value) => value instanceof NumberText || typeof value === "string")
+  .transform((value) => (value instanceof NumberText ? value.text : value))
+  .pipe(
+    z
+      .string()
+      .max(64)
+      .regex(/^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/),
+  );
+
+const Resolution = z.discriminatedUnion("status", [
+  z.object({ status: z.literal("pending") }),
+  z.object({
+    status: z.literal("resolved"),
+    outcome: z.enum(["yes", "no"]),
+    price: PriceText.nullish(),
+    strike: PriceText.nullish(),
+    observedAt: z.string().max(64).nullish(),
+  }),
+]);
+type Resolved = Extract<z.output<typeof Resolution>, { status: "resolved" }>;
+
+const marks = new WeakMap<OracleContext, string>();
+
+/** The tenant's own oracle: it is asked about every market past its closing time until it says an outcome (decision 35). */
+export async function sweepResolutionUrl(context: OracleContext, url: string, now: number): Promise<SweepReport> {
+  const markets = await nextMarkets(context, now);
+  const report = { ...emptyReport(), watched: markets.length, asked: markets.length };
+  const answers = await mapLimited(AT_ONCE, markets, async (market) => ({
+    market,
+    answer: await ask(context, url, market, now),
+  }));
+  for (const { market, answer } of answers) {
+    const marketId = market.id;
+    if ("failure" in answer)
+      await holdMarket(context, { marketId, reason: "resolution_url failed", detail: answer.failure }, report);
+    else if (answer.status === "resolved") {
+      const oracle = { resolutionUrl: url, evidence: evidenceOf(url, market, answer) };
+      await settleMarket(context, { marketId, outcome: answer.outcome, oracle }, report);
+    }
+  }
+  return report;
+}
+
+/** Goes round the waiting markets, so that many of them cannot keep the others from being asked about. */
+async function nextMarkets(context: OracleContext, now: number): Promise<ClosedRow[]> {
+  const { read } = context.services;
+  const after = marks.get(context) ?? "";
+  const page = await listClosedMarkets(read, { now, after, limit: PER_SWEEP });
+  marks.set(context, page.length < PER_SWEEP ? "" : (page.at(-1)?.id ?? ""));
+  if (page.length === PER_SWEEP || after === "") return page;
+  const rest = await listClosedMarkets(read, { now, after: "", limit: PER_SWEEP - page.length });
+  const first = new Set(page.map(({ id }) => id));
+  return [...page, ...rest.filter(({ id }) => !first.has(id))];
+}
+
+type Answer = z.output<typeof Resolution> | { failure: string };
+
+/** The answer may be of anybody's making: whatever is not exactly right leaves the market as it is. */
+async function ask(context: OracleContext, url: string, market: ClosedRow, now: number): Promise<Answer> {
+  const { http, resolutionSecret } = context;
+  if (resolutionSecret === undefined)
+    return { failure: "there is no secret to sign with: set oracle.resolutionSecret in the tenant file" };
+  const { id, question, resolutionRef, closeAt, meta } = market;
+  const body = JSON.stringify({
+    marketId: id,
+    question,
+    resolutionRef,
+    closeAt: new Date(closeAt).toISOString(),
+    meta: JSON.parse(meta),
+  });
+  const messageId = `resolve_${id}_${now}`;
+  try {
+    const answer = await http.request(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...signMessage(messageId, body, now, [resolutionSecret]),
+      },
+      body,
+      timeoutMs: TIMEOUT_MS,
+      limitBytes: LIMIT_BYTES,
+    });
+    if (answer.status !== 200) return { failure: `resolution_url answered with status ${answer.status}` };
+    const parsed = Resolution.safeParse(parseExactJson(answer.body.toString("utf8")));
+    return parsed.success ? parsed.data : { failure: "resolution_url gave an answer of another form" };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { failure: "resolution_url gave an answer that is not JSON" };
+    // Whoever may set the address must not learn from the reason what stands in our network.
+    if (error instanceof OutgoingFailure) return { failure: "resolution_url gave no complete answer" };
+    throw error;
+  }
+}
+
+/** What is known of how the tenant's oracle decided. */
+function evidenceOf(url: string, { resolutionRef, terms }: ClosedRow, { price, strike, observedAt }: Resolved) {
+  const parsed = terms === null ? undefined : decodeTerms(terms);
+  return {
+    ref: parsed?.feed,
+    resolutionRef,
+    price: price ?? undefined,
+    strike: strike ?? parsed?.strike,
+    observedAt: observedAt ?? undefined,
+    // The host alone: a path may hold what only the tenant should know.
+    oracle: new URL(url).host,
+  };
+}

@@ -1,0 +1,29 @@
+import { readPolicy } from "../services/policy.ts";
+import { pruneTicks, recordSweep } from "../store/queries/oracle.ts";
+import type { OracleContext, SweepReport } from "./context.ts";
+import { sweepFeeds } from "./sweep-feeds.ts";
+import { sweepResolutionUrl } from "./sweep-url.ts";
+
+const TICK_LIFE_MS = 30 * 86_400_000;
+const PRUNE_EVERY_MS = 3_600_000;
+
+const pruned = new WeakMap<OracleContext, number>();
+
+/**
+ * Looks once at every market whose time has come or is near. Any number of processes may sweep at once: observations are
+ * kept once, and the engine settles and holds once. The policy decides at each sweep which oracle it is.
+ */
+export async function sweep(context: OracleContext): Promise<SweepReport> {
+  const { read } = context.services;
+  const now = await context.now();
+  const { value: policy } = await readPolicy(read);
+  const report = policy.resolution_url
+    ? await sweepResolutionUrl(context, policy.resolution_url, now)
+    : await sweepFeeds(context, now);
+  await recordSweep(read, now);
+  if (now - (pruned.get(context) ?? 0) > PRUNE_EVERY_MS) {
+    pruned.set(context, now);
+    await pruneTicks(read, now - TICK_LIFE_MS);
+  }
+  return report;
+}

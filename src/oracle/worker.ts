@@ -1,0 +1,71 @@
+import { readNextInstant } from "../store/queries/oracle.ts";
+import type { OracleContext, SweepReport } from "./context.ts";
+import { sweep } from "./sweep.ts";
+import { LAST_LOOK_MS } from "./sweep-feeds.ts";
+
+/** Between two looks at the clock. */
+const PAUSE_MS = 400;
+
+export interface OracleWorker {
+  /** Milliseconds since the last sweep ended, by the process's own clock; null before the first. */
+  ageMs(): number | null;
+  stop(): Promise<void>;
+}
+
+/**
+ * Sweeps until stopped: every `sweepMs`, and near the instants that decide markets. One sweep follows the other, so a slow
+ * one delays the next and never overlaps it.
+ * @param onError told of the first failure of a row only: while the database is away every sweep fails alike
+ * @param onSweep told of each sweep that ran to its end
+ */
+export function startOracle(
+  context: OracleContext,
+  onError: (error: unknown) => void,
+  onSweep: (report: SweepReport) => void = () => {},
+): OracleWorker {
+  let stopped = false;
+  let failing = false;
+  let endedAt: number | null = null;
+  let wake = () => {};
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  const sweepOnce = async (): Promise<number | null> => {
+    const report = await sweep(context);
+    endedAt = performance.now();
+    onSweep(report);
+    for (const failure of report.failures) onError(failure);
+    return report.wakeAt;
+  };
+  const run = async () => {
+    let nextAt = 0;
+    while (!stopped) {
+      try {
+        const now = await context.now();
+        // Asked anew each second: a market may have been created that closes before the next sweep.
+        const instant = await readNextInstant(context.services.read, now);
+        const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
+        if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);
+        failing = false;
+      } catch (error) {
+        if (!failing) onError(error);
+        failing = true;
+      }
+      if (!stopped) await pause(Math.min(PAUSE_MS, context.sweepMs));
+    }
+  };
+  const running = run();
+  return {
+    ageMs: () => (endedAt === null ? null : performance.now() - endedAt),
+    stop: async () => {
+      stopped = true;
+      wake();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { createHash } from "node:crypto";
+import { definitionText, type FeedDefinition, feedCatalogue, type Venues } from "../domain/feed.ts";
+import type { FeedHashes } from "../domain/terms.ts";
+
+/** What a tenant's services know of its feeds. */
+export interface OracleSetup {
+  feeds: ReadonlyMap<string, FeedDefinition>;
+  /** SHA-256 of each definition, which markets freeze. */
+  hashes: FeedHashes;
+  /** Sources whose prices the tenant sends itself. */
+  pushSources: ReadonlySet<string>;
+  /** Networks in CIDR notation that `resolution_url` may lead into, also by http. */
+  allowPrivate: readonly string[];
+}
+
+export function oracleSetup(
+  venues: Venues = {},
+  pushSources: Iterable<string> = [],
+  allowPrivate: readonly string[] = [],
+): OracleSetup {
+  const feeds = feedCatalogue(venues);
+  const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(definitionText(feed))]));
+  return { feeds, hashes, pushSources: new Set(pushSources), allowPrivate };
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,69 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { decimalFromNumber, decimalText, parseDecimal } from "../domain/decimal.ts";
+import { Fault } from "../domain/fault.ts";
+import { readClock } from "../store/queries/clock.ts";
+import { listHeldMarkets, type ResolutionRow, readOracleFigures, recordTicks } from "../store/queries/oracle.ts";
+import type { ServiceContext } from "./context.ts";
+import type { Handlers } from "./invoke.ts";
+
+const RECENT = 50;
+const MAX_HELD = 200;
+/** Clocks differ; a price from further ahead is a mistake, such as milliseconds taken for seconds. */
+const MAX_AHEAD_MS = 5000;
+
+/** What the oracle shows of itself, from the database: any process can answer, whichever one sweeps. */
+export function oracleHandlers(context: ServiceContext) {
+  return {
+    getOracleStatus: () => status(context),
+    listHeldMarkets: ({ marketId }) => held(context, marketId),
+    receivePrice: (event) => receivePrice(context, event),
+  } satisfies Handlers;
+}
+
+async function status({ read, oracle }: ServiceContext): Promise<Result<"getOracleStatus">> {
+  const { eligibleMarkets, sweptAt, resolutions } = await readOracleFigures(read, RECENT);
+  return {
+    supportedFeeds: oracle.feeds.size,
+    eligibleMarkets,
+    lastSweepAt: sweptAt,
+    recentResolutions: resolutions.flatMap(resolution),
+  };
+}
+
+/** A custom oracle may resolve without a feed or a price; such a resolution stands in the audit log only. */
+function resolution({ ts, question, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
+  const { marketId, ref, price, strike, outcome } = JSON.parse(payload) as Record<string, string | undefined>;
+  if (!marketId || !ref || price === undefined || strike === undefined) return [];
+  return [
+    {
+      ts: Date.parse(ts),
+      marketId,
+      ref,
+      price: Number(price),
+      strike: Number(strike),
+      outcome: outcome === "yes" ? 1 : 0,
+      question,
+    },
+  ];
+}
+
+async function held({ read }: ServiceContext, id: string | undefined): Promise<Result<"listHeldMarkets">> {
+  const rows = await listHeldMarkets(read, { id, limit: MAX_HELD });
+  return rows.map(({ id: marketId, ...row }) => ({ marketId, ...row }));
+}
+
+/** The tick is stored before the answer; it needs no place in the order of commits, as no money hangs on it yet. */
+async function receivePrice(
+  { read, oracle }: ServiceContext,
+  { source, id, price, observedAt }: Input<"receivePrice">,
+): Promise<Result<"receivePrice">> {
+  if (!oracle.pushSources.has(source))
+    throw new Fault("BAD_REQUEST", "source: the tenant file has no source of kind push with this name");
+  const value = typeof price === "string" ? parseDecimal(price) : decimalFromNumber(price);
+  if (!value) throw new Fault("BAD_REQUEST", "price: must be a plain decimal");
+  const now = await readClock(read);
+  if (observedAt > now + MAX_AHEAD_MS) throw new Fault("BAD_REQUEST", "observedAt: must not be in the future");
+  const tick = { source, symbol: id, observedAt, price: decimalText(value), conf: null };
+  await recordTicks(read, [{ ...tick, receivedAt: now, confirmedAt: now }]);
+  return { received: true };
+}

@@ -1,0 +1,40 @@
+import type { Watch } from "../engine/rows.ts";
+import { textArray } from "./arrays.ts";
+import type { Sql } from "./connect.ts";
+
+/** Columns of the commit statement, and a row's cells in their order. */
+export const WATCH_COLUMNS =
+  "market_id text, instant_at bigint, parsed boolean, settled boolean, reason text, detail text, held_at bigint, version bigint";
+
+export function watchCells({ hold, ...watch }: Watch): (string | number | boolean | null)[] {
+  return [
+    watch.marketId,
+    watch.instantAt,
+    watch.parsed,
+    watch.settled,
+    hold?.reason ?? null,
+    hold?.detail ?? null,
+    hold?.at ?? null,
+    watch.version + 1,
+  ];
+}
+
+export async function loadWatches(sql: Sql, marketIds: string[]): Promise<Map<string, Watch>> {
+  const rows = await sql`
+    select market_id, instant_at, parsed, settled, reason, detail, held_at, version
+      from oracle_watch
+     where market_id = any(${textArray(marketIds)}::text[])`;
+  return new Map(
+    rows.map((row) => [
+      row.market_id as string,
+      {
+        marketId: row.market_id as string,
+        instantAt: Number(row.instant_at),
+        parsed: row.parsed as boolean,
+        settled: row.settled as boolean,
+        hold: row.reason === null ? null : { reason: row.reason, detail: row.detail, at: Number(row.held_at) },
+        version: Number(row.version),
+      },
+    ]),
+  );
+}

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { type FeedServer, openFeedServer } from "./feed-server.ts";
+
+let feeds: FeedServer;
+let operator: Operator;
+let server: ServerProcess;
+
+async function json<T>(...args: string[]): Promise<T> {
+  const { stdout, stderr, exitCode } = await operator.run(...args, "-o", "json");
+  if (exitCode !== 0) throw new Error(`pmctl ${args.join(" ")} ended with ${exitCode}: ${stderr}`);
+  return JSON.parse(stdout) as T;
+}
+
+/** A server whose oracle sweeps once an hour, and near the instants that decide, over a feed on loopback. */
+beforeAll(async () => {
+  feeds = await openFeedServer();
+  operator = await newOperator();
+  await operator.run("init", "acme", "--yes");
+  await operator.edit(
+    "acme",
+    (text) => `${text}
+rateLimit: { perMinute: 100000 }
+network: { allowPrivate: [127.0.0.0/8] }
+oracle:
+  sweepSeconds: 3600
+  sources:
+    house: { url: "${feeds.url}/house/{id}", price: { pointer: /last }, time: { pointer: /ts, unit: ms } }
+  venues:
+    acme: { steel: { sources: [{ use: house, id: steel }], maxAge: 1m } }
+`,
+  );
+  await json("apply", "acme");
+  server = await operator.serve("acme");
+});
+afterAll(async () => {
+  await operator.close();
+  await feeds.close();
+});
+
+const create = (closeAt: number, ref: string) => [
+  ...["market", "create", "--question", "Steel?", "--category", "metal", "--kind", "cpmm", "--p0", "0.5"],
+  ...["--close-at", new Date(closeAt).toISOString(), "--resolution-ref", ref],
+];
+
+describe("a served tenant", () => {
+  test("settles a market of a loopback feed by itself, with its evidence on record", async () => {
+    const closeAt = Date.now() + 4000;
+    feeds.say("/house/steel", { last: "801.25", ts: Date.now() });
+    const { id } = await json<{ id: string }>(...create(closeAt, "acme:steel > 800"));
+    const deadline = Date.now() + 40_000;
+    for (let status = ""; status !== "settled" && Date.now() < deadline; await delay(300)) {
+      if (Date.now() > closeAt) feeds.say("/house/steel", { last: "1", ts: Date.now() });
+      status = (await json<{ status: string }>("market", "show", id)).status;
+    }
+    expect(await json("market", "show", id)).toMatchObject({ status: "settled", outcome: "yes" });
+    for (const via of ["http", "db"])
+      expect(await json("oracle", "status", "--via", via)).toMatchObject({
+        supportedFeeds: 42,
+        recentResolutions: [{ marketId: id, ref: "acme:steel", price: 801.25, strike: 800, outcome: 1 }],
+      });
+    const { entries } = await json<{ entries: { type: string; actor: string }[] }>("audit", "list", "--limit", "2");
+    expect(entries.map(({ type, actor }) => [type, actor])).toEqual([
+      ["oracle.resolved", "oracle"],
+      ["market.settled", "oracle"],
+    ]);
+    const metrics = await (await fetch(`${server.opsUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^pmctl_oracle_sweep_age_seconds [\d.]+$/m);
+    expect(metrics).toMatch(/^pmctl_oracle_held_markets 0$/m);
+    expect(metrics).toMatch(/^pmctl_oracle_feed_age_seconds\{feed="acme:steel"\} [\d.]+$/m);
+  });
+
+  test("shows why a market is held", async () => {
+    feeds.fall("/house");
+    const closeAt = Date.now() + 3000;
+    const { id } = await json<{ id: string }>(...create(closeAt, "acme:steel > 800"));
+    const deadline = Date.now() + 40_000;
+    const seen: string[] = [];
+    while (!seen.at(-1)?.includes("holds this market") && Date.now() < deadline)
+      seen.push((await operator.run("market", "show", id)).stderr);
+    expect(seen.at(-1)).toContain("feed down");
+  });
+
+  test("checks feeds on demand, and says what a reference lacks", async () => {
+    feeds.say("/house/steel", { last: 800, ts: Date.now() });
+    expect(await json("oracle", "check", "acme:steel")).toMatchObject([
+      { feed: "acme:steel", price: "800", session: "always", verdict: "ok" },
+    ]);
+    feeds.fall("/house");
+    expect(await operator.run("oracle", "check", "acme:steel")).toMatchObject({
+      exitCode: 7,
+      stdout: expect.stringContaining("feed down"),
+    });
+    expect(await json("oracle", "feeds")).toHaveLength(42);
+    expect(await json("oracle", "sweep")).toMatchObject({ settled: [] });
+    const warned = await operator.run(...create(Date.now() + 3_600_000, "acme:steel => 800"));
+    expect(warned).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("at character 12") });
+    const weekend = await operator.run(...create(Date.parse("2096-01-01T00:00:00Z"), "pm:aapl > 1"));
+    expect(weekend.stderr).toContain("does not trade at");
+    const far = await operator.run("--via", "db", ...create(Date.now() + 3_600_000, "acme:steel > 80000"));
+    expect(far.stderr).toContain("far from the last price");
+  });
+});

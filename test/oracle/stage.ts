@@ -1,0 +1,134 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Venues } from "../../src/domain/feed.ts";
+import type { OracleContext, SweepReport } from "../../src/oracle/context.ts";
+import type { SourceOverride } from "../../src/oracle/source.ts";
+import { sourceSet } from "../../src/oracle/sources.ts";
+import { sweep } from "../../src/oracle/sweep.ts";
+import { oracleSetup } from "../../src/services/feeds.ts";
+import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
+import { readClock } from "../../src/store/queries/clock.ts";
+import { openScene, type Scene } from "../services/scene.ts";
+import { type FeedServer, openFeedServer } from "./feed-server.ts";
+
+export const RESOLUTION_SECRET = "a resolution secret of the tests";
+
+/** A tenant with feeds on loopback and a clock of the sweep's own. */
+export interface Stage {
+  scene: Scene;
+  server: FeedServer;
+  /** What the sweep takes for the time; the engine keeps the database's. */
+  clock: { now: number };
+  /** One per process. */
+  contexts: OracleContext[];
+  /** A market whose closing time has passed by the database's clock, unless told otherwise. */
+  closedMarket(
+    resolutionRef: string,
+    change?: Parameters<Scene["market"]>[0],
+    state?: "suspended",
+  ): Promise<{ id: string; closeAt: number }>;
+  /** Lets source and symbol show a price, observed so many milliseconds from an instant. */
+  show(source: string, symbol: string, price: string, observedAt: number): void;
+  /** Sweeps at an instant. */
+  sweepAt(now: number, process?: number): Promise<SweepReport>;
+  /** Waits until the database's clock has passed an instant. */
+  databasePasses(instant: number): Promise<void>;
+  audit(type: string): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+/** `{last, ts}` with milliseconds, at `/name/symbol`. */
+export const plainSource = (server: FeedServer, name: string, change: SourceOverride = {}): SourceOverride => ({
+  url: `${server.url}/${name}/{id}`,
+  price: { pointer: "/last" },
+  time: { pointer: "/ts", unit: "ms" },
+  ...change,
+});
+
+export const one = (use: string, id: string) => ({ sources: [{ use, id }], maxAge: 60_000 });
+
+const trio = (id: string) => ({
+  sources: ["a", "b", "c"].map((use) => ({ use, id })),
+  quorum: 2,
+  maxAge: 60_000,
+  maxSpread: 0.005,
+});
+
+/** Every test has feeds of its own, since their times overlap. */
+const VENUES: Venues = {
+  pm: { wti: { sources: [{ use: "a", id: "wti" }] }, btc: { sources: [{ use: "a", id: "btc" }] } },
+  acme: {
+    ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`s${index}`, one("a", `s${index}`)])),
+    zinc: { ...one("a", "zinc"), maxJump: 0.1 },
+    trio1: trio("trio1"),
+    trio2: trio("trio2"),
+    echo: { sources: ["a", "mirror", "twin"].map((use) => ({ use, id: "echo" })), quorum: 2, maxAge: 60_000 },
+    desk: one("desk", "index"),
+    memory: one("archive", "x"),
+  },
+};
+
+export async function openStage(processes = 1): Promise<Stage> {
+  const server = await openFeedServer();
+  const scene = await openScene({ processes, oracle: oracleSetup(VENUES, ["desk"], ["127.0.0.0/8"]) });
+  const sources = sourceSet({
+    a: plainSource(server, "a", { upstream: "exchange" }),
+    b: plainSource(server, "b"),
+    c: plainSource(server, "c"),
+    mirror: plainSource(server, "mirror", { upstream: "exchange" }),
+    // Another name for the same address.
+    twin: plainSource(server, "a", { upstream: "exchange" }),
+    desk: { push: true },
+  }).ready;
+  const archive = { ...plainSource(server, "archive"), historyUrl: `${server.url}/archive/{id}/{time}` };
+  const http = new OutgoingHttp(["127.0.0.0/8"]);
+  const clock = { now: 0 };
+  const contexts = scene.services.map(
+    (services): OracleContext => ({
+      services,
+      sources: new Map([...sources, ["archive", { ...archive, kind: "http", timeoutMs: 2000 } as never]]),
+      http,
+      resolutionSecret: RESOLUTION_SECRET,
+      sweepMs: 30_000,
+      now: async () => clock.now,
+    }),
+  );
+  const [first] = scene.services;
+  if (!first) throw new Error("a scene has at least one process");
+  const databasePasses = async (instant: number) => {
+    while ((await readClock(first.read)) <= instant) await delay(20);
+  };
+  return {
+    scene,
+    server,
+    clock,
+    databasePasses,
+    contexts,
+    closedMarket: async (resolutionRef, change = {}, state = undefined) => {
+      const closeAt = (await readClock(first.read)) + 500;
+      const id = await scene.market({
+        closeAt: new Date(closeAt).toISOString(),
+        resolutionRef,
+        liquidityUsd: 10,
+        ...change,
+      });
+      if (state === "suspended") await scene.api().suspendMarket({ id });
+      await databasePasses(closeAt);
+      return { id, closeAt };
+    },
+    show: (source, symbol, price, observedAt) =>
+      server.say(`/${source}/${symbol}`, `{"last": ${price}, "ts": ${observedAt}}`),
+    sweepAt: async (now, process = 0) => {
+      clock.now = now;
+      return sweep(contexts[process] as OracleContext);
+    },
+    audit: async (type) => {
+      const { entries } = await scene.api().listAudit({ type, limit: 200 });
+      return entries.map(({ payload }) => payload);
+    },
+    close: async () => {
+      await http.close();
+      await server.close();
+      await scene.close();
+    },
+  };
+}
