@@ -191,7 +191,7 @@ export const marketOperations = {
     auth: "public",
     summary: "Hourly prices of the last day, of several markets at once.",
     input: z.object({
-      ids: text(16_384).meta({
+      ids: text(8192).meta({
         description: "Market ids separated by commas, at most 200.",
         examples: ["mkt_1,mkt_2"],
       }),

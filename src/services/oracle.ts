@@ -57,10 +57,10 @@ async function receivePrice(
   { read, oracle }: ServiceContext,
   { source, id, price, observedAt }: Input<"receivePrice">,
 ): Promise<Result<"receivePrice">> {
-  if (!oracle.pushSources.has(source))
-    throw new Fault("BAD_REQUEST", "source: the tenant file has no source of kind push with this name");
   const value = typeof price === "string" ? parseDecimal(price) : decimalFromNumber(price);
   if (!value) throw new Fault("BAD_REQUEST", "price: must be a plain decimal");
+  if (!oracle.pushSources.has(source))
+    throw new Fault("BAD_REQUEST", "source: the tenant file has no source of kind push with this name");
   const now = await readClock(read);
   if (observedAt > now + MAX_AHEAD_MS) throw new Fault("BAD_REQUEST", "observedAt: must not be in the future");
   const tick = { source, symbol: id, observedAt, price: decimalText(value), conf: null };

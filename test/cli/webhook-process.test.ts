@@ -14,7 +14,7 @@ beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
   await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 1000 }\nserver: { port: 0, opsPort: 0 }\n`);
-  expect((await operator.run("apply", "acme")).stderr).toBe("");
+  expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
   server = await operator.serve("acme");
   secret = (await operator.secrets()).ACME_WEBHOOK_SECRET ?? "";
   await writeFile(join(operator.directory, "body.json"), BODY);

@@ -20,7 +20,7 @@ beforeAll(async () => {
     `${text}\nrateLimit: { perMinute: 1000000 }\nkyc: { required: false }\n`.replace('["US"]', "[]"),
   );
   const applied = await operator.run("apply", "acme");
-  expect(applied.stderr).toBe("");
+  expect(applied).toMatchObject({ exitCode: 0 });
   secrets = await operator.secrets();
   marketIds = [];
   for (const kind of ["cpmm", "lmsr"]) {

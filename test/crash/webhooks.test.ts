@@ -23,7 +23,7 @@ beforeAll(async () => {
   );
   await appendFile(join(operator.directory, ".env"), `\nCRM_SECRET=${SECRET}\n`);
   const applied = await operator.run("apply", "acme");
-  expect(applied.stderr).toBe("");
+  expect(applied).toMatchObject({ exitCode: 0 });
 });
 afterAll(async () => {
   await operator?.close();
