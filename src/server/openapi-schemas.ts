@@ -31,8 +31,8 @@ function markExtension(_key: string, value: unknown): unknown {
 
 const REFERENCE = /"#\/components\/schemas\/([^"]+)"/g;
 
-/** The components that `paths` refer to, and those that these refer to. */
-export function usedComponents(paths: Json, components: Record<string, Json>): Record<string, Json> {
+/** The components that the sections of the document refer to, and those that these refer to. */
+export function usedComponents(sections: Json, components: Record<string, Json>): Record<string, Json> {
   const used = new Set<string>();
   const visit = (part: unknown) => {
     for (const [, name = ""] of JSON.stringify(part).matchAll(REFERENCE)) {
@@ -41,6 +41,6 @@ export function usedComponents(paths: Json, components: Record<string, Json>): R
       visit(components[name]);
     }
   };
-  visit(paths);
+  visit(sections);
   return Object.fromEntries(Object.entries(components).filter(([name]) => used.has(name)));
 }

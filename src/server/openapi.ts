@@ -54,6 +54,7 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
     paths[streamOperation.path] = { get: describeStream() };
   }
   Object.assign(components, webhookComponents());
+  const webhooks = webhookSection(components);
   return {
     openapi: "3.1.0",
     info: {
@@ -64,9 +65,9 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
     servers: [{ url: baseUrl ?? "/" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
-    webhooks: webhookSection(components),
+    webhooks,
     components: {
-      schemas: usedComponents(paths, { ...components, Error: ERROR_SCHEMA }),
+      schemas: usedComponents({ paths, webhooks }, { ...components, Error: ERROR_SCHEMA }),
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },

@@ -42,13 +42,23 @@ test("a webhook whose commit is not known is answered with 5xx and never with 20
   const { database } = tenant.backend.database.connection;
   // The commit waits for the head row when its connection is killed.
   const holder = connect(tenant.backend.database.connection, { name: "test holder", max: 1 });
+  const locked = Promise.withResolvers<void>();
   const held = holder.begin(async (sql) => {
+    await sql`set local idle_in_transaction_session_timeout = 0`;
     await sql`select 1 from head where id = 1 for update`;
+    locked.resolve();
     await delay(60_000, undefined, { ref: false });
   });
   held.catch(() => {});
+  // Sent before, the deposit might be committed already, and then it is the holder that waits.
+  await locked.promise;
   const waiting = async () =>
-    (await elsewhere`select 1 from pg_stat_activity where datname = ${database} and wait_event_type = 'Lock'`).length;
+    (
+      await elsewhere`
+      select 1
+        from pg_stat_activity
+       where datname = ${database} and application_name = 'pmctl writer' and wait_event_type = 'Lock'`
+    ).length;
   const answer = deposit("torn", 10);
   while ((await waiting()) === 0) await delay(20);
   await takeAway(database);
