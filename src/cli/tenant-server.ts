@@ -84,6 +84,11 @@ function listen(
       allowPrivate: config.network.allowPrivate,
       webhookSecrets: secrets.webhooks.inbound,
       stripeSecrets: secrets.webhooks.stripe,
+      embed: {
+        name: config.name,
+        publicKeys: secrets.keys.filter(({ type }) => type === "public").map(({ value }) => value),
+        allowedOrigins: config.embed.allowedOrigins,
+      },
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,

@@ -10,10 +10,13 @@ import type { Handlers } from "../services/invoke.ts";
 import type { Sql } from "../store/connect.ts";
 import { countRequests, forgetOldCounts } from "../store/request-count.ts";
 import { createApp } from "./app.ts";
+import { assetRoutes, readAssets } from "./assets.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
 import { Cors } from "./cors.ts";
 import { docsRoute } from "./docs-page.ts";
+import { FrameReader } from "./embed-data.ts";
+import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
@@ -23,7 +26,7 @@ import { openApiDocument } from "./openapi.ts";
 import { createOpsListener } from "./ops-listener.ts";
 import { Origins } from "./origins.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { documentRoute } from "./routes.ts";
+import { documentRoute, type Route } from "./routes.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { streamRoute } from "./stream-route.ts";
@@ -44,6 +47,8 @@ export interface ServerOptions {
   webhookSecrets: readonly string[];
   /** Active signing secrets of the Stripe endpoint. */
   stripeSecrets?: readonly string[] | undefined;
+  /** Without it there is no widget. */
+  embed?: EmbedOptions | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
@@ -117,7 +122,12 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       stripeSecrets: options.stripeSecrets ?? [],
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
-    documents: [...ownRoutes, documentRoute("/openapi.json", document), docsRoute(document)],
+    documents: [
+      ...ownRoutes,
+      documentRoute("/openapi.json", document),
+      docsRoute(document),
+      ...(options.embed ? widgetRoutes(options.embed, handlers, read, identities.keys) : []),
+    ],
   });
   const server = createListener(toNodeHandler(app));
   const { isDatabaseUp } = options;
@@ -151,6 +161,11 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       return closing;
     },
   };
+}
+
+function widgetRoutes(options: EmbedOptions, handlers: Handlers, read: Sql, keys: KeyRing): Route[] {
+  const assets = readAssets();
+  return [...assetRoutes(assets), ...embedRoutes({ options, assets, reader: new FrameReader(handlers, read), keys })];
 }
 
 function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet | undefined {

@@ -1,0 +1,53 @@
+import type { FrameData, FrameMarket } from "../contract/embed.ts";
+import type { OperationId, WireResult } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Handlers, invoke } from "../services/invoke.ts";
+import type { Sql } from "../store/connect.ts";
+import { findMarket } from "../store/queries/markets.ts";
+
+export type View = FrameData["view"];
+
+/** Reads what a view shows at first, as anybody may see it. */
+export class FrameReader {
+  readonly #handlers: Handlers;
+  readonly #read: Sql;
+
+  constructor(handlers: Handlers, read: Sql) {
+    this.#handlers = handlers;
+    this.#read = read;
+  }
+
+  /** @throws Fault MARKET_NOT_FOUND */
+  async read(
+    view: View,
+    marketId: string | undefined,
+  ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "trending">> {
+    const { feeBps, maxTradeUsd, suitabilityRequired } = await this.#ask("getPolicy", {});
+    const limits = { feeBps, maxTradeUsd, suitabilityRequired };
+    if (view === "portfolio") return { limits };
+    const trending = await this.#ask("listTrendingMarkets", {});
+    if (view === "markets") {
+      const { items } = await this.#ask("listMarkets", {});
+      return { limits, trending, markets: items };
+    }
+    const id = marketId ?? trending[0]?.id;
+    if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");
+    return { limits, market: await this.#market(id) };
+  }
+
+  async #market(id: string): Promise<FrameMarket> {
+    const [detail, history, row] = await Promise.all([
+      this.#ask("getMarket", { id }),
+      this.#ask("getMarketHistory", { id }),
+      findMarket(this.#read, id),
+    ]);
+    if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+    const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;
+    const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
+    return { detail, history, terms };
+  }
+
+  async #ask<Id extends OperationId>(id: Id, input: unknown): Promise<WireResult<Id>> {
+    return (await invoke(this.#handlers, id, input, { actor: "anonymous" })).value;
+  }
+}
