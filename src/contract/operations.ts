@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { fundingOperations } from "./funding.ts";
 import { marketOperations } from "./markets.ts";
 import { policyOperations } from "./policy.ts";
+import { portfolioOperations } from "./portfolio.ts";
 import { recordOperations } from "./record.ts";
 import { reportOperations } from "./reports.ts";
 import { sessionOperations } from "./session.ts";
@@ -15,6 +16,7 @@ export const operations = {
   ...marketOperations,
   ...tradingOperations,
   ...fundingOperations,
+  ...portfolioOperations,
   ...policyOperations,
   ...reportOperations,
   ...sessionOperations,

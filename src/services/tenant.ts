@@ -14,6 +14,7 @@ import { marketViewHandlers } from "./market-views.ts";
 import { marketHandlers } from "./markets.ts";
 import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
+import { portfolioHandlers } from "./portfolio.ts";
 import { recordHandlers } from "./record.ts";
 import { reportHandlers } from "./reports.ts";
 import { tradingHandlers } from "./trading.ts";
@@ -93,6 +94,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...orderHandlers(context),
       ...walletHandlers(context),
       ...userHandlers(context),
+      ...portfolioHandlers(context),
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),
