@@ -15,6 +15,8 @@ export interface FrameData {
   limits: { feeBps: number; maxTradeUsd: number; suitabilityRequired: boolean };
   market?: FrameMarket;
   markets?: WireResult<"listMarkets">["items"];
+  /** Recent YES prices of the markets that traded, oldest first, millionths. */
+  sparks?: Record<string, number[]>;
   trending?: WireResult<"listTrendingMarkets">;
   /** Why there is nothing to show. */
   error?: string;

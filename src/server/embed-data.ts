@@ -3,7 +3,13 @@ import type { OperationId, WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Handlers, invoke } from "../services/invoke.ts";
 import type { Sql } from "../store/connect.ts";
+import { listRecentPrices } from "../store/queries/market-views.ts";
 import { findMarket } from "../store/queries/markets.ts";
+import { wallClockMs } from "./clock.ts";
+
+/** A card's little curve: a week in steps of four hours. */
+const SPARK_MS = 7 * 24 * 3_600_000;
+const SPARK_POINTS = 42;
 
 export type View = FrameData["view"];
 
@@ -21,18 +27,24 @@ export class FrameReader {
   async read(
     view: View,
     marketId: string | undefined,
-  ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "trending">> {
+  ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "sparks" | "trending">> {
     const { feeBps, maxTradeUsd, suitabilityRequired } = await this.#ask("getPolicy", {});
     const limits = { feeBps, maxTradeUsd, suitabilityRequired };
     if (view === "portfolio") return { limits };
     const trending = await this.#ask("listTrendingMarkets", {});
     if (view === "markets") {
       const { items } = await this.#ask("listMarkets", {});
-      return { limits, trending, markets: items };
+      const sparks = await this.#sparks(items.map(({ id }) => id));
+      return { limits, trending, markets: items, sparks };
     }
     const id = marketId ?? trending[0]?.id;
     if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");
     return { limits, market: await this.#market(id) };
+  }
+
+  async #sparks(ids: string[]): Promise<Record<string, number[]>> {
+    const from = Math.floor(wallClockMs()) - SPARK_MS;
+    return Object.fromEntries(await listRecentPrices(this.#read, ids, { from, spanMs: SPARK_MS / SPARK_POINTS }));
   }
 
   async #market(id: string): Promise<FrameMarket> {
