@@ -47,21 +47,23 @@ export const KycEvent = z
     tenantId: z.string(),
     userId: UserId,
     status: text(64),
-    provider: z
-      .string()
-      .min(1)
-      .max(64)
-      .regex(/^\P{Cc}*$/u, "must not contain control characters"),
+    provider: text(64).regex(/^\P{Cc}*$/u, "must not contain control characters"),
     verifiedAt: Timestamp,
     jurisdiction: CountryCode.optional(),
   })
-  .meta({ id: "KycEvent" });
+  .meta({
+    id: "KycEvent",
+    examples: [{ userId: "usr_1", status: "passed", provider: "idv", verifiedAt: "2027-01-31T18:00:00.000Z" }],
+  });
 
 /** A payment event. Only `deposit.completed` moves money; the fields it needs are checked when it does. */
 export const PaymentEvent = z
   .object({ tenantId: z.string(), event: text(64) })
   .loose()
-  .meta({ id: "PaymentEvent" });
+  .meta({
+    id: "PaymentEvent",
+    examples: [{ event: "deposit.completed", userId: "usr_1", amountUsd: 250, txRef: "tx_0001" }],
+  });
 
 /** A Stripe event. Only `type` and `data.object` are read, and those fields are checked by what the type needs. */
 export const StripeEvent = z

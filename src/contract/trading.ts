@@ -35,6 +35,7 @@ const terms = {
   minAvgPrice: Bound.optional().meta({ description: "Extension: refuse a sale at a lower average price." }),
 };
 const hedgeRef = HedgeRef.optional();
+const EXAMPLE = { marketId: "mkt_019f2c3a7b", amount: 25 };
 
 type Terms = { selection: { action?: "buy" | "sell" | undefined } } & { [Field in keyof typeof terms]?: unknown } & {
   hedgeRef?: unknown;
@@ -55,12 +56,12 @@ const SELLING = ["shares", "minAvgPrice"] as const;
 export const TradeInput = z
   .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms, hedgeRef })
   .check(checkTerms)
-  .meta({ id: "TradeInput" });
+  .meta({ id: "TradeInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
 export const QuoteInput = z
   .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms })
   .check(checkTerms)
-  .meta({ id: "QuoteInput" });
+  .meta({ id: "QuoteInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
 const Position = {
   marketId: MarketId,
@@ -108,7 +109,16 @@ export const OrderInput = z
     hedgeRef,
   })
   .check(checkTerms)
-  .meta({ id: "OrderInput" });
+  .meta({
+    id: "OrderInput",
+    examples: [
+      {
+        ...EXAMPLE,
+        selection: { outcome: 1 },
+        hedgeRef: { symbol: "BTCUSD", direction: "long", notional: 100_000, externalRef: "pos-7" },
+      },
+    ],
+  });
 
 const Filled = { orderId: z.string(), status: z.literal("filled"), outcome: NumericOutcome };
 

@@ -1,5 +1,6 @@
 import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
+import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import {
   type ApiKey,
@@ -10,6 +11,7 @@ import {
   type Need,
   pendingOf,
   receiptKey,
+  receivableOf,
   SINGLE,
   TREASURY,
   walletOf,
@@ -67,6 +69,7 @@ export interface RecordKyc {
   provider: string;
   verifiedAt: number;
   jurisdiction: string | undefined;
+  delivery?: Delivery | undefined;
 }
 
 export interface RecordDeposit {
@@ -75,6 +78,7 @@ export interface RecordDeposit {
   traderId: string;
   amountMicro: bigint;
   reference: string;
+  delivery?: Delivery | undefined;
 }
 
 export interface RecordReconciliation {
@@ -109,6 +113,7 @@ export type Command =
   | RecordKyc
   | RecordDeposit
   | RecordPayment
+  | KeepDelivery
   | RecordReconciliation
   | ApplyConfig;
 
@@ -124,6 +129,7 @@ export interface Results extends TraderResults {
   recordDeposit: undefined;
   /** Whom the payment belongs to; not the caller's owner: nothing was done, ask again with this one. */
   recordPayment: { ownerId: string | undefined };
+  keepDelivery: undefined;
   recordReconciliation: { checkedAt: number };
   applyConfig: { changed: boolean };
 }
@@ -185,16 +191,20 @@ export function needsOf(command: Command): Need[] {
     case "updatePolicy":
       return [tenant];
     case "recordKyc":
-      return [{ table: "trader", key: command.traderId }];
+      return [{ table: "trader", key: command.traderId }, ...needsOfDelivery(command.delivery)];
     case "recordDeposit":
       return [
+        ...needsOfDelivery(command.delivery),
         { table: "receipt", key: receiptKey(command.provider, command.reference) },
         { table: "trader", key: command.traderId },
         account(walletOf(command.traderId)),
+        account(receivableOf(command.traderId)),
         account(externalOf(command.provider)),
       ];
     case "recordPayment":
       return needsOfPayment(command);
+    case "keepDelivery":
+      return needsOfDelivery(command.delivery);
     case "recordReconciliation":
       return [];
     case "applyConfig":

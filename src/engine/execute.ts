@@ -1,5 +1,6 @@
 import { closeMarket } from "./closing.ts";
 import type { Command, Results } from "./commands.ts";
+import { keepDelivery } from "./deliveries.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
@@ -58,6 +59,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return recordDeposit(draft, command, now);
     case "recordPayment":
       return recordPayment(draft, command, now);
+    case "keepDelivery":
+      return keepDelivery(draft, command, now);
     case "recordReconciliation":
       return recordReconciliation(draft, command, now);
     case "applyConfig":

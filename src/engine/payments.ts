@@ -1,5 +1,7 @@
 import { decimalFromMicro } from "../domain/money.ts";
 import type { Results } from "./commands.ts";
+import { creditUser } from "./credit.ts";
+import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 import { externalOf, type Need, type Payment, receiptKey, receivableOf, walletOf } from "./rows.ts";
 import { newTrader } from "./traders.ts";
@@ -33,12 +35,13 @@ export interface RecordPayment {
   /** Whom the payment belonged to when the caller looked: the rows of this user are loaded. */
   ownerId: string | undefined;
   fact: PaymentFact;
+  delivery?: Delivery | undefined;
 }
 
 const failedRefund = (id: string) => `${id} failed`;
 const wonDispute = (id: string) => `${id} won`;
 
-export function needsOfPayment({ provider, reference, ownerId, fact }: RecordPayment): Need[] {
+export function needsOfPayment({ provider, reference, ownerId, fact, delivery }: RecordPayment): Need[] {
   const ids =
     fact.kind === "refund"
       ? fact.refunds.flatMap(({ id }) => [id, failedRefund(id)])
@@ -48,6 +51,7 @@ export function needsOfPayment({ provider, reference, ownerId, fact }: RecordPay
   const named = fact.kind === "paid" ? fact.traderId : undefined;
   const users = [ownerId, named].filter((user) => user !== undefined);
   return [
+    ...needsOfDelivery(delivery),
     { table: "payment", key: receiptKey(provider, reference) },
     { table: "account", key: externalOf(provider) },
     ...ids.map((id): Need => ({ table: "receipt", key: receiptKey(provider, id) })),
@@ -69,20 +73,21 @@ export function recordPayment(draft: Draft, command: RecordPayment, now: number)
   const owner = payment.userId === "" ? undefined : payment.userId;
   // Rows of an owner that the caller did not know of are not loaded: absent here would mean empty.
   if (owner !== ownerId) return { ownerId: owner };
+  once(draft, command.delivery, now, () => recordFact(draft, payment, fact, now));
+  return { ownerId };
+}
+
+function recordFact(draft: Draft, payment: Payment, fact: PaymentFact, now: number): undefined {
   switch (fact.kind) {
     case "paid":
-      recordPaid(draft, payment, fact, now);
-      break;
+      return recordPaid(draft, payment, fact, now);
     case "refund":
-      recordRefunds(draft, payment, fact);
-      break;
+      return recordRefunds(draft, payment, fact);
     case "dispute":
-      recordDispute(draft, payment, fact);
-      break;
+      return recordDispute(draft, payment, fact);
     case "unusable":
-      recordConflict(draft, payment, fact.problem, { userId: fact.traderId });
+      return recordConflict(draft, payment, fact.problem, { userId: fact.traderId });
   }
-  return { ownerId };
 }
 
 function newPayment(provider: string, reference: string): Payment {
@@ -102,7 +107,7 @@ function newPayment(provider: string, reference: string): Payment {
   };
 }
 
-function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }, now: number): void {
+function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }, now: number): undefined {
   const { traderId, amountMicro, received } = fact;
   const receivedMicro = received ? amountMicro : payment.receivedMicro;
   const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
@@ -114,13 +119,8 @@ function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: 
   } else {
     const creditedMicro = receivedMicro === null ? amountMicro : smaller(amountMicro, receivedMicro);
     if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
-    draft.transfer(externalOf(payment.provider), walletOf(traderId), creditedMicro);
-    draft.record("wallet.credited", {
-      userId: traderId,
-      amount: decimalFromMicro(creditedMicro),
-      txRef: payment.reference,
-      provider: payment.provider,
-    });
+    const { provider, reference: txRef } = payment;
+    creditUser(draft, { provider, userId: traderId, amountMicro: creditedMicro, txRef });
     // Refunds and disputes that were faster than the payment take their part at once.
     takeBackRest(draft, { ...payment, userId: traderId, creditedMicro, receivedMicro }, "refund");
   }
@@ -140,7 +140,7 @@ function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { k
 }
 
 /** By id, and by the running total: whichever of the two events comes first, the money is taken back once. */
-function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): void {
+function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): undefined {
   const { provider } = payment;
   const isNew = (id: string) => !draft.get("receipt", receiptKey(provider, id));
   const counted = fact.refunds.filter(({ id }) => isNew(id));
@@ -151,14 +151,16 @@ function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kin
     refundTotalMicro: larger(payment.refundTotalMicro, fact.totalMicro ?? 0n),
     refundsFailedMicro: payment.refundsFailedMicro + sum(failed),
   };
-  // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to.
-  if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) return;
+  if (counted.length + failed.length === 0 && next.refundTotalMicro === payment.refundTotalMicro) return;
   for (const { id, amountMicro } of counted) keepReceipt(draft, payment, id, amountMicro);
   for (const { id, amountMicro } of failed) keepReceipt(draft, payment, failedRefund(id), amountMicro);
-  takeBackRest(draft, next, "refund");
+  // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to. It
+  // moves nothing and is remembered, or a further refund would be taken for one that the total covers.
+  if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) put(draft, next);
+  else takeBackRest(draft, next, "refund");
 }
 
-function recordDispute(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "dispute" }): void {
+function recordDispute(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "dispute" }): undefined {
   const { id, amountMicro, won } = fact;
   const opened = keepReceipt(draft, payment, id, amountMicro);
   const ended = won && keepReceipt(draft, payment, wonDispute(id), amountMicro);
@@ -190,8 +192,10 @@ function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
   const dueMicro = creditedMicro - keptMicro + smaller(keptMicro, lostMicro);
   put(draft, { ...payment, takenBackMicro: dueMicro });
   if (dueMicro > takenBackMicro) debit(draft, payment, dueMicro - takenBackMicro, reason);
-  else if (dueMicro < takenBackMicro) giveBack(draft, payment, takenBackMicro - dueMicro, reason);
-  else if (draft.audit.length === 0)
+  else if (dueMicro < takenBackMicro) {
+    const { provider, reference: txRef } = payment;
+    creditUser(draft, { provider, userId, amountMicro: takenBackMicro - dueMicro, txRef, cause: reason });
+  } else if (draft.audit.length === 0)
     recordConflict(draft, payment, userId === "" ? `${reason} before the payment` : `${reason} counted before`, {});
 }
 
@@ -210,28 +214,12 @@ function debit(draft: Draft, { provider, reference, userId }: Payment, amountMic
   });
 }
 
-/** What the user owes is paid first. */
-function giveBack(draft: Draft, { provider, reference, userId }: Payment, amountMicro: bigint, reason: string): void {
-  const owedMicro = larger(0n, -draft.account(receivableOf(userId)).balanceMicro);
-  const settledMicro = smaller(amountMicro, owedMicro);
-  draft.transfer(externalOf(provider), receivableOf(userId), settledMicro);
-  draft.transfer(externalOf(provider), walletOf(userId), amountMicro - settledMicro);
-  draft.record("wallet.credited", {
-    userId,
-    amount: decimalFromMicro(amountMicro),
-    receivable: decimalFromMicro(settledMicro),
-    txRef: reference,
-    provider,
-    cause: reason,
-  });
-}
-
 function recordConflict(
   draft: Draft,
   { provider, reference, userId, creditedMicro }: Payment,
   problem: string,
   asked: { userId?: string | undefined; amount?: string },
-): void {
+): undefined {
   draft.record("payment.conflict", {
     provider,
     txRef: reference,

@@ -126,6 +126,21 @@ export interface StoredAnswer {
   createdAt: number;
 }
 
+/** What a provider delivered, once per body: kept for ever beside what came of it. */
+export interface InboundDelivery {
+  provider: string;
+  /** Of the raw body, hex. */
+  sha256: string;
+  event: string;
+  reference: string | null;
+  userId: string | null;
+  /** Types of the audit entries that it caused, `kept`, or `no effect`. */
+  outcome: string;
+  /** The raw body of an event that is only kept. */
+  body: string | null;
+  receivedAt: number;
+}
+
 export type WithdrawalStatus = "pending" | "approved" | "rejected";
 
 /** Money on its way out: held in the user's pending account until an operator decides. */
@@ -167,6 +182,7 @@ export interface Tables {
   storedAnswer: StoredAnswer;
   withdrawal: Withdrawal;
   assessment: Assessment;
+  inboundDelivery: InboundDelivery;
 }
 
 export type Table = keyof Tables;
@@ -187,6 +203,7 @@ export const receivableOf = (traderId: string) => `receivable:${traderId}`;
 export const mayBeNegative = (account: string) => /^(external|receivable):/.test(account);
 export const positionKey = (traderId: string, marketId: string, side: Side) => `${side}:${marketId}:${traderId}`;
 export const receiptKey = (provider: string, reference: string) => `${provider}\n${reference}`;
+export const deliveryKey = (provider: string, sha256: string) => `${provider}\n${sha256}`;
 export const answerKey = (caller: string, key: string) => `${caller}\n${key}`;
 
 /** A need names a row that a command reads, so that it can be loaded before the command executes. */

@@ -3,9 +3,11 @@ import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { capMinor, isPassed, traderStateOf } from "../domain/trader.ts";
 import type { RecordDeposit, RecordKyc, RestrictUser, Results, SubmitSuitability } from "./commands.ts";
+import { creditUser } from "./credit.ts";
+import { once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 import { requireTenant } from "./markets.ts";
-import { externalOf, receiptKey, type Trader, walletOf } from "./rows.ts";
+import { receiptKey, type Trader } from "./rows.ts";
 
 /** Users exist from the first time that a token, a webhook or an operator names them. */
 export function newTrader(id: string, now: number): Trader {
@@ -24,6 +26,10 @@ export function newTrader(id: string, now: number): Trader {
 
 /** A later result overrides an earlier one by `verifiedAt`, whatever the order of arrival; other statuses are ignored. */
 export function recordKyc(draft: Draft, command: RecordKyc, now: number): undefined {
+  return once(draft, command.delivery, now, () => applyKyc(draft, command, now));
+}
+
+function applyKyc(draft: Draft, command: RecordKyc, now: number): undefined {
   const { traderId, status, provider, verifiedAt, jurisdiction } = command;
   const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
   if (status !== "passed" && status !== "failed") return;
@@ -45,6 +51,10 @@ export function recordKyc(draft: Draft, command: RecordKyc, now: number): undefi
 
 /** Credits once per reference for ever. The same reference with another amount or user credits nothing and is recorded. */
 export function recordDeposit(draft: Draft, command: RecordDeposit, now: number): undefined {
+  return once(draft, command.delivery, now, () => creditDeposit(draft, command, now));
+}
+
+function creditDeposit(draft: Draft, command: RecordDeposit, now: number): undefined {
   const { provider, traderId, amountMicro, reference } = command;
   const key = receiptKey(provider, reference);
   const receipt = draft.get("receipt", key);
@@ -61,13 +71,7 @@ export function recordDeposit(draft: Draft, command: RecordDeposit, now: number)
   }
   if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
   draft.put("receipt", key, { provider, reference, amountMicro, userId: traderId });
-  draft.transfer(externalOf(provider), walletOf(traderId), amountMicro);
-  draft.record("wallet.credited", {
-    userId: traderId,
-    amount: decimalFromMicro(amountMicro),
-    txRef: reference,
-    provider,
-  });
+  creditUser(draft, { provider, userId: traderId, amountMicro, txRef: reference });
 }
 
 /** Every assessment is kept and the last one counts, under the thresholds in force at each trade (decision 21). */

@@ -3,7 +3,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import { type Command, needsOf, type Results } from "../engine/commands.ts";
 import { Draft, type Reader } from "../engine/draft.ts";
 import { execute } from "../engine/execute.ts";
-import { answerKey, type Need, type StoredAnswer } from "../engine/rows.ts";
+import { answerKey, type Need, type StoredAnswer, type Table } from "../engine/rows.ts";
 import { type AuditKey, auditHash } from "../engine/seal.ts";
 import type { Batch, Head } from "../store/commit.ts";
 
@@ -41,6 +41,17 @@ export interface Prepared {
   batch: Batch | null;
 }
 
+/**
+ * What is written without an audit entry, where a command moved nothing: what was answered, that it was delivered, and
+ * what a provider said of a payment. Executing such a command again finds the row and does nothing, which is what makes its outcome safe to doubt.
+ */
+const QUIET = new Set<Table>(["storedAnswer", "inboundDelivery", "payment", "receipt"]);
+
+/** Whether the chain stands still in the batch, so that it cannot tell whether the batch is in. */
+export function isQuiet({ audit }: Batch): boolean {
+  return audit.length === 0;
+}
+
 /** Rows that a submission reads. */
 export function needsOfSubmission({ command, idempotency }: Submission): Need[] {
   const needs = needsOf(command);
@@ -58,7 +69,7 @@ export function prepareBatch(
   submissions: readonly Submission[],
   { head, now, key }: { head: Head; now: number; key: AuditKey },
 ): Prepared {
-  // Time in the chain never steps back, whichever process wrote last.
+  // Time in the chain never steps back, whichever process wrote last. Decisions are made by the clock alone.
   const ts = Math.max(now, head.ts);
   const isoTs = new Date(ts).toISOString();
   const overlay = new Draft(state);
@@ -74,21 +85,24 @@ export function prepareBatch(
 
   const outcomes = submissions.map((submission): Outcome => {
     try {
-      const replay = findAnswer(overlay, submission, ts);
+      const replay = findAnswer(overlay, submission, now);
       if (replay) return { kind: "replayed", answer: replay };
-      const { result, draft } = execute(overlay, submission.command, ts);
-      if (draft.audit.length > 0) {
-        storeAnswer(draft, submission, result, ts);
-        append(batch, draft, submission, isoTs, key);
-        for (const write of draft.writes()) overlay.adopt(write);
-      } else invariant([...draft.writes()].length === 0, "whatever is written has an audit entry");
+      const { result, draft } = execute(overlay, submission.command, now);
+      storeAnswer(draft, submission, result, now);
+      if (draft.audit.length === 0)
+        for (const { table } of draft.writes()) invariant(QUIET.has(table), `a change of ${table} has an audit entry`);
+      append(batch, draft, submission, isoTs, key);
+      for (const write of draft.writes()) overlay.adopt(write);
       return { kind: "done", result };
     } catch (fault) {
       return { kind: "refused", fault };
     }
   });
-  if (batch.audit.length === 0) return { outcomes, batch: null };
-  return { outcomes, batch: { ...batch, writes: [...overlay.writes()] } };
+  const writes = [...overlay.writes()];
+  if (writes.length === 0 && isQuiet(batch)) return { outcomes, batch: null };
+  // Every write moves the head, so that no other process goes on believing what it remembers.
+  if (isQuiet(batch)) batch.next = { ...head, epoch: head.epoch + 1n };
+  return { outcomes, batch: { ...batch, writes } };
 }
 
 function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: string, key: AuditKey): void {

@@ -7,7 +7,7 @@ import type { Loaded } from "../store/load.ts";
 const MAX_ROWS = 50_000;
 
 /** Found inside another row (the keyring), only true until the next trade (holders), or never read again. */
-const NOT_KEPT = new Set<Table>(["apiKey", "holders", "assessment"]);
+const NOT_KEPT = new Set<Table>(["apiKey", "holders", "assessment", "inboundDelivery"]);
 
 /**
  * Committed rows, and the knowledge of which do not exist. It is the truth for as long as the head has not moved by

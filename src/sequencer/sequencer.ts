@@ -1,21 +1,16 @@
 import { Fault } from "../domain/fault.ts";
-import { type Command, needsOwnBatch, type Results } from "../engine/commands.ts";
+import type { Command, Results } from "../engine/commands.ts";
 import type { StoredAnswer } from "../engine/rows.ts";
 import type { AuditKey } from "../engine/seal.ts";
-import type { Batch, Head } from "../store/commit.ts";
+import { type Batch, type Head, sameHead } from "../store/commit.ts";
 import { ConnectionLost, StatementFailed } from "../store/connect.ts";
 import type { HeadReading, Journal } from "../store/journal.ts";
-import { needsOfSubmission, type Outcome, type Prepared, prepareBatch, type Submission } from "./batch.ts";
+import { isQuiet, needsOfSubmission, type Outcome, type Prepared, prepareBatch, type Submission } from "./batch.ts";
 import { DatabaseClock } from "./clock.ts";
 import { faultOf, outcomeUnknown, overloaded } from "./faults.ts";
 import { Memory } from "./memory.ts";
+import { Queue } from "./queue.ts";
 
-/** Commands per commit; the parameters of a full batch stay well below a megabyte. */
-const MAX_BATCH = 1024;
-/** Commands waiting; past it callers are told to come back. */
-const MAX_QUEUE = 8192;
-/** A command that waited longer is dropped before it executes. */
-const MAX_WAIT_MS = 2000;
 /** Swaps lost in a row before a batch gives up its turn. On the slow path only the closing of a market loses one. */
 const MAX_ATTEMPTS = 8;
 /** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
@@ -36,9 +31,10 @@ export interface SequencerOptions {
   auditKey: AuditKey;
   /** Milliseconds that never step back. */
   monotonic?: () => number;
-  sleep?: (ms: number) => Promise<void>;
+  /** Runs something later; returns how to call it off. */
+  after?: (ms: number, run: () => void) => () => void;
   /** Runs the work after everything that is ready now. */
-  later?: (work: () => void) => void;
+  defer?: (work: () => void) => void;
   /** Told of faults that no caller is to blame for. */
   onError?: (error: unknown) => void;
   /** Told of each commit: commands in the batch, entries written. */
@@ -53,13 +49,13 @@ export class Sequencer {
   readonly #journal: Journal;
   readonly #auditKey: AuditKey;
   readonly #monotonic: () => number;
-  readonly #sleep: (ms: number) => Promise<void>;
-  readonly #later: (work: () => void) => void;
+  readonly #after: (ms: number, run: () => void) => () => void;
+  readonly #defer: (work: () => void) => void;
   readonly #onError: (error: unknown) => void;
   readonly #onCommit: NonNullable<SequencerOptions["onCommit"]>;
   readonly #memory = new Memory();
   readonly #clock: DatabaseClock;
-  readonly #queue: Job[] = [];
+  readonly #queue: Queue<Job>;
   /** The head as this process last saw it; null when memory is empty. */
   #head: Head | null = null;
   #epoch = 0n;
@@ -70,15 +66,20 @@ export class Sequencer {
   #running: Promise<void> | null = null;
   #closed = false;
 
-  constructor({ journal, auditKey, monotonic, sleep, later, onError, onCommit }: SequencerOptions) {
+  constructor({ journal, auditKey, monotonic, after, defer, onError, onCommit }: SequencerOptions) {
     this.#journal = journal;
     this.#auditKey = auditKey;
     this.#monotonic = monotonic ?? (() => performance.now());
-    this.#sleep = sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
-    this.#later = later ?? setImmediate;
+    this.#after = after ?? later;
+    this.#defer = defer ?? setImmediate;
     this.#onError = onError ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
     this.#clock = new DatabaseClock(this.#monotonic);
+    this.#queue = new Queue({
+      monotonic: this.#monotonic,
+      after: this.#after,
+      onLate: (job) => job.reject(overloaded()),
+    });
   }
 
   get queueLength(): number {
@@ -92,7 +93,7 @@ export class Sequencer {
    */
   submit<C extends Command>(submission: Submission<C>): Promise<Answer<C>> {
     if (this.#closed) return Promise.reject(new Fault("DATABASE_UNAVAILABLE", "The server is shutting down"));
-    if (this.#queue.length >= MAX_QUEUE) return Promise.reject(overloaded());
+    if (this.#queue.isFull) return Promise.reject(overloaded());
     return new Promise<Answer<C>>((resolve, reject) => {
       const job = { ...submission, enqueuedAt: this.#monotonic(), resolve, reject };
       this.#queue.push(job as unknown as Job);
@@ -104,35 +105,18 @@ export class Sequencer {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
-    await new Promise<void>((resolve) => this.#later(resolve));
+    await new Promise<void>((resolve) => this.#defer(resolve));
   }
 
   async #run(): Promise<void> {
     // The callers of this turn of the event loop all belong to the first batch.
     await Promise.resolve();
     while (this.#queue.length > 0) {
-      const jobs = this.#take();
+      const jobs = this.#queue.take();
       if (jobs.length > 0) await this.#process(jobs);
     }
     // In the same turn as the look at the queue: a command that came after it would wait for ever.
     this.#running = null;
-  }
-
-  #take(): Job[] {
-    const oldest = this.#monotonic() - MAX_WAIT_MS;
-    let size = 0;
-    while (size < MAX_BATCH && size < this.#queue.length) {
-      const job = this.#queue[size] as Job;
-      if (needsOwnBatch(job.command)) {
-        if (size === 0) size = 1;
-        break;
-      }
-      size += 1;
-    }
-    const jobs = this.#queue.splice(0, size);
-    const late = jobs.filter((job) => job.enqueuedAt < oldest);
-    for (const job of late) job.reject(overloaded());
-    return late.length === 0 ? jobs : jobs.filter((job) => job.enqueuedAt >= oldest);
   }
 
   async #process(jobs: Job[]): Promise<void> {
@@ -161,9 +145,9 @@ export class Sequencer {
 
   /** One round trip when every row is in memory. False when the head had moved. */
   async #commitFast(jobs: Job[]): Promise<boolean> {
-    this.#head ??= this.#adopt(await this.#journal.readHead());
-    const prepared = await this.#prepare(jobs, this.#head);
-    const confirmed = prepared.batch ? await this.#swap(prepared.batch) : await this.#unmoved(this.#head);
+    const head = this.#head !== null && !this.#clock.isStale ? this.#head : await this.#readHead();
+    const prepared = await this.#prepare(jobs, head);
+    const confirmed = prepared.batch ? await this.#swap(prepared.batch) : await this.#unmoved(head);
     if (!confirmed) {
       this.#forget();
       this.#contended = true;
@@ -171,6 +155,14 @@ export class Sequencer {
     }
     this.#publish(jobs, prepared);
     return true;
+  }
+
+  /** Where the head stands, and what the clock says. Memory is of use only if nobody else has written. */
+  async #readHead(): Promise<Head> {
+    const reading = await this.#journal.readHead();
+    if (this.#head && !sameHead(this.#head, reading.head)) this.#forget();
+    this.#head = this.#adopt(reading);
+    return this.#head;
   }
 
   /** The head row is locked first, so nobody can overtake: with two busy processes both make progress. */
@@ -193,7 +185,7 @@ export class Sequencer {
     try {
       confirmed = await this.#journal.exclusively(work);
       // The commit of a transaction that died with its connection reports success on the next one, hence the read.
-      if (sent.swapped && sent.prepared?.batch) confirmed = await this.#journal.contains(sent.prepared.batch.next);
+      if (sent.swapped && sent.prepared?.batch) confirmed = await this.#stands(sent.prepared.batch);
     } catch (error) {
       // After a swap even a refusal tells nothing: without its transaction the statement was a commit by itself.
       if (!sent.prepared?.batch || (error instanceof StatementFailed && !sent.swapped)) throw error;
@@ -228,6 +220,11 @@ export class Sequencer {
     return sameHead(head, reading.head);
   }
 
+  /** Whether a batch is in, after a commit that said so. A quiet one is in if nobody has written since. */
+  async #stands(batch: Batch): Promise<boolean> {
+    return isQuiet(batch) ? this.#unmoved(batch.next) : this.#journal.contains(batch.next);
+  }
+
   /**
    * Whether the batch is in, although its statement ended with `error`.
    * @throws the error, when it is not in and the error is no lost connection: executing again would meet it again.
@@ -241,7 +238,8 @@ export class Sequencer {
   /**
    * Fence, then read. The fence waits for whatever the lost connection still has under way and shuts it out; after it
    * the chain says exactly whether the batch is in. Until both have answered the batch must not be executed again,
-   * whatever it is that keeps them from answering.
+   * whatever it is that keeps them from answering. A quiet batch is executed again whether it is in or not: then its
+   * commands find what they left.
    */
   async #resolveUnknown(batch: Batch): Promise<boolean> {
     this.#unfenced = true;
@@ -249,10 +247,10 @@ export class Sequencer {
     for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
       try {
         await this.#fenceIfNeeded();
-        return await this.#journal.contains(batch.next);
+        return !isQuiet(batch) && (await this.#journal.contains(batch.next));
       } catch (cause) {
         if (this.#monotonic() >= deadline) throw outcomeUnknown(cause);
-        await this.#sleep(pause);
+        await new Promise<void>((resolve) => this.#after(pause, resolve));
       }
     }
   }
@@ -266,11 +264,12 @@ export class Sequencer {
   #publish(jobs: Job[], { outcomes, batch }: Prepared): void {
     this.#memory.publish(batch?.writes ?? []);
     if (batch) {
-      // A fence on the way here has moved the epoch on.
+      // A fence on the way here, or a quiet batch, has moved the epoch on.
+      if (batch.next.epoch > this.#epoch) this.#epoch = batch.next.epoch;
       this.#head = { ...batch.next, epoch: this.#epoch };
     }
     // The next batch goes to the database first: what callers do with their answers need not keep it waiting.
-    this.#later(() => {
+    this.#defer(() => {
       for (const [index, job] of jobs.entries()) settle(job, outcomes[index] as Outcome);
     });
     if (batch) this.#onCommit({ commands: jobs.length, entries: batch.audit.length });
@@ -288,8 +287,9 @@ export class Sequencer {
   }
 }
 
-function sameHead(a: Head, b: Head): boolean {
-  return a.seq === b.seq && a.hash === b.hash && a.epoch === b.epoch;
+function later(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
 }
 
 function settle(job: Job, outcome: Outcome): void {

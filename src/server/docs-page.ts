@@ -7,21 +7,22 @@ type Json = Record<string, unknown>;
 
 const STYLE = `:root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--line:#dfe3e8;--page:#fff;--card:#f6f7f9;--accent:#0b5cad}
 @media(prefers-color-scheme:dark){:root{--ink:#e7eaee;--soft:#9aa4b1;--line:#2d343d;--page:#12161b;--card:#1a2027;--accent:#74b3f5}}
-*{box-sizing:border-box}html{scroll-behavior:smooth;scroll-padding-top:1rem}
+*{box-sizing:border-box}html{scroll-padding-top:1rem}
 body{margin:0;background:var(--page);color:var(--ink);font:16px/1.55 system-ui,sans-serif}
 .frame{display:grid;grid-template-columns:17rem minmax(0,1fr);max-width:76rem;margin:auto}
 nav{position:sticky;top:0;align-self:start;max-height:100vh;overflow:auto;padding:1.5rem 1rem;border-right:1px solid var(--line);font-size:.9rem}
 nav ul{list-style:none;margin:0 0 1rem;padding:0}nav b{display:block;margin:.6rem 0 .2rem;text-transform:capitalize}
-main{padding:1.5rem 2rem 6rem}a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
+main{padding:1.5rem 2rem 6rem}a{color:var(--accent)}nav a:not(:hover){text-decoration:none}.jump{display:none}
 h1{margin:0 0 .5rem;font-size:1.9rem}h2{margin:3rem 0 .5rem;text-transform:capitalize;border-bottom:1px solid var(--line)}
 h3{margin:0;font-size:1.05rem}h4{margin:1.1rem 0 .3rem;font-size:.85rem;color:var(--soft);text-transform:uppercase;letter-spacing:.04em}
-article{margin:1.2rem 0;padding:1.1rem 1.3rem;background:var(--card);border:1px solid var(--line);border-radius:10px}
-code,pre{font:13.5px/1.5 ui-monospace,monospace}pre{margin:.3rem 0;padding:.8rem;overflow:auto;border:1px solid var(--line);border-radius:8px;background:var(--page)}
+article{margin:1.2rem 0;padding:1.1rem 1.3rem;background:var(--card);border:1px solid var(--line);border-radius:10px}article:target{border-color:var(--accent);box-shadow:0 0 0 1px var(--accent)}
+code,pre{font:13.5px/1.5 ui-monospace,monospace}code{overflow-wrap:anywhere}pre{margin:.3rem 0;padding:.8rem;overflow:auto;border:1px solid var(--line);border-radius:8px;background:var(--page)}
 .method{display:inline-block;min-width:3.6rem;padding:0 .45rem;margin-right:.5rem;border-radius:5px;background:var(--accent);color:var(--page);font-weight:600;text-align:center}
 .tag{margin-left:.5rem;padding:0 .4rem;border:1px solid var(--line);border-radius:5px;font-size:.78rem;color:var(--soft)}
 table{width:100%;border-collapse:collapse;font-size:.92rem}th,td{padding:.35rem .6rem .35rem 0;border-top:1px solid var(--line);text-align:left;vertical-align:top}
 th{font-weight:600;white-space:nowrap}.soft{color:var(--soft)}
-@media(max-width:52rem){.frame{display:block}nav{position:static;max-height:none;border-right:0;border-bottom:1px solid var(--line)}main{padding:1.2rem}}`;
+@media(max-width:52rem){.frame{display:flex;flex-direction:column-reverse}nav{position:static;max-height:none;border-right:0;border-top:1px solid var(--line)}
+nav a,.jump{display:inline-block;padding:.25rem 0}main{padding:1.2rem 1rem 3rem}article{padding:1rem}th,td{display:block;padding:.1rem 0}tr{display:block;padding:.4rem 0;border-top:1px solid var(--line)}th,td{border-top:0}}`;
 
 /** Nothing runs here and nothing comes from elsewhere: the one style is allowed by its hash. */
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
@@ -66,8 +67,8 @@ export function docsPage(document: Json): string {
   );
   const types = Object.entries(schemas).map(([name, schema]) => typeArticle(name, schema));
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${text(info?.title)} API</title><style>${STYLE}</style></head>
-<body><div class="frame"><nav><a href="/openapi.json">openapi.json</a>${menu.join("")}<b>types</b><ul>${Object.keys(schemas).map(typeItem).join("")}</ul></nav>
-<main><h1>${text(info?.title)} API</h1><p>${prose(info?.description)}</p>${sections.join("")}<h2>Types</h2>${types.join("")}</main></div></body></html>`;
+<body><div class="frame"><nav id="contents" aria-label="Contents"><a href="/openapi.json">openapi.json</a>${menu.join("")}<b>types</b><ul>${Object.keys(schemas).map(typeItem).join("")}</ul></nav>
+<main><h1>${text(info?.title)} API</h1><a class="jump" href="#contents">Contents</a><p>${prose(info?.description)}</p>${sections.join("")}<h2>Types</h2>${types.join("")}</main></div></body></html>`;
 }
 
 function menuItem({ operation }: Described): string {
@@ -118,7 +119,7 @@ function contentOf({ content }: Json): string {
     .map(([type, { schema, example }]) => {
       const sample = typeof example === "string" ? example : JSON.stringify(example, null, 2);
       return `<p>${typeOf(schema as Json)} <span class="soft">${text(type)}</span></p>${
-        sample === undefined ? "" : `<pre>${text(sample)}</pre>`
+        sample === undefined ? "" : `<pre tabindex="0">${text(sample)}</pre>`
       }`;
     })
     .join("");
@@ -147,7 +148,7 @@ function securityOf(security: unknown): string {
 
 function table(rows: string[][]): string {
   const lines = rows.map(
-    ([head, ...cells]) => `<tr><th>${head}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`,
+    ([head, ...cells]) => `<tr><th scope="row">${head}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`,
   );
   return `<table>${lines.join("")}</table>`;
 }

@@ -71,15 +71,6 @@ export const SECURITY_SCHEMES = {
   },
 };
 
-export const REFUSALS: Record<number, { name: string; description: string }> = {
-  400: { name: "BadRequest", description: "The request, or the moment, does not allow it." },
-  401: { name: "Unauthorized", description: "Missing or invalid credentials." },
-  403: { name: "Forbidden", description: "The caller may not do this." },
-  404: { name: "NotFound", description: "No such resource." },
-  429: { name: "TooManyRequests", description: "The client's window is used up." },
-  500: { name: "ServerError", description: "Unexpected failure." },
-};
-
 export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
 ISO 8601 in UTC. A refusal is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`. What is marked
 \`x-extension\` goes beyond the interface specification.`;

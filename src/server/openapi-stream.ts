@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { streamEvents } from "../contract/stream.ts";
+import { wireSchema } from "./openapi-schemas.ts";
 
 type Json = Record<string, unknown>;
 
 /** The schemas of the stream's events, as components. */
 export function streamComponents(): Record<string, Json> {
-  const all = z.toJSONSchema(z.object(streamEvents), { target: "draft-2020-12", io: "input" });
-  const text = JSON.stringify(all.$defs ?? {}).replaceAll("#/$defs/", "#/components/schemas/");
-  return JSON.parse(text);
+  return wireSchema(z.object(streamEvents)).$defs;
 }
 
 const EXAMPLE = `: connected
@@ -41,6 +40,10 @@ export function streamContent(): Json {
     { $ref: `#/components/schemas/${String(schema.meta()?.id)}` },
   ]);
   return {
-    "text/event-stream": { schema: { type: "string" }, example: EXAMPLE, "x-events": Object.fromEntries(events) },
+    "text/event-stream": {
+      schema: { type: "string", contentSchema: { anyOf: events.map(([, data]) => data) } },
+      example: EXAMPLE,
+      "x-events": Object.fromEntries(events),
+    },
   };
 }

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../contract/operations.ts";
 import { streamOperation } from "../contract/stream.ts";
-import { FAULT_CODES, Fault, type FaultCode } from "../domain/fault.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { planInput } from "./input.ts";
 import { exampleOf } from "./openapi-examples.ts";
@@ -14,7 +13,6 @@ import {
   IDEMPOTENCY_KEY,
   IF_MATCH,
   RATE_LIMIT_HEADERS,
-  REFUSALS,
   SECURITY,
   SECURITY_SCHEMES,
   SIGNED_AT,
@@ -22,6 +20,7 @@ import {
   TAGS,
 } from "./openapi-parts.ts";
 import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
+import { usedComponents, wireSchema } from "./openapi-schemas.ts";
 import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
 
 type Json = Record<string, unknown>;
@@ -33,16 +32,6 @@ export interface OpenApiOptions {
   /** Whether the stream of events is served. */
   stream?: boolean;
 }
-
-/** Codes that only the command line uses. */
-const NOT_OVER_HTTP: readonly FaultCode[] = [
-  "UNREACHABLE",
-  "USAGE",
-  "CONFIG_INVALID",
-  "REFUSED",
-  "EXPECTATION_NOT_MET",
-  "INTEGRITY",
-];
 
 /**
  * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
@@ -72,14 +61,8 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: { ...components, Error: ERROR_SCHEMA },
+      schemas: usedComponents(paths, { ...components, Error: ERROR_SCHEMA }),
       headers: HEADERS,
-      responses: Object.fromEntries(
-        Object.entries(REFUSALS).map(([status, { name, description }]) => [
-          name,
-          refusalResponse(Number(status), description),
-        ]),
-      ),
       securitySchemes: SECURITY_SCHEMES,
     },
   };
@@ -87,16 +70,6 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
 
 function headers(...names: (keyof typeof HEADERS)[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-function refusalResponse(status: number, description: string): Json {
-  const codes = FAULT_CODES.filter((code) => !NOT_OVER_HTTP.includes(code) && new Fault(code, "").status === status);
-  const always = headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 ? (["Retry-After"] as const) : []));
-  return {
-    description,
-    headers: { "Error-Code": { description: "For programs.", schema: { type: "string", enum: codes } }, ...always },
-    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
-  };
 }
 
 interface WireSchemas {
@@ -111,23 +84,8 @@ function wireSchemas(ids: readonly OperationId[]): WireSchemas {
     [`${id}.input`, operations[id].input] as const,
     [`${id}.output`, operations[id].output] as const,
   ]);
-  const all = z.toJSONSchema(z.object(Object.fromEntries(shape)), { target: "draft-2020-12", io: "input" });
-  // zod numbers the definitions of recursive schemas without an id; the contract's only one is arbitrary JSON.
-  const text = JSON.stringify(all)
-    .replaceAll("#/$defs/", "#/components/schemas/")
-    .replace(/__schema\d+/g, "AnyJson");
-  const { properties, $defs } = JSON.parse(text, markExtension) as {
-    properties: Record<string, Json>;
-    $defs: Record<string, Json>;
-  };
+  const { properties, $defs } = wireSchema(z.object(Object.fromEntries(shape)));
   return { properties, components: $defs };
-}
-
-/** A field whose description says that it is an extension is marked for programs too. */
-function markExtension(_key: string, value: unknown): unknown {
-  const isExtension = typeof value === "object" && value !== null && "description" in value;
-  const says = isExtension && typeof value.description === "string" && value.description.startsWith("Extension:");
-  return says ? { ...value, "x-extension": true } : value;
 }
 
 function describe(
@@ -227,7 +185,7 @@ function describeStream(): Json {
 }
 
 function wireFields({ input }: Operation): Record<string, Json> {
-  return z.toJSONSchema(input, { target: "draft-2020-12", io: "input" }).properties as Record<string, Json>;
+  return wireSchema(input).properties;
 }
 
 const refusalHeaders = (status: number): Json =>

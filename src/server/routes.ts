@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { HTTPMethod } from "h3";
 import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
@@ -151,7 +152,9 @@ function webhookRoute(
       }
       if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
       requireJson(exchange.header("content-type"));
-      const { value } = await invoke(handlers, id, { ...parseJsonObject(body), tenantId }, { actor });
+      const event = { ...parseJsonObject(body), tenantId };
+      const delivery = { sha256: createHash("sha256").update(body).digest("hex"), body: body.toString() };
+      const { value } = await invoke(handlers, id, event, { actor, delivery });
       return ok(value);
     },
   };

@@ -1,25 +1,41 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Deposit } from "../contract/record.ts";
+import { text, UserId } from "../contract/scalars.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ServiceContext } from "./context.ts";
-import { describeIssue, type Handlers } from "./invoke.ts";
+import { type Caller, describeIssue, type Handlers } from "./invoke.ts";
 import { receiveStripe } from "./stripe.ts";
 
 /** Providers' webhooks. The door has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {
   return {
-    receiveKyc: (event) => receiveKyc(context, event),
-    receivePayment: (event) => receivePayment(context, event),
-    receiveStripe: (event) => receiveStripe(context, event),
+    receiveKyc: (event, { delivery }) => receiveKyc(context, event, delivery),
+    receivePayment: (event, { delivery }) => receivePayment(context, event, delivery),
+    receiveStripe: (event, { delivery }) => receiveStripe(context, event, delivery),
   } satisfies Handlers;
 }
 
+const PROVIDER = "payments";
+/** Of the body of an event that is only kept. Larger ones are on record without it. */
+const MAX_KEPT_BYTES = 64 * 1024;
 const RECEIVED = { received: true } as const;
 
-async function receiveKyc({ sequencer }: ServiceContext, event: Input<"receiveKyc">): Promise<Result<"receiveKyc">> {
+async function receiveKyc(
+  { sequencer }: ServiceContext,
+  event: Input<"receiveKyc">,
+  arrived: Caller["delivery"],
+): Promise<Result<"receiveKyc">> {
   const { userId, status, provider, verifiedAt, jurisdiction } = event;
+  const delivery = arrived && {
+    provider: `kyc:${provider}`,
+    sha256: arrived.sha256,
+    event: status,
+    reference: null,
+    userId,
+    body: null,
+  };
   await sequencer.submit({
-    command: { type: "recordKyc", traderId: userId, status, provider, verifiedAt, jurisdiction },
+    command: { type: "recordKyc", traderId: userId, status, provider, verifiedAt, jurisdiction, delivery },
     actor: `provider:${provider}`,
   });
   return RECEIVED;
@@ -29,20 +45,36 @@ async function receiveKyc({ sequencer }: ServiceContext, event: Input<"receiveKy
 async function receivePayment(
   { sequencer }: ServiceContext,
   event: Input<"receivePayment">,
+  arrived: Caller["delivery"],
 ): Promise<Result<"receivePayment">> {
-  if (event.event !== "deposit.completed") return RECEIVED;
+  const delivery = arrived && {
+    provider: PROVIDER,
+    sha256: arrived.sha256,
+    event: event.event,
+    reference: text(255).safeParse(event.txRef).data ?? null,
+    userId: UserId.safeParse(event.userId).data ?? null,
+    body: null,
+  };
+  if (event.event !== "deposit.completed") {
+    if (!delivery) return RECEIVED;
+    const body = Buffer.byteLength(arrived.body) <= MAX_KEPT_BYTES ? arrived.body : null;
+    const command = { type: "keepDelivery", delivery: { ...delivery, body }, outcome: "kept" } as const;
+    await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
+    return RECEIVED;
+  }
   const parsed = Deposit.safeParse(event);
   if (!parsed.success) throw new Fault("BAD_REQUEST", describeIssue(parsed.error.issues[0]));
   const { userId, amountUsd, txRef } = parsed.data;
   await sequencer.submit({
     command: {
       type: "recordDeposit",
-      provider: "payments",
+      provider: PROVIDER,
       traderId: userId,
       amountMicro: amountUsd,
       reference: txRef,
+      delivery,
     },
-    actor: "provider:payments",
+    actor: `provider:${PROVIDER}`,
   });
   return RECEIVED;
 }

@@ -14,6 +14,8 @@ export interface Caller {
   reason?: string | undefined;
   /** Entity tags, one of which must still name the version to be changed. */
   ifMatch?: readonly string[] | undefined;
+  /** A provider's raw body with its hash, where one delivered it. */
+  delivery?: { sha256: string; body: string } | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
   idempotency?: { caller: string; key: string; requestHash: string } | undefined;
 }

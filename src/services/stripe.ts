@@ -4,6 +4,7 @@ import { receiptKey } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
 import { loadPayments } from "../store/load-payments.ts";
 import type { ServiceContext } from "./context.ts";
+import type { Caller } from "./invoke.ts";
 import { readStripeEvent } from "./stripe-events.ts";
 
 const PROVIDER = "stripe";
@@ -16,15 +17,28 @@ const MAX_LOOKS = 3;
  */
 export async function receiveStripe(
   { sequencer, read }: ServiceContext,
-  { type, data }: Input<"receiveStripe">,
+  { id, type, data }: Input<"receiveStripe">,
+  arrived: Caller["delivery"],
 ): Promise<Result<"receiveStripe">> {
   const said = readStripeEvent(type, data.object);
-  if (!said) return { received: true };
+  const delivery = arrived && {
+    provider: PROVIDER,
+    sha256: arrived.sha256,
+    event: type,
+    reference: id,
+    userId: said && "traderId" in said.fact ? (said.fact.traderId ?? null) : null,
+    body: null,
+  };
+  if (!said) {
+    const command = delivery && ({ type: "keepDelivery", delivery, outcome: "no effect" } as const);
+    if (command) await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
+    return { received: true };
+  }
   const { reference, fact } = said;
   let ownerId = await readOwner(read, reference);
   for (let look = 0; look < MAX_LOOKS; look++) {
     const { result } = await sequencer.submit({
-      command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact },
+      command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact, delivery },
       actor: `provider:${PROVIDER}`,
     });
     if (!result || result.ownerId === ownerId) return { received: true };

@@ -1,10 +1,11 @@
 import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
-import { type Connection, connect, type Sql } from "../store/connect.ts";
+import { type Connection, type ConnectOptions, connect, type Sql } from "../store/connect.ts";
 import { answersWithin, isMissingDatabase } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
+import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
 import type { ServiceContext } from "./context.ts";
 import { newId } from "./id.ts";
@@ -46,6 +47,8 @@ export interface TenantServices {
 
 const READ_TIMEOUT_MS = 10_000;
 const CHECK_TIMEOUT_MS = 10 * 60_000;
+/** What a read may take beyond the server's own timeout, waiting for a connection included. */
+const GRACE_MS = 5_000;
 const HEALTH_TIMEOUT_MS = 1_500;
 
 /**
@@ -57,14 +60,10 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const restricted = await checkDatabase(tenantId, connection);
   const key = auditKey(auditSecret);
   const journal = openJournal(connection, { restricted });
-  const read = connect(connection, { name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS, restricted });
-  const checks = connect(connection, {
-    name: "checks",
-    max: 1,
-    statementTimeoutMs: CHECK_TIMEOUT_MS,
-    restricted,
-    analytical: true,
-  });
+  const pool = (own: ConnectOptions & { statementTimeoutMs: number }) =>
+    readPool(() => connect(connection, { ...own, restricted }), own.statementTimeoutMs + GRACE_MS);
+  const read = pool({ name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS });
+  const checks = pool({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true });
   const tail = new AuditTail(read, onError);
   const sequencer = new Sequencer({
     journal,

@@ -26,7 +26,7 @@ export class Client {
   async use<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T> {
     const sql = this.#sql;
     try {
-      return await this.#withinDeadline(statement(sql));
+      return await withinDeadline(statement(sql), this.#deadlineMs);
     } catch (error) {
       const failure = classify(error);
       if (failure instanceof ConnectionLost && this.#sql === sql) {
@@ -40,15 +40,15 @@ export class Client {
   async close(): Promise<void> {
     await this.#sql.end({ timeout: 5 });
   }
+}
 
-  /** A network that swallows everything gives no error for minutes; the server's timeout cannot be heard through it. */
-  async #withinDeadline<T>(answer: PromiseLike<T>): Promise<T> {
-    const { promise: silence, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new ConnectionLost(new Error("No answer in time"))), this.#deadlineMs);
-    try {
-      return await Promise.race([answer, silence]);
-    } finally {
-      clearTimeout(timer);
-    }
+/** A network that swallows everything gives no error for minutes; the server's timeout cannot be heard through it. */
+export async function withinDeadline<T>(answer: PromiseLike<T>, deadlineMs: number): Promise<T> {
+  const { promise: silence, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new ConnectionLost(new Error("No answer in time"))), deadlineMs);
+  try {
+    return await Promise.race([answer, silence]);
+  } finally {
+    clearTimeout(timer);
   }
 }

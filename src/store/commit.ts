@@ -2,6 +2,7 @@ import type { AuditEntry } from "../domain/audit-link.ts";
 import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
 import { arrayLiteral, type Cell, quoted } from "./arrays.ts";
+import { DELIVERY_COLUMNS, deliveryCells } from "./deliveries.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 
 /** The order of commits: seq and hash of the last audit entry, the fencing epoch, and the time of the last entry. */
@@ -10,6 +11,10 @@ export interface Head {
   hash: string;
   epoch: bigint;
   ts: number;
+}
+
+export function sameHead(a: Head, b: Head): boolean {
+  return a.seq === b.seq && a.hash === b.hash && a.epoch === b.epoch;
 }
 
 /** One commit: everything that a batch of commands wants to have happened, on top of exactly `expected`. */
@@ -109,6 +114,7 @@ const TARGETS = {
     "id text, trader_id text, amount_micro bigint, status text, created_at bigint, decided_at bigint, version bigint",
     { key: ["id"] },
   ),
+  inboundDelivery: target("inbound_delivery", DELIVERY_COLUMNS),
   receipt: target("receipt", "provider text, reference text, amount_micro bigint, user_id text"),
   payment: target(
     "payment",
@@ -181,6 +187,7 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
   apiKey: (k) => [k.hash, k.name, k.type, k.createdAt, k.expiresAt, k.version + 1],
   assessment: (a) => [a.id, a.traderId, a.answers, a.score, a.submittedAt],
   withdrawal: (w) => [w.id, w.traderId, w.amountMicro, w.status, w.createdAt, w.decidedAt, w.version + 1],
+  inboundDelivery: deliveryCells,
   receipt: (r) => [r.provider, r.reference, r.amountMicro, r.userId],
   payment: (p) => [
     p.provider,
@@ -208,15 +215,8 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
 export function commitStatement(batch: Batch): { text: string; parameters: (string | null)[] } {
   const rows = collect(batch);
   const { expected, next } = batch;
-  const parameters: (string | null)[] = [
-    String(next.seq),
-    next.hash,
-    String(next.ts),
-    String(expected.seq),
-    expected.hash,
-    String(expected.epoch),
-    batch.before === null ? null : String(batch.before),
-  ];
+  const gate = [next.seq, next.hash, next.ts, expected.seq, expected.hash, expected.epoch, batch.before, next.epoch];
+  const parameters = gate.map((value) => (value === null ? null : String(value)));
   const writers: string[] = [];
   const counts: string[] = [];
   let count = 0;
@@ -231,7 +231,7 @@ export function commitStatement(batch: Batch): { text: string; parameters: (stri
   }
   parameters.push(String(count));
   const text = `with swap as (
-  update head set seq = $1::bigint, hash = $2, ts = $3::bigint
+  update head set seq = $1::bigint, hash = $2, ts = $3::bigint, epoch = $8::bigint
    where id = 1 and seq = $4::bigint and hash = $5 and epoch = $6::bigint
      and ($7::bigint is null or extract(epoch from clock_timestamp()) * 1000 < $7::bigint)
   returning 1)${writers.map((each) => `,\n${each}`).join("")}

@@ -1,6 +1,8 @@
 import postgres from "postgres";
 
 export type Sql = postgres.Sql;
+/** A row as the driver gives it; whoever reads one gives its columns their types. */
+export type Row = postgres.Row;
 
 /** How to reach a tenant's database: a socket directory or host, or a URL from the environment. */
 export type Connection = { host: string; port: number; user: string; database: string } | { url: string };

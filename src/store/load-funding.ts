@@ -1,6 +1,6 @@
 import type { Withdrawal } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
-import type { Sql } from "./connect.ts";
+import type { Row, Sql } from "./connect.ts";
 
 export async function loadWithdrawals(sql: Sql, ids: string[]): Promise<Map<string, Withdrawal>> {
   const rows = await sql`
@@ -10,8 +10,7 @@ export async function loadWithdrawals(sql: Sql, ids: string[]): Promise<Map<stri
   return new Map(rows.map((row) => [row.id as string, toWithdrawal(row)]));
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
-export function toWithdrawal(row: Record<string, any>): Withdrawal {
+export function toWithdrawal(row: Row): Withdrawal {
   return {
     id: row.id,
     traderId: row.trader_id,

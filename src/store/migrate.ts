@@ -112,7 +112,7 @@ function newerSchema(version: number, known: number): Fault {
 }
 
 /** Tables that only grow. Whoever serves may read and add, never rewrite. */
-const JOURNALS = ["audit", "transfer", "trade", "receipt", "market", "hedge", "assessment"];
+const JOURNALS = ["audit", "transfer", "trade", "receipt", "market", "hedge", "assessment", "inbound_delivery"];
 const MUTABLE = [
   "head",
   "tenant",

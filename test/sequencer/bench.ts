@@ -30,8 +30,8 @@ export class Bench {
         journal: own,
         auditKey: auditKey("bench-secret"),
         monotonic: () => this.scheduler.now,
-        sleep: (ms) => this.scheduler.sleep(ms),
-        later: (work) => work(),
+        after: (ms, run) => this.scheduler.after(ms, run),
+        defer: (work) => work(),
         onError: (error) => this.errors.push(error),
         onCommit: ({ commands }) => this.batches.push(commands),
       });

@@ -1,6 +1,13 @@
 import type postgres from "postgres";
 import { type AuditEntry, GENESIS_HASH } from "../../src/domain/audit-link.ts";
-import { type Position, positionKey, type Table, type Tables, walletOf } from "../../src/engine/rows.ts";
+import {
+  type Position,
+  positionKey,
+  type StoredAnswer,
+  type Table,
+  type Tables,
+  walletOf,
+} from "../../src/engine/rows.ts";
 import type { Batch, Head } from "../../src/store/commit.ts";
 import { StatementFailed } from "../../src/store/connect.ts";
 import type { Loaded } from "../../src/store/load.ts";
@@ -22,7 +29,7 @@ export function failedWith(sqlState: string, message: string): StatementFailed {
 export const BEGINNING = 1_800_000_000_000;
 
 /** Rows that grow and never change. */
-const JOURNALS = new Set<Table>(["market", "receipt", "assessment"]);
+const JOURNALS = new Set<Table>(["market", "receipt", "assessment", "inboundDelivery"]);
 /** Rows that live in a process's memory only. */
 const DERIVED = new Set<Table>(["portfolio", "holders", "keyring"]);
 
@@ -38,6 +45,8 @@ export class FakeDatabase {
   readonly trades: Batch["trades"] = [];
   /** The clock at the latest moment at which each entry could still have been refused. */
   readonly committedAt: number[] = [];
+  /** Answers stored, with the entry at the end of the batch that stored them. */
+  readonly answeredAt: { seq: number; answer: StoredAnswer }[] = [];
   #offset = BEGINNING;
   #highestOffset = BEGINNING;
   readonly #scheduler: Scheduler;
@@ -173,7 +182,9 @@ export class FakeDatabase {
     this.audit.push(...batch.audit);
     this.transfers.push(...batch.transfers);
     this.trades.push(...batch.trades);
-    this.head = { ...batch.next, epoch: this.head.epoch };
+    this.head = batch.next;
+    for (const { table, row } of batch.writes)
+      if (table === "storedAnswer") this.answeredAt.push({ seq: Number(batch.next.seq), answer: row as StoredAnswer });
     this.#scheduler.note(() => `    entry ${batch.expected.seq + 1n}: ${batch.audit.map(({ actor }) => actor)}`);
   }
 }

@@ -145,7 +145,9 @@ export class FakeJournal implements Journal {
     const session = this.#session;
     return new Promise((resolve, reject) => {
       if (this.#crashed) return;
-      const hear = (give: () => void) => this.#scheduler.after(this.#latency(), () => this.#crashed || give());
+      const hear = (give: () => void): void => {
+        this.#scheduler.after(this.#latency(), () => this.#crashed || give());
+      };
       const lose = () => {
         if (this.#session === session) this.#session = freshSession();
         hear(() => reject(new ConnectionLost(new Error("simulated"))));
@@ -171,24 +173,26 @@ export class FakeJournal implements Journal {
       this.#scheduler.note(() => `${this.name} ${statement}: ${fate}`);
       switch (fate) {
         case "answered":
-          return this.#scheduler.after(this.#latency(), () => run(answer));
+          this.#scheduler.after(this.#latency(), () => run(answer));
+          return;
         case "neverSent":
           this.#endLater(session);
           return lose();
         case "answerLost":
-          return this.#scheduler.after(this.#latency(), () =>
+          this.#scheduler.after(this.#latency(), () =>
             run(() => {
               this.#database.end(session);
               lose();
             }),
           );
+          return;
         case "zombie":
           this.#scheduler.after(random.between(0, random.pick([50, 1500, 12_000])), () =>
             run(() => this.#database.end(session)),
           );
           return lose();
         case "failed":
-          return this.#scheduler.after(this.#latency(), () => {
+          this.#scheduler.after(this.#latency(), () => {
             if (endsTransaction) this.#database.finish(session, "rollback");
             else if (session.transaction) session.transaction.aborted = true;
             answer(() => reject(failedWith("57014", "canceling statement due to statement timeout")));

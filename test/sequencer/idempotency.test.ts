@@ -61,6 +61,38 @@ describe("an Idempotency-Key", () => {
     expect(bench.entries("trade.executed")).toBe(1);
   });
 
+  describe("of a request that changes nothing", () => {
+    const suspend: Command = { type: "suspendMarket", marketId: "m0" };
+    const resume: Command = { type: "resumeMarket", marketId: "m0" };
+    const shown = keyed({ render: (result) => ({ status: 200, body: JSON.stringify(result) }) });
+
+    test("stands for its first answer too: sent again it does not take effect later", async () => {
+      await bench.run(bench.submit(suspend));
+      expect(await bench.run(bench.submit(suspend, 0, shown))).toMatchObject({ answer: { result: { id: "m0" } } });
+      await bench.run(bench.submit(resume));
+      for (const process of [0, 1] as const)
+        expect(await bench.run(bench.submit(suspend, process, shown))).toHaveProperty("answer.replayed.body");
+      expect([bench.entries("market.suspended"), bench.database.row("book", "m0")?.status]).toEqual([1, "open"]);
+    });
+
+    test("is told to the other process, although the journal stands still", async () => {
+      await bench.run(bench.submit(suspend));
+      // The other process remembers that the key is unknown.
+      expect(code(await bench.run(bench.submit(buy(DOLLAR), 1, shown)))).toBe("MARKET_SUSPENDED");
+      await bench.run(bench.submit(suspend, 0, shown));
+      const other = bench.submit(depositOf("d"), 1, { ...shown, requestHash: "other" });
+      expect(code(await bench.run(other))).toBe("IDEMPOTENCY_MISMATCH");
+    });
+
+    test.each(["answerLost", "neverSent", "zombie"] as const)("is answered when its commit is %s", async (fate) => {
+      await bench.run(bench.submit(suspend));
+      bench.journals[0].plan.push({ statement: "commit", fate });
+      expect(code(await bench.run(bench.submit(suspend, 0, shown)))).toBe("answered");
+      expect(bench.database.row("storedAnswer", "u0\nk")?.body).toBe('{"id":"m0","status":"suspended"}');
+      expect(bench.entries("market.suspended")).toBe(1);
+    });
+  });
+
   test("is remembered for 24 hours, and after them a new request", async () => {
     await bench.run(bench.submit(buy(DOLLAR), 0, keyed()));
     await bench.run(bench.scheduler.sleep(24 * 3_600_000 - 60_000));

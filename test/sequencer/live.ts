@@ -120,7 +120,17 @@ export function sale(marketId: string, traderId: string, change: Partial<SellSha
 export async function dump(sql: Sql): Promise<string> {
   const tables = [
     ...["head", "tenant", "account", "transfer", "market", "book", "trader", "position"],
-    ...["trade", "market_hour", "audit", "api_key", "receipt", "stored_answer", "withdrawal", "assessment"],
+    ...[
+      "trade",
+      "market_hour",
+      "audit",
+      "api_key",
+      "receipt",
+      "inbound_delivery",
+      "stored_answer",
+      "withdrawal",
+      "assessment",
+    ],
     ...["hedge", "trader_day", "funding_day"],
   ];
   const parts = await Promise.all(

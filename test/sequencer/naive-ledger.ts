@@ -41,6 +41,7 @@ export class NaiveLedger {
   readonly positions = new Map<string, { shares: bigint; cost: bigint }>();
   readonly receipts = new Map<string, { amount: bigint; user: string }>();
   readonly kyc = new Map<string, { state: string; at: number }>();
+  readonly delivered = new Set<string>();
   readonly known = new Set<string>();
   readonly restricted = new Set<string>();
   readonly withdrawals = new Map<string, { trader: string; amount: bigint; status: string }>();
@@ -83,6 +84,8 @@ export class NaiveLedger {
         break;
       }
       case "recordDeposit":
+        must(!this.delivered.has(command.delivery?.sha256 ?? ""), "the same bytes took effect twice");
+        if (command.delivery) this.delivered.add(command.delivery.sha256);
         this.#deposit(command, type);
         break;
       case "recordReconciliation":
@@ -109,10 +112,10 @@ export class NaiveLedger {
         break;
       }
       case "suspendMarket":
-        this.#turn(command.marketId, "open", "suspended", ts);
+        this.#turn(command.marketId, "open", "suspended");
         break;
       case "resumeMarket":
-        this.#turn(command.marketId, "suspended", "open", ts);
+        this.#turn(command.marketId, "suspended", "open");
         break;
       case "settleMarket":
         this.#settle(command.marketId, command.outcome);
@@ -127,10 +130,10 @@ export class NaiveLedger {
         break;
       }
       case "placeTrade":
-        this.#buy(command, payload, ts);
+        this.#buy(command, payload);
         break;
       case "sellShares":
-        this.#sell(command, payload, ts);
+        this.#sell(command, payload);
         break;
       case "creditWallet":
         this.#move("external:operator", `wallet:${command.traderId}`, command.amountMicro);
@@ -178,9 +181,9 @@ export class NaiveLedger {
     this.#move(`external:${command.provider}`, `wallet:${command.traderId}`, command.amountMicro);
   }
 
-  #turn(id: string, from: string, to: string, ts: string): void {
+  #turn(id: string, from: string, to: string): void {
     const book = this.#book(id);
-    must(book.status === from && Date.parse(ts) < book.closeAt, `${id} was ${book.status} and became ${to}`);
+    must(book.status === from, `${id} was ${book.status} and became ${to}`);
     book.status = to;
   }
 
@@ -196,10 +199,10 @@ export class NaiveLedger {
   }
 
   /** What buying and selling have in common; returns the fee due. */
-  #admit(command: { marketId: string; traderId: string }, gross: bigint, payload: Payload, ts: string): bigint {
+  #admit(command: { marketId: string; traderId: string }, gross: bigint, payload: Payload): bigint {
     const { marketId, traderId } = command;
     const book = this.#book(marketId);
-    must(book.status === "open" && Date.parse(ts) < book.closeAt, `${marketId} took a trade while ${book.status}`);
+    must(book.status === "open", `${marketId} took a trade while ${book.status}`);
     must(this.kyc.get(traderId)?.state === "verified", `${traderId} traded without KYC`);
     must(!this.restricted.has(traderId), `${traderId} traded while restricted`);
     const fee = (gross * BigInt(this.limits.feeBps) + 9999n) / 10_000n;
@@ -208,12 +211,12 @@ export class NaiveLedger {
     return fee;
   }
 
-  #buy(command: Command & { type: "placeTrade" }, payload: Payload, ts: string): void {
+  #buy(command: Command & { type: "placeTrade" }, payload: Payload): void {
     const { marketId, traderId, side, amountMicro } = command;
     const book = this.#book(marketId);
     must(amountMicro <= this.limits.maxTrade, "a trade over the limit");
     must(this.exposure(traderId) + amountMicro <= this.limits.maxExposure, "a trade over the exposure cap");
-    const fee = this.#admit(command, amountMicro, payload, ts);
+    const fee = this.#admit(command, amountMicro, payload);
     const net = amountMicro - fee;
     const shares = micro(payload.shares);
     const [own, opposite] = side === "yes" ? [book.yes, book.no] : [book.no, book.yes];
@@ -229,7 +232,7 @@ export class NaiveLedger {
     this.#move(`wallet:${traderId}`, "fees", fee);
   }
 
-  #sell(command: Command & { type: "sellShares" }, payload: Payload, ts: string): void {
+  #sell(command: Command & { type: "sellShares" }, payload: Payload): void {
     const { marketId, traderId, side, sharesMicro: shares } = command;
     const book = this.#book(marketId);
     const held = this.#held(traderId, side, marketId);
@@ -241,7 +244,7 @@ export class NaiveLedger {
       const keeps = (amount: bigint) => (own + shares - amount) * (opposite - amount) >= own * opposite;
       must(keeps(proceeds) && !keeps(proceeds + 1n), `proceeds of ${proceeds}`);
     } else mustBeClose(proceeds, logarithmicSell(book.fund, own, opposite, shares));
-    const fee = this.#admit(command, proceeds, payload, ts);
+    const fee = this.#admit(command, proceeds, payload);
     const released = (held.cost * shares) / held.shares;
     must(micro(payload.cost) === released, `a cost of ${payload.cost} where ${released} was due`);
     held.shares -= shares;

@@ -24,8 +24,14 @@ export class Scheduler {
     this.random = random;
   }
 
-  after(ms: number, run: () => void): void {
-    this.#events.push({ at: this.now + ms, order: this.#order++, run });
+  /** Returns how to call it off. */
+  after(ms: number, run: () => void): () => void {
+    const event = { at: this.now + ms, order: this.#order++, run };
+    this.#events.push(event);
+    return () => {
+      const index = this.#events.indexOf(event);
+      if (index >= 0) this.#events.splice(index, 1);
+    };
   }
 
   note(text: () => string): void {
@@ -33,7 +39,9 @@ export class Scheduler {
   }
 
   sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.after(ms, resolve));
+    return new Promise((resolve) => {
+      this.after(ms, resolve);
+    });
   }
 
   /** Runs until `done` says so, or nothing is left to happen. */

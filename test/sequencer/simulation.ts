@@ -60,8 +60,8 @@ class Process {
       journal: this.journal,
       auditKey: auditKey(SECRET),
       monotonic: () => scheduler.now + bootedAt,
-      sleep: (ms) => scheduler.sleep(ms),
-      later: (work) => void scheduler.sleep(scheduler.random.between(0, 2)).then(work),
+      after: (ms, run) => scheduler.after(ms, run),
+      defer: (work) => void scheduler.after(scheduler.random.between(0, 2), work),
       onError: (error) => run.errors.push(error),
       onCommit: ({ commands }) => count(run, commands > 1 ? "batches of several" : "batches of one"),
     });

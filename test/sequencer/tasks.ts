@@ -1,5 +1,6 @@
 import { DEFAULT_POLICY } from "../../src/domain/policy.ts";
 import type { Command } from "../../src/engine/commands.ts";
+import type { Delivery } from "../../src/engine/deliveries.ts";
 import { BEGINNING } from "./fake-database.ts";
 import type { Random } from "./random.ts";
 
@@ -108,9 +109,12 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
   if (dice < 0.79) {
     const amountMicro = dollars(random.pick([5, 5, 40]));
     const reference = `tx${random.int(0, 12)}`;
-    return fixed({ type: "recordDeposit", provider: "payments", traderId, amountMicro, reference });
+    const delivery = random.chance(0.6) ? deliveryOf(`${reference} ${traderId} ${amountMicro}`) : undefined;
+    return fixed({ type: "recordDeposit", provider: "payments", traderId, amountMicro, reference, delivery });
   }
-  if (dice < 0.8) return fixed({ type: "closeMarket", marketId: random.pick(["m2", "m2", "m0"]) });
+  if (dice < 0.795)
+    return fixed({ type: "keepDelivery", delivery: deliveryOf(`other ${random.int(0, 3)}`), outcome: "kept" });
+  if (dice < 0.81) return fixed({ type: "closeMarket", marketId: random.pick(["m2", "m2", "m0"]) });
   if (dice < 0.83) return fixed({ type: "suspendMarket", marketId });
   if (dice < 0.88) return fixed({ type: "resumeMarket", marketId });
   if (dice < 0.905) return fixed({ type: "settleMarket", marketId, outcome: random.pick(["yes", "no"]) });
@@ -144,6 +148,16 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
     liquidityMicro: dollars(random.pick([50, 50, 5000])),
   });
 }
+
+/** The text stands for the bytes, and for their hash. */
+const deliveryOf = (sha256: string): Delivery => ({
+  provider: "payments",
+  sha256,
+  event: "simulated",
+  reference: null,
+  userId: null,
+  body: null,
+});
 
 /** A withdrawal's owner follows from its number, so that whoever decides about it knows whose it is. */
 const ownerOf = (withdrawal: number) => TRADERS[withdrawal % TRADERS.length] ?? "";

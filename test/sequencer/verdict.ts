@@ -24,6 +24,7 @@ export function judge(run: Run): void {
   const entries = entriesByTask(run);
   const ledger = checkJournal(run);
   checkRows(run, ledger);
+  checkDeliveries(run);
   for (const attempt of run.attempts) checkAttempt(run, attempt, entries.get(attempt.task.actor) ?? []);
   checkKeys(run, entries);
 }
@@ -70,6 +71,11 @@ function checkJournal(run: Run): NaiveLedger {
       return !(due && holds(claim, ledger, keys));
     });
   };
+  const remember = (seq: number) => {
+    for (const { seq: end, answer } of run.database.answeredAt)
+      if (end === seq) keys.set(answer.key, answer.requestHash);
+  };
+  remember(0);
   settleClaims(0);
   for (const entry of run.database.audit) {
     const task = tasks.get(entry.actor);
@@ -82,7 +88,7 @@ function checkJournal(run: Run): NaiveLedger {
       const committedAt = run.database.committedAt[Number(entry.seq) - 1] ?? Number.POSITIVE_INFINITY;
       must(committedAt < closeAt, `entry ${entry.seq} was committed after the market closed`);
     }
-    if (task.key) keys.set(task.key.key, task.key.requestHash);
+    remember(Number(entry.seq));
     settleClaims(Number(entry.seq));
   }
   const [broken] = open;
@@ -155,6 +161,19 @@ function checkRows({ database }: Run, ledger: NaiveLedger): void {
   }
 }
 
+/** What was answered was kept, once, and nothing else was. */
+function checkDeliveries({ database, attempts }: Run): void {
+  const kept = new Set(database.all("inboundDelivery").map(({ sha256 }) => sha256));
+  const asked = new Set<string>();
+  for (const { command, outcome } of attempts) {
+    const sha256 = "delivery" in command ? command.delivery?.sha256 : undefined;
+    if (sha256 === undefined) continue;
+    asked.add(sha256);
+    if (outcome.kind === "done") must(kept.has(sha256), `delivery ${sha256} was acknowledged and is not kept`);
+  }
+  for (const sha256 of kept) must(asked.has(sha256), `nobody delivered ${sha256}`);
+}
+
 /** The client was told that this attempt had no effect. */
 function denies(outcome: Outcome): boolean {
   return outcome.kind === "fault" && outcome.code !== "OUTCOME_UNKNOWN";
@@ -191,21 +210,14 @@ function checkKeys(run: Run, entries: Map<string, AuditEntry[]>): void {
     const stored = run.database.row("storedAnswer", `client\n${key}`);
     const [task] = tasks;
     must(stored?.requestHash === task?.key?.requestHash, `the answer to ${key} is not stored with its effect`);
-    for (const attempt of run.attempts.filter((each) => each.task === task)) {
-      const { outcome } = attempt;
-      // What changed nothing is not stored, so a copy that found nothing to do may have answered before the effect.
-      const answered = outcome.kind === "replayed" || (outcome.kind === "done" && alwaysChanges(attempt.command));
-      if (answered) must(outcome.body === stored?.body, `${key} was answered ${outcome.body} and ${stored?.body}`);
-    }
     checkNoLateEffect(run, task as Task, entries);
   }
-}
-
-/** Commands that are refused rather than find nothing to do. */
-function alwaysChanges({ type }: Command): boolean {
-  return ["placeTrade", "sellShares", "settleMarket", "createMarket", "creditWallet", "requestWithdrawal"].includes(
-    type,
-  );
+  for (const { task, outcome } of run.attempts) {
+    if (!task.key || (outcome.kind !== "done" && outcome.kind !== "replayed")) continue;
+    // Stored whether it changed anything or not.
+    const stored = run.database.row("storedAnswer", `client\n${task.key.key}`);
+    must(outcome.body === stored?.body, `${task.key.key} was answered ${outcome.body} and ${stored?.body}`);
+  }
 }
 
 function isTrade(command: Command): command is PlaceTrade | SellShares {

@@ -113,10 +113,10 @@ describe("the OpenAPI document", () => {
   });
 
   test("lists the codes of each refusal", () => {
-    const codes = Object.values(document.components.responses as Json).flatMap(
-      (response) => response.headers["Error-Code"].schema.enum as string[],
+    const listed = described.flatMap(({ responses }) =>
+      Object.values(responses as Json).flatMap((response) => response.headers["Error-Code"]?.schema.enum ?? []),
     );
-    expect(new Set(codes).size).toBe(codes.length);
+    const codes = [...new Set(listed)];
     for (const code of codes) expect(FAULT_CODES).toContain(code);
     expect(codes).toEqual(expect.arrayContaining(["KEY_INVALID", "MARKET_CLOSED", "RATE_LIMITED", "INTERNAL"]));
     expect(codes).not.toContain("USAGE");

@@ -12,7 +12,16 @@ interface Market {
   settled?: { at: number; outcome: Side };
 }
 
-type Numbers = "marketId" | "side" | "action" | "amountMicro" | "feeMicro" | "sharesMicro" | "realizedMicro" | "ts";
+type Numbers =
+  | "hedgeRef"
+  | "marketId"
+  | "side"
+  | "action"
+  | "amountMicro"
+  | "feeMicro"
+  | "sharesMicro"
+  | "realizedMicro"
+  | "ts";
 
 interface Trade extends Pick<TradeResult, Numbers> {
   traderId: string;
@@ -31,6 +40,7 @@ export class NaiveReports {
   readonly markets: Market[] = [];
   readonly trades: Trade[] = [];
   readonly deposits: { provider: string; amountMicro: bigint; ts: number }[] = [];
+  readonly refunds: { provider: string; amountMicro: bigint; ts: number }[] = [];
   readonly withdrawals: { amountMicro: bigint; ts: number; approved: boolean }[] = [];
   readonly #from: number;
 
@@ -40,6 +50,7 @@ export class NaiveReports {
       this.markets = happened.markets;
       this.trades = happened.trades;
       this.deposits = happened.deposits;
+      this.refunds = happened.refunds;
       this.withdrawals = happened.withdrawals;
     }
   }
@@ -114,10 +125,11 @@ export class NaiveReports {
     const providers = [...new Set(this.deposits.map(({ provider }) => provider))].map((name) => ({
       provider: name,
       inflows: usd(flow(this.deposits.filter(({ provider }) => provider === name))),
-      outflows: 0,
+      outflows: usd(flow(this.refunds.filter(({ provider }) => provider === name))),
     }));
-    const [inMicro, outMicro] = [flow(this.deposits), flow(this.withdrawals.filter(({ approved }) => approved))];
-    const byProvider = [...providers, { provider: "withdrawals", inflows: 0, outflows: usd(outMicro) }];
+    const paidMicro = flow(this.withdrawals.filter(({ approved }) => approved));
+    const [inMicro, outMicro] = [flow(this.deposits), paidMicro + flow(this.refunds)];
+    const byProvider = [...providers, { provider: "withdrawals", inflows: 0, outflows: usd(paidMicro) }];
     return {
       inflows: usd(inMicro),
       outflows: usd(outMicro),
@@ -138,6 +150,33 @@ export class NaiveReports {
         const loss = (yes > no ? yes : no) - stakes(trades);
         return { marketId: id, question, maxLiability: Math.max(0, usd(loss)), yesPayout: usd(yes), noPayout: usd(no) };
       });
+  }
+
+  /** Tags of purchases whose position is still held. What a position has left of its cost is shared out among its tags. */
+  hedgeBook(): WireResult<"getHedgeExposure">["hedgeBook"] {
+    const book = new Map<string, { refs: NonNullable<Trade["hedgeRef"]>[]; thousandths: bigint }>();
+    for (const trade of this.trades) {
+      const { hedgeRef, marketId, traderId, side, amountMicro } = trade;
+      if (!hedgeRef || this.markets.find(({ id }) => id === marketId)?.settled) continue;
+      if (this.heldBy(traderId, marketId, side) === 0n) continue;
+      const own = this.trades.filter(
+        (each) => each.marketId === marketId && each.traderId === traderId && each.side === side,
+      );
+      const cost = total(own.map(costOf));
+      const tagged = total(own.map((each) => (each.hedgeRef ? each.amountMicro : 0n)));
+      const part = (amountMicro * 1_000_000n * (cost < tagged ? cost : tagged)) / tagged;
+      const row = book.get(hedgeRef.symbol) ?? { refs: [], thousandths: 0n };
+      book.set(hedgeRef.symbol, { refs: [...row.refs, hedgeRef], thousandths: row.thousandths + part });
+    }
+    return [...book].toSorted().map(([symbol, { refs, thousandths }]) => ({
+      symbol,
+      openTrades: refs.length,
+      longHedges: refs.filter(({ direction }) => direction === "long").length,
+      shortHedges: refs.filter(({ direction }) => direction === "short").length,
+      totalNotionalMinor: refs.reduce((sum, { notional }) => sum + notional, 0),
+      // Micros of micro-dollars; the few that the divisions above lost do not reach a cent.
+      activeCostMinor: Number((thousandths + 1_000n) / 10_000_000_000n),
+    }));
   }
 
   #tradesNow(category?: string): Trade[] {

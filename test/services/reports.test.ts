@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Api } from "../../src/contract/operations.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Side } from "../../src/domain/market.ts";
+import type { PaymentFact } from "../../src/engine/payments.ts";
 import { connect } from "../../src/store/connect.ts";
 import { Random } from "../sequencer/random.ts";
 import { NaiveReports } from "./naive-reports.ts";
@@ -28,6 +29,12 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     return today - random.int(1, DAYS) * DAY_MS + hour;
   }).toSorted((a, b) => a - b);
   const at = (instant: number) => machine.travel(Date.now() - instant);
+  const tag = (index: number) => ({
+    symbol: random.pick(["BTCUSD", "XAUUSD"]),
+    direction: random.pick(["long", "short"] as const),
+    notional: random.int(1, 1e6),
+    externalRef: `ref_${index}`,
+  });
   let deposits = 0;
   const deposit = async (traderId: string, ts: number) => {
     const provider = random.pick(["payments", "stripe"]);
@@ -46,6 +53,21 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     await sequencer.submit({ command: { type: "requestWithdrawal", id, traderId, amountMicro }, actor });
     if (approve) await sequencer.submit({ command: { type: "decideWithdrawal", id, traderId, approve }, actor });
     happened.withdrawals.push({ amountMicro, ts, approved: approve });
+  };
+  /** Through the other payment provider, and back in part. What the wallet lacks by then is owed, and later deposits pay it. */
+  const payAndRefund = async (traderId: string, ts: number) => {
+    const amountMicro = BigInt(random.int(10_000, 90_000_000));
+    const refundedMicro = (amountMicro * BigInt(random.int(1, 120))) / 100n;
+    const backMicro = refundedMicro < amountMicro ? refundedMicro : amountMicro;
+    const reference = `pi_${happened.refunds.length}`;
+    const about = { type: "recordPayment", provider: "stripe", reference } as const;
+    const paid = { kind: "paid", traderId, amountMicro, received: true } as const;
+    const refund = { kind: "refund", refunds: [{ id: `re_${reference}`, amountMicro: refundedMicro, failed: false }] };
+    const actor = "provider:stripe";
+    await sequencer.submit({ command: { ...about, ownerId: undefined, fact: paid }, actor });
+    await sequencer.submit({ command: { ...about, ownerId: traderId, fact: refund as PaymentFact }, actor });
+    happened.deposits.push({ provider: "stripe", amountMicro, ts });
+    happened.refunds.push({ provider: "stripe", amountMicro: backMicro, ts });
   };
   const open = async () => {
     const index = happened.markets.length;
@@ -90,7 +112,12 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     const command =
       sold > 0n && random.chance(0.4)
         ? ({ type: "sellShares", ...terms, sharesMicro: sold } as const)
-        : ({ type: "placeTrade", ...terms, amountMicro } as const);
+        : ({
+            type: "placeTrade",
+            ...terms,
+            amountMicro,
+            hedgeRef: random.chance(0.3) ? tag(index) : undefined,
+          } as const);
     try {
       const { result } = await sequencer.submit({ command, actor: `user:${traderId}` });
       if (result) happened.trades.push({ ...result, traderId });
@@ -109,6 +136,13 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
       const trader = random.pick(TRADERS);
       await deposit(trader, moment);
       if (index % 36 === 0) await withdraw(trader, moment, random.chance(0.7));
+      if (index % 27 === 0) await payAndRefund(trader, moment);
+      const answers = { q1: random.int(0, 4) };
+      if (index % 63 === 0)
+        await sequencer.submit({
+          command: { type: "submitSuitability", id: `asm_${index}`, traderId: trader, answers },
+          actor: `user:${trader}`,
+        });
     }
     if (index % 45 === 44) await settle();
     if (index % 50 === 49 && happened.markets.length < MARKETS) await open();
@@ -126,6 +160,7 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
       ...input,
       action: "buy",
       realizedMicro: null,
+      hedgeRef: null,
       side: input.selection.side,
       traderId: trader,
       amountMicro: micro(placed.amount),
@@ -195,6 +230,12 @@ describe("the reports of a long run", () => {
     const [report, naive] = await sameDay(1, () => api.listRisk({}));
     expect(report).toEqual(naive.risk());
     expect(report.some(({ maxLiability }) => maxLiability > 0)).toBe(true);
+  });
+
+  test("the hedge book is exact to the cent, symbol by symbol", async () => {
+    const [report, naive] = await sameDay(1, () => api.getHedgeExposure({}));
+    expect(report.hedgeBook).toEqual(naive.hedgeBook());
+    expect(report.hedgeBook.map(({ openTrades }) => openTrades > 10)).toEqual([true, true]);
   });
 
   test("an hour that was quiet repeats the price: history has one point per hour, however few the trades", async () => {

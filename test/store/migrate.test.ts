@@ -139,7 +139,7 @@ describe("the role of the running server", () => {
     expect(await sql`select 1 from ${sql(table)}`).toHaveLength(1);
   });
 
-  test.each(["receipt", "market", "migration"])("cannot rewrite %s either", async (table) => {
+  test.each(["receipt", "inbound_delivery", "market", "migration"])("cannot rewrite %s either", async (table) => {
     await expect(server`delete from ${server(table)}`).rejects.toEqual(denied);
     await expect(server`truncate ${server(table)}`).rejects.toEqual(denied);
   });

@@ -24,17 +24,22 @@ export async function readHedgeBook(sql: Sql): Promise<{ symbols: HedgeSymbol[];
              sum(t.amount_micro) over (partition by t.trader_id, t.market_id, t.side) as tagged_micro
         from hedge h
         join book b on b.market_id = h.market_id and b.status <> 'settled'
-        join trade t on t.seq = h.seq
-        join position p on p.trader_id = t.trader_id and p.market_id = t.market_id and p.side = t.side
-       where p.shares_micro > 0
+        -- Looked up one by one, whatever the planner thinks of the number of tags: never all trades.
+        cross join lateral (select * from trade where seq = h.seq limit 1) t
+        cross join lateral (
+          select cost_micro from position
+           where trader_id = t.trader_id and market_id = t.market_id and side = t.side and shares_micro > 0
+           limit 1
+        ) p
     )
     select symbol, count(*)::int as open_trades,
            (count(*) filter (where direction = 'long'))::int as long_hedges,
            (count(*) filter (where direction = 'short'))::int as short_hedges,
            -- The interface's integers end at 2^53 - 1.
            least(sum(notional_minor), 9007199254740991)::text as notional_minor,
-           trunc(sum(case when cost_micro >= tagged_micro then amount_micro
-                          else amount_micro * cost_micro / tagged_micro end))::text as active_micro
+           -- Rounded first: three thirds of a dollar are a dollar.
+           trunc(round(sum(case when cost_micro >= tagged_micro then amount_micro
+                                else amount_micro * cost_micro / tagged_micro end), 6))::text as active_micro
       from open
      group by symbol
      order by symbol`,

@@ -1,6 +1,6 @@
 import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
 import { textArray } from "../arrays.ts";
-import type { Sql } from "../connect.ts";
+import type { Row, Sql } from "../connect.ts";
 import { HOUR_MS } from "../rollups.ts";
 import { nowMs } from "./now.ts";
 
@@ -37,8 +37,7 @@ function columns(sql: Sql) {
              ${sql.unsafe(NOW_MS)} as now`;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
-function toMarket(row: Record<string, any>): MarketRow {
+function toMarket(row: Row): MarketRow {
   return {
     id: row.id,
     question: row.question,

@@ -1,6 +1,6 @@
 import type { HedgeRef } from "../../domain/hedge.ts";
 import type { Side } from "../../domain/market.ts";
-import type { Sql } from "../connect.ts";
+import type { Row, Sql } from "../connect.ts";
 
 export interface OrderRow {
   seq: number;
@@ -52,8 +52,7 @@ export async function findOrder(sql: Sql, traderId: string, id: string): Promise
   return rows.map(toOrder)[0];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
-function toOrder(row: Record<string, any>): OrderRow {
+function toOrder(row: Row): OrderRow {
   return {
     seq: Number(row.seq),
     id: row.id,

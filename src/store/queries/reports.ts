@@ -117,7 +117,8 @@ export async function listRisks(sql: Sql): Promise<RiskRow[]> {
            a.balance_micro - m.fund_micro as stakes
       from book b
       join market m on m.id = b.market_id
-      join account a on a.id = 'escrow:' || m.id
+      -- Looked up market by market: accounts are as many as users.
+     cross join lateral (select balance_micro from account where id = 'escrow:' || m.id limit 1) a
      where b.status = 'open'
        and m.close_at > ${nowMs(sql)}
      order by m.close_at, m.id`;

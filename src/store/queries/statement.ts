@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { Row, Sql } from "../connect.ts";
 
 export interface StatementRow {
   seq: number;
@@ -57,7 +57,6 @@ export async function listStatement(
   });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
-function toEntry(row: Record<string, any>): Pick<StatementRow, "seq" | "ts" | "type" | "payload"> {
+function toEntry(row: Row): Pick<StatementRow, "seq" | "ts" | "type" | "payload"> {
   return { seq: Number(row.seq), ts: row.ts, type: row.type, payload: row.payload };
 }

@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+type Json = Record<string, unknown>;
+
+/**
+ * The wire side of schemas, as one JSON Schema with definitions among the document's components. zod drops the examples
+ * of a codec, since they might be of either side; the contract's are of the wire.
+ */
+export function wireSchema(schema: z.ZodType): { properties: Record<string, Json>; $defs: Record<string, Json> } {
+  const all = z.toJSONSchema(schema, {
+    target: "draft-2020-12",
+    io: "input",
+    override: ({ zodSchema, jsonSchema }) => {
+      const examples = z.globalRegistry.get(zodSchema)?.examples as unknown[] | undefined;
+      if (examples && jsonSchema.$ref === undefined) jsonSchema.examples = examples;
+    },
+  });
+  // zod numbers the definitions of recursive schemas without an id; the contract's only one is arbitrary JSON.
+  const text = JSON.stringify(all)
+    .replaceAll("#/$defs/", "#/components/schemas/")
+    .replace(/__schema\d+/g, "AnyJson");
+  return { properties: {}, $defs: {}, ...JSON.parse(text, markExtension) };
+}
+
+/** A field whose description says that it is an extension is marked for programs too. */
+function markExtension(_key: string, value: unknown): unknown {
+  const isDescribed = typeof value === "object" && value !== null && "description" in value;
+  const says = isDescribed && typeof value.description === "string" && value.description.startsWith("Extension:");
+  return says ? { ...value, "x-extension": true } : value;
+}
+
+const REFERENCE = /"#\/components\/schemas\/([^"]+)"/g;
+
+/** The components that `paths` refer to, and those that these refer to. */
+export function usedComponents(paths: Json, components: Record<string, Json>): Record<string, Json> {
+  const used = new Set<string>();
+  const visit = (part: unknown) => {
+    for (const [, name = ""] of JSON.stringify(part).matchAll(REFERENCE)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      visit(components[name]);
+    }
+  };
+  visit(paths);
+  return Object.fromEntries(Object.entries(components).filter(([name]) => used.has(name)));
+}

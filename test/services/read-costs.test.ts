@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
+import type { Api } from "../../src/contract/operations.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { connect, type Sql } from "../../src/store/connect.ts";
+import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
+
+/** A busy tenant: what a request reads must not depend on these numbers. */
+const [TRADES, TRADERS, MARKETS] = [30_000, 3_000, 300];
+/** Rows of growing tables that a page of 50 may cost. */
+const FEW = 600;
+
+/** Tables that grow with trades, users or deliveries. */
+const GROWING = [
+  ...["trade", "transfer", "audit", "position", "trader_day", "market_hour", "hedge", "account", "trader"],
+  ...["receipt", "payment", "inbound_delivery", "stored_answer", "assessment", "withdrawal"],
+];
+
+let scene: Scene;
+let owner: Sql;
+let services: TenantServices;
+beforeAll(async () => {
+  scene = await openScene();
+  owner = connect(scene.database.connection, { name: "owner", max: 1 });
+  await fill(owner);
+  // One connection, so that it can be told to hand its counters in.
+  services = await openTenant({
+    tenantId: "acme",
+    connection: scene.database.connection,
+    auditSecret: AUDIT_SECRET,
+    readers: 1,
+  });
+}, 120_000);
+afterAll(async () => {
+  await services?.close();
+  await owner?.end({ timeout: 5 });
+  await scene?.close();
+});
+
+/** Rows as thirty days of trading leave them, by SQL, since only their number matters. */
+async function fill(sql: Sql): Promise<void> {
+  const trader = "'u' || (n % 3000)";
+  const market = "'m' || (n % 300)";
+  const ts = "(extract(epoch from now()) * 1000)::bigint - (30000 - n) * 80000::bigint";
+  await sql.unsafe(`
+    insert into market
+    select 'm' || n, 'Will the number ' || n || ' win?', 'c' || (n % 9), case n % 2 when 0 then 'cpmm' else 'lmsr' end,
+           500000, 1000000000, 4000000000000 + n, 'manual', '{"description":"word' || n || '"}', ${ts}, 0, 0
+      from generate_series(0, ${MARKETS - 1}) n;
+    insert into book
+    select 'm' || n, case when n % 3 = 0 then 'settled' else 'open' end, 1000000000, 1000000000, 5, case when n % 3 = 0 then 'yes' end,
+           case when n % 3 = 0 then ${ts} end, 1, false
+      from generate_series(0, ${MARKETS - 1}) n;
+    insert into account select 'escrow:m' || n, 1000000000, 1 from generate_series(0, ${MARKETS - 1}) n;
+    insert into trader select 'u' || n, 'verified', false, null, 1, 5, 1, 1, 1 from generate_series(0, ${TRADERS - 1}) n;
+    insert into account select 'wallet:u' || n, 5000000000, 1 from generate_series(0, ${TRADERS - 1}) n;
+    insert into account select 'pending:u' || n, 1, 1 from generate_series(0, ${TRADERS - 1}) n;
+    insert into trade
+    select 1000 + n, 'trd_' || n, ${market}, ${trader}, 'yes', 1000000, 10000, 1900000, 500000, ${ts}, null
+      from generate_series(1, ${TRADES}) n where n % 10 <> 0;
+    insert into audit
+    select 1000 + n, case when n % 1000 = 0 then 'policy.updated' when n % 10 = 0 then 'wallet.credited' else 'trade.executed' end,
+           case when n % 1000 = 0 then 'admin:ops' when n % 10 = 0 then 'provider:payments' else 'user:' || ${trader} end,
+           '{}', '2026-01-01T00:00:00.000Z', 'k', repeat('0', 64)
+      from generate_series(1, ${TRADES}) n;
+    insert into transfer
+    select 1000 + n, 0, 'wallet:' || ${trader}, 'escrow:' || ${market}, 990000 from generate_series(1, ${TRADES}) n;
+    insert into transfer
+    select 1000 + n, 1, 'external:payments', 'wallet:' || ${trader}, 990000 from generate_series(1, ${TRADES}) n;
+    insert into position
+    select ${trader}, 'm' || ((n * 7) % 300), 'yes', 1900000, 1000000, 1 from generate_series(1, ${TRADES}) n
+        on conflict do nothing;
+    insert into trader_day
+    select (${ts}) / 86400000 * 86400000, ${trader}, ${market}, 1000000, 1, 0 from generate_series(1, ${TRADES}) n
+        on conflict do nothing;
+    insert into market_hour
+    select ${market}, (${ts}) / 3600000 * 3600000, 1000000, 500000, 10000 from generate_series(1, ${TRADES}) n
+        on conflict do nothing;
+    insert into hedge
+    select 1001 + n * 10, 'm' || ((n * 10 + 1) % 300), 'BTCUSD', 'long', 100, 'ref' from generate_series(1, 2999) n;
+    insert into withdrawal
+    select 'w' || lpad(n::text, 6, '0'), 'u' || n, 1, case when n % 50 = 0 then 'pending' else 'approved' end, 1,
+           case when n % 50 = 0 then null else 2 end, 1
+      from generate_series(0, ${TRADERS - 1}) n;
+    insert into assessment select 'a' || n, 'u' || n, '{}', 5, 1 from generate_series(0, ${TRADERS - 1}) n;
+    insert into inbound_delivery
+    select 'payments', lpad(n::text, 64, '0'), 'deposit.completed', 'tx', 'u', 'wallet.credited', null, 1
+      from generate_series(1, ${TRADES}) n`);
+  await sql.unsafe("vacuum analyze");
+}
+
+interface Cost {
+  table: string;
+  scans: number;
+  rows: number;
+}
+
+/** What a read costs, by the server's own counters, in the growing tables alone. */
+async function costOf(work: (api: Api) => Promise<unknown>): Promise<Cost[]> {
+  const counters = async () => {
+    await services.read`select pg_stat_force_next_flush()`;
+    await services.read`select 1`;
+    const rows = await owner`
+      select relname as table, seq_scan::int as scans, (seq_tup_read + idx_tup_fetch)::int as rows
+        from pg_stat_user_tables
+       where relname in ${owner(GROWING)}`;
+    return new Map(rows.map((row) => [row.table as string, row as unknown as Cost]));
+  };
+  const before = await counters();
+  await work(localApi(services.handlers, { actor: "admin:ops", user: { id: "u7" } }));
+  const after = await counters();
+  return [...after.values()]
+    .map(({ table, scans, rows }) => ({
+      table,
+      scans: scans - (before.get(table)?.scans ?? 0),
+      rows: rows - (before.get(table)?.rows ?? 0),
+    }))
+    .filter(({ scans, rows }) => scans > 0 || rows > 0);
+}
+
+const next = async (page: Promise<{ nextCursor: string | null }>) => (await page).nextCursor ?? undefined;
+const trade = { marketId: "m1", selection: { side: "yes" }, amount: 5 } as const;
+const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
+  ["markets", (api) => api.listMarkets({})],
+  ["markets, further pages", async (api) => api.listMarkets({ cursor: await next(api.listMarkets({ limit: 20 })) })],
+  ["markets of a category and kind", (api) => api.listMarkets({ category: "c3", kind: "lmsr" })],
+  ["markets by words", (api) => api.listMarkets({ q: "word17" })],
+  ["a market", (api) => api.getMarket({ id: "m1" })],
+  ["depth", (api) => api.getMarketDepth({ id: "m1" })],
+  ["a quote", (api) => api.quoteTrade(trade)],
+  ["positions", (api) => api.listPositions({})],
+  ["orders", (api) => api.listOrders({})],
+  ["orders of a market", (api) => api.listOrders({ marketId: "m7" })],
+  ["an order", (api) => api.getOrder({ id: "trd_3007" })],
+  ["the wallet", (api) => api.getWallet({})],
+  ["the statement", (api) => api.listStatement({})],
+  ["suitability", (api) => api.getSuitability({})],
+  ["a user", (api) => api.getUser({ id: "u9" })],
+  ["withdrawals", (api) => api.listWithdrawals({})],
+  ["pending withdrawals", (api) => api.listWithdrawals({ status: "pending" })],
+  ["the policy", (api) => api.getPolicy({})],
+  ["the audit log", (api) => api.listAudit({})],
+  ["the audit log by type", (api) => api.listAudit({ type: "policy.updated" })],
+  ["the audit log by a type that there is not", (api) => api.listAudit({ type: "market.settled" })],
+  ["the audit log of trades", (api) => api.listAudit({ type: "trade.executed" })],
+  ["the audit log of an operator", (api) => api.listAudit({ actor: "admin:ops" })],
+  ["the audit log of nobody", (api) => api.listAudit({ actor: "admin:nobody" })],
+  ["the audit log of a user", (api) => api.listAudit({ actor: "user:u7" })],
+  ["the audit log of a user by type", (api) => api.listAudit({ actor: "user:u7", type: "policy.updated" })],
+];
+
+describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a read costs a few rows and no scan:`, () => {
+  test.each(READS)("%s", async (_name, read) => {
+    const costs = await costOf(read);
+    expect(costs.filter(({ scans }) => scans > 0)).toEqual([]);
+    expect(costs.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(FEW);
+  });
+
+  test("history costs the hours of its market, trending those of a day, exposure its tags, risk its markets", async () => {
+    for (const [read, limit] of [
+      [(api: Api) => api.getMarketHistory({ id: "m1" }), 250],
+      [(api: Api) => api.listTrendingMarkets({}), 5_000],
+      [(api: Api) => api.getHedgeExposure({}), 12_000],
+      [(api: Api) => api.listRisk({}), 500],
+    ] as const) {
+      const costs = await costOf(read);
+      expect(costs.filter(({ scans, table }) => scans > 0 && table !== "hedge")).toEqual([]);
+      expect(costs.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(limit);
+    }
+  });
+
+  test("reports read their rollups, and neither trades nor transfers nor the log", async () => {
+    const all = (api: Api) =>
+      Promise.all([
+        api.getOverviewReport({}),
+        api.getHouseReport({}),
+        api.getTradersReport({}),
+        api.getFundingReport({}),
+      ]);
+    const costs = await costOf(all);
+    expect(costs.filter(({ table }) => ["trade", "transfer", "audit"].includes(table))).toEqual([]);
+  });
+
+  test.each([
+    [undefined, undefined],
+    ["wallet.credited", undefined],
+    ["trade.executed", undefined],
+    [undefined, "user:u7"],
+    ["trade.executed", "user:u7"],
+    ["wallet.credited", "user:u7"],
+    [undefined, "provider:payments"],
+    ["trade.executed", "admin:ops"],
+    ["config.applied", "cli:setup"],
+  ])("the log of type %s and actor %s has every entry once, newest first, page by page", async (type, actor) => {
+    const api = localApi(services.handlers, { actor: "admin:ops" });
+    const seen: number[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page: Page = await api.listAudit({
+        limit: 37,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(type === undefined ? {} : { type }),
+        ...(actor === undefined ? {} : { actor }),
+      });
+      seen.push(...page.entries.map(({ seq }) => seq));
+      cursor = seen.length > 400 ? null : page.cursor;
+    }
+    const rows = await owner`
+      select seq::int from audit
+       where (${type ?? null}::text is null or type = ${type ?? null})
+         and (${actor ?? null}::text is null or actor = ${actor ?? null})
+       order by seq desc
+       limit ${Math.max(seen.length, 1)}`;
+    expect(seen).toEqual(rows.map(({ seq }) => seq));
+  });
+});
+
+interface Page {
+  entries: { seq: number }[];
+  cursor: string | null;
+}

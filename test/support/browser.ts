@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import chromium from "@sparticuz/chromium";
+import axe from "axe-core";
+import { type Browser, type BrowserContextOptions, type Page, chromium as playwright } from "playwright-core";
+import manifest from "../../package.json" with { type: "json" };
+import { withLock } from "../../src/store/embedded/lock.ts";
+
+/** Where screenshots go; git does not know it. */
+export const OUTPUT = new URL("../output/", import.meta.url).pathname;
+
+const version = manifest.devDependencies["@sparticuz/chromium"];
+
+/** What would hide the very faults that tests in a browser are for, or keep pages from being isolated. */
+const UNWANTED = ["--disable-web-security", "--allow-running-insecure-content", "--single-process"];
+
+/**
+ * Starts the Chromium of the npm package. One per test file, closed by whoever started it. Names other than this machine
+ * do not resolve in it, so nothing goes out to the network.
+ */
+export async function openBrowser(): Promise<Browser> {
+  const args = chromium.args.filter((arg) => !UNWANTED.includes(arg) && !arg.includes("isolat"));
+  return playwright.launch({
+    executablePath: await extract(),
+    headless: true,
+    args: [...args, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
+  });
+}
+
+/** Unpacked once per version, by one process at a time; what a killed one left behind is thrown away. */
+async function extract(): Promise<string> {
+  const directory = `/tmp/pmctl-chromium-${version}-${process.geteuid?.() ?? 0}`;
+  const complete = join(directory, "complete");
+  return withLock(`${directory}.lock`, 120_000, async () => {
+    if (!existsSync(complete)) await rm(directory, { recursive: true, force: true });
+    await mkdir(directory, { recursive: true });
+    // The package unpacks into the system's temporary directory, whatever version another project left there.
+    const before = process.env.TMPDIR;
+    process.env.TMPDIR = directory;
+    try {
+      const path = await chromium.executablePath();
+      await writeFile(complete, "");
+      return path;
+    } finally {
+      if (before === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = before;
+    }
+  });
+}
+
+export interface OpenPage {
+  page: Page;
+  /** What the page complained about: errors of scripts, of the console, of the security policy, failed requests. */
+  complaints: string[];
+  close(): Promise<void>;
+}
+
+/** A page in a context of its own, with its ears open. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`script: ${error.message}`));
+  page.on("requestfailed", (request) => complaints.push(`request: ${request.url()} ${request.failure()?.errorText}`));
+  return { page, complaints, close: () => context.close() };
+}
+
+/** What axe-core finds wrong with the page as it stands, one line per rule and place. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which the page's own policy does not bind.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate("axe.run(document)")) as axe.AxeResults;
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
+  );
+}
