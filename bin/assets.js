@@ -18,13 +18,20 @@ export async function buildAssets(root) {
     });
     return outputFiles[0].text;
   };
-  const [loader, script, style] = await Promise.all([
+  const [loader, script, style, refusal] = await Promise.all([
     bundle("src/embed/loader.ts", { format: "iife" }),
     bundle("src/embed/frame.tsx", { format: "iife", jsx: "automatic", jsxImportSource: "preact" }),
     bundle("src/embed/frame.css", {}),
+    bundle("src/embed/refusal.ts", { format: "iife" }),
   ]);
   mkdirSync(new URL("dist/assets/", root), { recursive: true });
   const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
-  const files = { "embed.js": loader, "frame.js": script, "frame.css": style, "LICENSES.txt": licenses.join("\n") };
+  const files = {
+    "embed.js": loader,
+    "frame.js": script,
+    "frame.css": style,
+    "refusal.js": refusal,
+    "LICENSES.txt": licenses.join("\n"),
+  };
   for (const [name, text] of Object.entries(files)) writeFileSync(new URL(`dist/assets/${name}`, root), text);
 }

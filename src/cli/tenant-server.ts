@@ -86,6 +86,7 @@ function listen(
       stripeSecrets: secrets.webhooks.stripe,
       embed: {
         name: config.name,
+        baseUrl: config.baseUrl,
         publicKeys: secrets.keys.filter(({ type }) => type === "public").map(({ value }) => value),
         allowedOrigins: config.embed.allowedOrigins,
       },

@@ -1,3 +1,4 @@
+import type { FaultCode } from "../domain/fault.ts";
 import type { MarketKind } from "../domain/market.ts";
 import type { WireResult } from "./operations.ts";
 
@@ -8,18 +9,26 @@ export interface FrameData {
   name: string;
   /** A public key; null when the tenant has none that is valid, and the view can only be looked at. */
   apiKey: string | null;
-  /** Origins whose pages may trade here. */
-  tradeOrigins: readonly string[];
+  /** Whether the page around, as the loader named it, may trade. A browser shows this document to no other page then. */
+  mayTrade: boolean;
   /** Milliseconds since the epoch, by the server: pages count down with it whatever their own clock says. */
   now: number;
   limits: { feeBps: number; maxTradeUsd: number; suitabilityRequired: boolean };
   market?: FrameMarket;
   markets?: WireResult<"listMarkets">["items"];
+  /** Where the next page of markets begins; null when these are all. */
+  nextCursor?: string | null;
   /** Recent YES prices of the markets that traded, oldest first, millionths. */
   sparks?: Record<string, number[]>;
   trending?: WireResult<"listTrendingMarkets">;
-  /** Why there is nothing to show. */
-  error?: string;
+}
+
+/** What the document of a refusal holds. */
+export interface RefusalData {
+  code: FaultCode;
+  message: string;
+  /** Seconds after which it makes sense to try again; 0 when it does not. */
+  retryAfterSec: number;
 }
 
 export interface FrameMarket {

@@ -14,6 +14,8 @@ export class Refused extends Error {
   }
 }
 
+type MarketItems = WireResult<"listMarkets">["items"];
+
 const TIMEOUT_MS = 15_000;
 
 export interface Purchase {
@@ -40,24 +42,28 @@ export class Api {
     };
   }
 
-  portfolio(): Promise<WireResult<"getPortfolio">> {
-    return this.#send("GET", "/v1/portfolio");
+  async portfolio(): Promise<WireResult<"getPortfolio">> {
+    return (await this.#send<WireResult<"getPortfolio">>("GET", "/v1/portfolio")).body;
   }
 
-  searchMarkets(query: { q?: string; category?: string }): Promise<WireResult<"listMarkets">["items"]> {
-    return this.#send("GET", `/v1/markets?${new URLSearchParams(query)}`);
+  /** A page of open markets. */
+  async listMarkets(query: { q?: string; category?: string; cursor?: string }): Promise<WireResult<"listMarkets">> {
+    const { body, headers } = await this.#send<MarketItems>("GET", `/v1/markets?${new URLSearchParams(query)}`);
+    return { items: body, nextCursor: headers.get("next-cursor") };
   }
 
   /** @param key the same for each attempt at the same purchase, so that none of them can happen twice */
-  trade({ marketId, side, ...rest }: Purchase, key: string): Promise<WireResult<"placeTrade">> {
-    return this.#send("POST", "/v1/trade", { marketId, selection: { side }, ...rest }, key);
+  async trade({ marketId, side, ...rest }: Purchase, key: string): Promise<WireResult<"placeTrade">> {
+    const order = { marketId, selection: { side }, ...rest };
+    return (await this.#send<WireResult<"placeTrade">>("POST", "/v1/trade", order, key)).body;
   }
 
-  submitSuitability(answers: Record<string, number>): Promise<WireResult<"submitSuitability">> {
-    return this.#send("POST", "/v1/suitability", { answers }, crypto.randomUUID());
-  }
-
-  async #send<Result>(method: string, path: string, body?: unknown, key?: string): Promise<Result> {
+  async #send<Result>(
+    method: string,
+    path: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<{ body: Result; headers: Headers }> {
     const response = await fetch(path, {
       method,
       headers: {
@@ -72,7 +78,7 @@ export class Api {
       throw new Refused("UNREACHABLE", cause instanceof Error ? cause.message : "unreachable");
     });
     const answer = await response.json().catch(() => ({}));
-    if (response.ok) return answer as Result;
+    if (response.ok) return { body: answer as Result, headers: response.headers };
     throw new Refused(
       response.headers.get("error-code") ?? "INTERNAL",
       typeof answer.error === "string" ? answer.error : "Unexpected failure",

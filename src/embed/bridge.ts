@@ -1,4 +1,12 @@
-import { CHANNEL, type Envelope, type EventName, type FrameMessage, type HostMessage, type Theme } from "./protocol.ts";
+import {
+  CHANNEL,
+  type Envelope,
+  type EventName,
+  type FrameMessage,
+  type HostMessage,
+  THEMES,
+  type Theme,
+} from "./protocol.ts";
 
 export interface BridgeHandlers {
   /** A token from the host page, null when nobody is signed in there. Never called where trading is not allowed. */
@@ -16,14 +24,14 @@ export interface Bridge {
 
 /**
  * Speaks with the page that the loader named, and with nobody else: a message counts only when it comes from the window
- * around this one and from that origin. A token from an origin that may not trade is not even looked at.
+ * around this one and from that origin. Where nobody may trade, a token is neither asked for nor looked at.
  */
-export function openBridge(tradeOrigins: readonly string[], handlers: BridgeHandlers): Bridge {
+export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge {
   const query = new URLSearchParams(location.search);
   const id = query.get("frame") ?? "";
   const host = query.get("host") ?? "";
-  const isFramed = window.parent !== window && host !== "";
-  const mayTrade = isFramed && (host === location.origin || tradeOrigins.includes(host));
+  const isFramed = window.parent !== window && URL.canParse(host);
+  const mayTrade = isFramed && isTrusted;
   const send = (message: FrameMessage): void => {
     if (!isFramed) return;
     const envelope: Envelope<FrameMessage> = { channel: CHANNEL, id, ...message };
@@ -33,10 +41,12 @@ export function openBridge(tradeOrigins: readonly string[], handlers: BridgeHand
 
   window.addEventListener("message", (event: MessageEvent) => {
     if (event.source !== window.parent || event.origin !== host) return;
-    const message = event.data as Envelope<HostMessage> | null;
+    const message = event.data as Partial<Envelope<HostMessage>> | null;
     if (message?.channel !== CHANNEL || message.id !== id) return;
-    if (message.type === "theme") handlers.onTheme(message.theme);
-    else if (message.type === "token" && mayTrade) handlers.onToken(message.token);
+    if (message.type === "theme" && THEMES.some((theme) => theme === message.theme))
+      handlers.onTheme(message.theme as Theme);
+    else if (message.type === "token" && mayTrade)
+      handlers.onToken(typeof message.token === "string" ? message.token : null);
   });
 
   let lastHeight = 0;
@@ -47,7 +57,7 @@ export function openBridge(tradeOrigins: readonly string[], handlers: BridgeHand
     send({ type: "height", height });
   }).observe(document.documentElement);
 
-  send({ type: "ready" });
+  send({ type: "ready", mayTrade });
   return {
     mayTrade,
     needToken: (reason) => send({ type: "token-needed", reason }),

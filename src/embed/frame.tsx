@@ -1,3 +1,4 @@
+import "./locale.ts";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import type { FrameData } from "../contract/embed.ts";
@@ -7,29 +8,33 @@ import { PortfolioView } from "./portfolio-view.tsx";
 import type { Theme } from "./protocol.ts";
 import { useSession } from "./session.ts";
 
+/** Ways back, by the view that a market was opened from. */
+const BACK: Record<string, string> = { markets: "All markets", portfolio: "Your positions" };
+
 function Frame({ data }: { data: FrameData }) {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "dark");
   const session = useSession(data, (next: Theme) => {
     document.documentElement.dataset.theme = next;
     setTheme(next);
   });
-  /** Each market is a document of its own, so that the back button works and a view holds one thing. */
-  const open = (marketId: string): void => {
-    session.bridge.tell("navigate", { marketId });
+  /** The same frame, showing something else: each view is a document of its own, so the browser's back button works. */
+  const addressOf = (view: string, change: Record<string, string>): string => {
     const query = new URLSearchParams(location.search);
-    query.set("marketId", marketId);
-    query.set("theme", theme);
-    location.assign(`/embed/market?${query}`);
+    query.delete("from");
+    query.delete("marketId");
+    for (const [name, value] of Object.entries({ theme, ...change })) query.set(name, value);
+    return `/embed/${view}?${query}`;
   };
-  if (data.error !== undefined)
-    return (
-      <main>
-        <h1>{data.name}</h1>
-        <p class="soft">{data.error}</p>
-      </main>
-    );
-  if (data.view === "market" && data.market)
-    return <MarketView data={data} market={data.market} session={session} theme={theme} />;
+  const open = (marketId: string): void => {
+    session.bridge.tell("navigate", { view: "market", marketId });
+    location.assign(addressOf("market", { marketId, from: data.view }));
+  };
+  if (data.view === "market" && data.market) {
+    const from = new URLSearchParams(location.search).get("from") ?? "";
+    const label = Object.hasOwn(BACK, from) ? BACK[from] : undefined;
+    const back = label === undefined ? undefined : { label, href: addressOf(from, {}) };
+    return <MarketView data={data} market={data.market} session={session} theme={theme} back={back} />;
+  }
   if (data.view === "portfolio") return <PortfolioView data={data} session={session} open={open} />;
   return <MarketsView data={data} session={session} open={open} />;
 }

@@ -1,11 +1,13 @@
-import type { StreamEvents } from "../contract/stream.ts";
 import type { Api } from "./api.ts";
+import { EventReader, type LiveEvent } from "./event-reader.ts";
 
 export type LiveState = "connecting" | "live" | "offline";
 
 export interface LiveHandlers {
-  onEvent<Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]): void;
+  onEvent(event: LiveEvent): void;
   onState(state: LiveState): void;
+  /** The server does not take the credentials any more. */
+  onRefused(): void;
 }
 
 const FIRST_PAUSE_MS = 1000;
@@ -19,67 +21,81 @@ const SILENCE_MS = 45_000;
  */
 export function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
   const query = markets.length === 0 ? "" : `?${new URLSearchParams({ markets: markets.join(",") })}`;
-  let lastId: string | undefined;
+  const reader = new EventReader();
   let stopped = false;
   let abort = new AbortController();
   let silence: ReturnType<typeof setTimeout> | undefined;
+  let endPause = (): void => {};
+  let mayHurry = true;
 
   const heard = (): void => {
     clearTimeout(silence);
     silence = setTimeout(() => abort.abort(), SILENCE_MS);
   };
 
-  const readOnce = async (): Promise<boolean> => {
+  /** Resolves, when the stream has ended, to the pause that the server asks for: 0 if it was there at all. */
+  const readOnce = async (): Promise<number | undefined> => {
     abort = new AbortController();
+    reader.reset();
     heard();
+    const { lastId } = reader;
     const response = await fetch(`/v1/stream${query}`, {
       headers: { ...api.headers, ...(lastId === undefined ? {} : { "last-event-id": lastId }) },
       credentials: "omit",
       signal: abort.signal,
     });
-    if (!response.ok || !response.body) return false;
+    if (response.status === 401) handlers.onRefused();
+    if (!response.ok || !response.body) return Number(response.headers.get("retry-after")) * 1000 || undefined;
     handlers.onState("live");
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let pending = "";
+    const body = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return true;
+      const { done, value } = await body.read().catch(() => ({ done: true, value: undefined }));
+      if (done || value === undefined) return 0;
       heard();
-      pending += value;
-      const blocks = pending.split("\n\n");
-      pending = blocks.pop() ?? "";
-      for (const block of blocks) take(block);
+      for (const event of reader.read(value)) handlers.onEvent(event);
     }
   };
 
-  const take = (block: string): void => {
-    const fields = new Map(
-      block
-        .split("\n")
-        .filter((line) => !line.startsWith(":"))
-        .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trimStart()]),
-    );
-    lastId = fields.get("id") ?? lastId;
-    const [name, data] = [fields.get("event"), fields.get("data")];
-    if (name !== undefined && data !== undefined) handlers.onEvent(name as keyof StreamEvents, JSON.parse(data));
+  const pauseFor = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  // Whoever is back online, or back at the page, need not wait for the rest of a pause.
+  const hurry = (): void => {
+    if (mayHurry && navigator.onLine && !document.hidden) endPause();
   };
+  const lose = (): void => abort.abort();
 
   const run = async (): Promise<void> => {
     let pause = FIRST_PAUSE_MS;
     while (!stopped) {
       handlers.onState("connecting");
-      const connected = await readOnce().catch(() => false);
+      const asked = await readOnce().catch(() => undefined);
+      clearTimeout(silence);
       if (stopped) return;
-      pause = connected ? FIRST_PAUSE_MS : Math.min(pause * 2, LONGEST_PAUSE_MS);
       handlers.onState("offline");
+      pause = asked === 0 ? FIRST_PAUSE_MS : Math.min(Math.max(pause * 2, asked ?? 0), LONGEST_PAUSE_MS);
+      // A server that named a time means it.
+      mayHurry = !asked;
       // Everybody lost the same server at the same moment; they must not all come back at the same moment.
-      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
+      await pauseFor(Math.max(asked ?? 0, pause * (0.5 + Math.random() / 2)));
     }
   };
+  window.addEventListener("online", hurry);
+  window.addEventListener("offline", lose);
+  document.addEventListener("visibilitychange", hurry);
   run();
   return () => {
     stopped = true;
     clearTimeout(silence);
+    endPause();
+    window.removeEventListener("online", hurry);
+    window.removeEventListener("offline", lose);
+    document.removeEventListener("visibilitychange", hurry);
     abort.abort();
   };
 }

@@ -10,6 +10,7 @@ import {
   type HostMessage,
   MAX_HEIGHT,
   MIN_HEIGHT,
+  THEMES,
   type Theme,
   type View,
 } from "./protocol.ts";
@@ -37,9 +38,14 @@ export interface Embed {
 }
 
 const VIEWS: readonly string[] = ["market", "markets", "portfolio"];
-const THEMES: readonly string[] = ["dark", "light", "auto"];
 const DEFAULT_HEIGHT = 600;
-const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups allow-popups-to-escape-sandbox";
+/** A frame whose document has not spoken this long after it was loaded was refused by the browser, or never came. */
+const SILENCE_MS = 5000;
+/**
+ * It runs scripts, calls its own origin and has a form; it opens no windows and cannot leave its frame. (Browsers remark
+ * that scripts of one's own origin could undo this: true for pages of the tenant's own origin, which need no protection.)
+ */
+const SANDBOX = "allow-scripts allow-same-origin allow-forms";
 
 const script = document.currentScript as HTMLScriptElement | null;
 const origin = new URL(script?.src || location.href, location.href).origin;
@@ -58,7 +64,8 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
   const target = typeof selector === "string" ? document.querySelector(selector) : selector;
   if (!target) throw new Error(`nothing on this page matches ${String(selector)}`);
   const view = oneOf(VIEWS, options.view, "markets");
-  const theme = oneOf(THEMES, options.theme, "dark");
+  const theme = oneOf(THEMES, options.theme, "dark") as Theme;
+  let current = theme;
   count += 1;
   const id = `pm${count}`;
 
@@ -100,14 +107,27 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
         send({ type: "token", token: null });
       });
   };
+  let spoke = false;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  iframe.onload = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      if (spoke) return;
+      const message = `no answer from ${origin}: are pages of ${location.origin} in its embed.allowedOrigins?`;
+      console.warn(`${globalName}.embed: ${message}`);
+      tell("error", { code: "FRAME_REFUSED", message });
+    }, SILENCE_MS);
+  };
   const listen = (event: MessageEvent): void => {
     // Anybody can post to this window; only our frame, showing our origin, is listened to.
     if (event.origin !== origin || event.source !== iframe.contentWindow) return;
     const message = event.data as Envelope<FrameMessage> | null;
     if (message?.channel !== CHANNEL || message.id !== id) return;
     if (message.type === "ready") {
-      tell("ready");
-      handToken();
+      spoke = true;
+      // The page may have changed it while the frame was loading.
+      send({ type: "theme", theme: current });
+      tell("ready", { mayTrade: message.mayTrade });
     } else if (message.type === "token-needed") handToken();
     else if (message.type === "height" && options.autoHeight) iframe.style.height = `${clamp(message.height)}px`;
     else if (message.type === "event") tell(message.name, message.detail);
@@ -119,12 +139,14 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
     iframe,
     setTheme(next) {
       if (!THEMES.includes(next)) return;
+      current = next;
       iframe.style.colorScheme = next === "auto" ? "light dark" : next;
       send({ type: "theme", theme: next });
     },
     refreshToken: handToken,
     destroy() {
       window.removeEventListener("message", listen);
+      clearTimeout(silence);
       iframe.remove();
     },
   };
@@ -139,4 +161,5 @@ function clamp(height: number): number {
 }
 
 const globalName = script?.dataset.global || "PredictionMarkets";
-Object.assign(window, { [globalName]: Object.freeze({ embed }) });
+// Quietly: where the page has frozen that name, assigning would throw.
+Reflect.set(window, globalName, Object.freeze({ embed }));

@@ -1,111 +1,65 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { FrameData, FrameMarket } from "../contract/embed.ts";
-import type { Mechanism, Side } from "../domain/market.ts";
-import type { Pool } from "../domain/pool.ts";
-import { Chart, type Point } from "./chart.tsx";
-import { cents, chance, dollars, moment, shares, signed, timeLeft, volume } from "./format.ts";
-import { followLive, type LiveState } from "./live.ts";
-import type { EventName } from "./protocol.ts";
-import { poolAt } from "./quote.ts";
+import type { Side } from "../domain/market.ts";
+import { Chart } from "./chart.tsx";
+import { cents, chance, clock, dollars, moment, nameOf, shares, signed, timeLeft, volume } from "./format.ts";
 import type { Portfolio, Session } from "./session.ts";
 import { TradeForm } from "./trade-form.tsx";
-import type { Words } from "./words.ts";
+import { type LiveMarket, useMarket } from "./use-market.ts";
+import { OFFERS, type Words } from "./words.ts";
 
-const OFFER_EVENTS: Record<NonNullable<Words["offer"]>, EventName> = {
-  "sign-in": "auth-required",
-  deposit: "deposit-requested",
-  suitability: "suitability-required",
-  verify: "error",
-};
-
-/** One market: what is asked, what people think, and a way to say otherwise with money. */
-export function MarketView({
-  data,
-  market,
-  session,
-  theme,
-}: {
+export interface MarketViewProps {
   data: FrameData;
   market: FrameMarket;
   session: Session;
   theme: string;
-}) {
-  const { detail, terms } = market;
-  const mechanism = useMemo<Mechanism>(
-    () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
-    [terms],
-  );
-  const opening = useMemo<Pool>(() => ({ yesMicro: BigInt(terms.yesMicro), noMicro: BigInt(terms.noMicro) }), [terms]);
-  const [yesPrice, setYesPrice] = useState(detail.yesPrice);
-  const [status, setStatus] = useState(detail.status);
-  const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
-  const [traded, setTraded] = useState(detail.volume);
-  const [points, setPoints] = useState<Point[]>(() => market.history.map(({ t, yes }) => ({ t: Date.parse(t), yes })));
-  const [live, setLive] = useState<LiveState>("connecting");
-  const left = useTimeLeft(data.now, detail.closeAt);
-  const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
-  const { api, bridge, signedIn, portfolio, refresh } = session;
+  /** Where the reader came from; undefined for a frame that began here. */
+  back: { label: string; href: string } | undefined;
+}
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: who is signed in decides which events come
-  useEffect(() => {
-    return followLive(api, [detail.id], {
-      onState: setLive,
-      onEvent(name, event) {
-        if (name === "snapshot" && "markets" in event) {
-          const now = event.markets.find(({ marketId }) => marketId === detail.id);
-          if (!now) return;
-          setYesPrice(now.yesPrice);
-          setStatus(now.status);
-        } else if (name === "price" && "yesPrice" in event) {
-          setYesPrice(event.yesPrice);
-          setPoints((before) => [...before, { t: Date.parse(event.ts), yes: event.yesPrice }]);
-        } else if (name === "trade" && "amount" in event) setTraded((before) => before + event.amount);
-        else if (name === "market" && "status" in event) {
-          setStatus(event.status);
-          if (event.outcome) setOutcome(event.outcome);
-          if (event.status === "settled") refresh();
-        } else if (name === "fill") refresh();
-      },
-    });
-  }, [detail.id, signedIn]);
-
-  const shown = left <= 0 && status === "open" ? "closed" : status;
-  const offer = (what: NonNullable<Words["offer"]>): void =>
-    bridge.tell(OFFER_EVENTS[what], { marketId: detail.id, wanted: what });
+/** One market: what is asked, what people think, and a way to say otherwise with money. */
+export function MarketView({ data, market, session, theme, back }: MarketViewProps) {
+  const { detail } = market;
+  const { api, bridge, portfolio, refresh } = session;
+  const now = useServerTime(data.now, detail.closeAt);
+  const state = useMarket(market, session);
+  const left = Date.parse(detail.closeAt) - now;
+  const shown = left <= 0 && state.status !== "settled" ? "closed" : state.status;
   return (
     <main class="market">
-      <header>
-        <h1>{detail.question}</h1>
-        <p class="soft facts">
-          <span class="big">{chance(yesPrice)}</span> chance of Yes
-          <span>{volume(traded)} traded</span>
-          <time dateTime={detail.closeAt}>
-            {shown === "open" ? `${timeLeft(left)} left` : `closed ${moment(detail.closeAt)}`}
-          </time>
-          <LiveDot state={live} />
-        </p>
-      </header>
-      <Chart points={points} theme={theme} />
-      <OwnPositions portfolio={portfolio} marketId={detail.id} yesPrice={yesPrice} />
+      {back && (
+        <a class="back" href={back.href}>
+          ‹ {back.label}
+        </a>
+      )}
+      <h1>{detail.question}</h1>
+      <p class="facts">
+        <b class="big">{chance(state.yesPrice)}</b> <span>chance of Yes</span>
+        <span>{volume(state.volume)} traded</span>
+        <time dateTime={detail.closeAt} title={moment(detail.closeAt)}>
+          {left > 0 ? `${timeLeft(left)} left` : `closed ${moment(detail.closeAt)}`}
+        </time>
+        <LiveState state={state} />
+      </p>
+      <Chart points={state.points} theme={theme} now={Math.min(now, Date.parse(detail.closeAt))} />
+      <OwnPositions portfolio={portfolio} marketId={detail.id} yesPrice={state.yesPrice} />
       {shown === "open" ? (
         <TradeForm
           marketId={detail.id}
-          mechanism={mechanism}
-          pool={pool}
-          yesPrice={yesPrice}
+          market={state}
           limits={data.limits}
+          api={api}
           balanceUsd={portfolio?.wallet.balanceUsd}
           blocked={blockedBy(data, session)}
-          onOffer={offer}
-          trade={async (purchase, key) => {
-            const trade = await api.trade({ marketId: detail.id, ...purchase }, key);
+          onOffer={(offer) => bridge.tell(OFFERS[offer].event, { marketId: detail.id })}
+          onTrade={(trade) => {
             bridge.tell("trade", { ...trade });
-            refresh();
-            return trade;
+            // Otherwise the stream reports the fill.
+            if (state.live !== "live") refresh();
           }}
         />
       ) : (
-        <Rest status={shown} outcome={outcome} />
+        <Rest status={shown} outcome={state.outcome} />
       )}
       <p class="soft small">Decided by: {detail.resolutionRef}</p>
     </main>
@@ -113,22 +67,22 @@ export function MarketView({
 }
 
 /** Why nobody can trade here, before the server is even asked. */
-function blockedBy({ apiKey }: FrameData, { bridge, signedIn }: Session): Words | undefined {
+function blockedBy({ apiKey, name }: FrameData, { bridge, signedIn }: Session): Words | undefined {
   if (apiKey === null) return { text: "Trading is not set up here." };
-  if (!bridge.mayTrade) return { text: "Here you can only look. Trade on the site of this market's operator." };
-  return signedIn ? undefined : { text: "Please sign in to trade.", offer: "sign-in" };
+  if (!bridge.mayTrade) return { text: `Here you can only look. You can trade on the site of ${name}.` };
+  return signedIn ? undefined : { text: "Please sign in on this page to trade.", offer: "sign-in" };
 }
 
 function Rest({ status, outcome }: { status: string; outcome: Side | null }) {
   const text =
-    status === "settled"
-      ? `Settled: ${outcome === "yes" ? "Yes" : "No"} won. A dollar was paid for each of its shares.`
+    status === "settled" && outcome
+      ? `Settled: ${nameOf(outcome)} won. A dollar was paid for each of its shares.`
       : status === "suspended"
-        ? "Trading is paused. Positions are kept."
+        ? "Trading is paused at the moment. Positions are kept."
         : "Closed. The result is being decided.";
   return (
     <section class="panel" role="status">
-      <p>{text}</p>
+      {text}
     </section>
   );
 }
@@ -151,8 +105,16 @@ function OwnPositions({
         const result = held * (price - avgCost);
         return (
           <p key={side}>
-            You hold <b>{shares(held)}</b> {side === "yes" ? "Yes" : "No"} at {cents(avgCost)}, worth{" "}
-            {dollars(held * price)} <span class={result < 0 ? "loss" : "gain"}>{signed(result)}</span>
+            <span>
+              You hold{" "}
+              <b class={side}>
+                {shares(held)} {nameOf(side)}
+              </b>{" "}
+              at {cents(avgCost)}
+            </span>
+            <span>
+              {dollars(held * price)} <b class={result < 0 ? "loss" : "gain"}>{signed(result)}</b>
+            </span>
           </p>
         );
       })}
@@ -160,28 +122,28 @@ function OwnPositions({
   );
 }
 
-const LIVE_WORDS: Record<LiveState, string> = {
-  connecting: "connecting",
-  live: "live",
-  offline: "not live: reconnecting",
-};
-
-function LiveDot({ state }: { state: LiveState }) {
+function LiveState({ state: { live, heardAt } }: { state: LiveMarket }) {
+  const words = {
+    connecting: "connecting",
+    live: "live",
+    offline: `not live since ${clock(heardAt)}`,
+  };
   return (
-    <span class={`live ${state}`} role="status">
-      {LIVE_WORDS[state]}
+    <span class={`live is-${live}`} role="status">
+      {words[live]}
     </span>
   );
 }
 
-/** Milliseconds to the closing time by the server's clock, whatever the reader's says. */
-function useTimeLeft(serverNow: number, closeAt: string): number {
+/** The server's time, whatever the reader's clock says; it moves every half minute, in the last hour every second. */
+function useServerTime(serverNow: number, closeAt: string): number {
   const [startedAt] = useState(() => performance.now());
-  const [, tick] = useState(0);
-  const left = Date.parse(closeAt) - (serverNow + performance.now() - startedAt);
+  const [now, setNow] = useState(serverNow);
+  const left = Date.parse(closeAt) - now;
+  const stepMs = left > 0 && left < 3_600_000 ? 1000 : 30_000;
   useEffect(() => {
-    const timer = setInterval(() => tick((count) => count + 1), left < 3_600_000 ? 1000 : 30_000);
+    const timer = setInterval(() => setNow(serverNow + performance.now() - startedAt), stepMs);
     return () => clearInterval(timer);
-  }, [left < 3_600_000]);
-  return left;
+  }, [serverNow, startedAt, stepMs]);
+  return now;
 }

@@ -5,19 +5,28 @@
 export const CHANNEL = "pmctl-embed/1";
 
 export type View = "market" | "markets" | "portfolio";
-export type Theme = "dark" | "light" | "auto";
+export const THEMES = ["dark", "light", "auto"] as const;
+export type Theme = (typeof THEMES)[number];
 
 /** From the frame to the page around it. */
 export type FrameMessage =
-  | { type: "ready" }
+  /** The document is there, and whether it trades. */
+  | { type: "ready"; mayTrade: boolean }
   /** The frame would like to be this high, CSS pixels. */
   | { type: "height"; height: number }
-  /** The frame needs a user token: none was given yet, or the last one is about to expire. */
+  /** The frame needs a user token: none was given yet, or the last one is about to expire or was refused. */
   | { type: "token-needed"; reason: "start" | "expiring" | "refused" }
   /** For the host's `onEvent`: somebody wants to sign in, traded, opened a market, needs money. */
   | { type: "event"; name: EventName; detail: Record<string, unknown> };
 
-export type EventName = "auth-required" | "trade" | "navigate" | "deposit-requested" | "suitability-required" | "error";
+export type EventName =
+  | "auth-required"
+  | "trade"
+  | "navigate"
+  | "deposit-requested"
+  | "suitability-required"
+  | "verification-required"
+  | "error";
 
 /** From the page around it to the frame. */
 export type HostMessage = { type: "token"; token: string | null } | { type: "theme"; theme: Theme };

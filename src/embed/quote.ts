@@ -13,6 +13,14 @@ export interface Quote {
   payoutMicro: bigint;
 }
 
+/** How much worse than the quote the average price may be before the trade is called off. */
+const SLIPPAGE = 0.02;
+
+/** The slippage guard for a quote: the highest average price that is still taken, to six decimals. */
+export function worstPrice(avgPrice: number): number {
+  return Math.min(1, Math.ceil(avgPrice * (1 + SLIPPAGE) * 1e6) / 1e6);
+}
+
 export type NoQuote = "too-small" | "price-bound";
 
 /** The engine's own computation, on the pool that the page knows of. The server's answer may differ if others trade first. */

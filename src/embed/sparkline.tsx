@@ -1,7 +1,8 @@
 /** A little curve of recent prices, millionths; decoration beside a price that is stated in words. */
 export function Sparkline({ prices, latest }: { prices: readonly number[]; latest: number }) {
+  // One price is no curve.
+  if (prices.length < 2) return null;
   const points = [...prices, Math.round(latest * 1e6)];
-  if (points.length < 2) return <svg class="spark" aria-hidden="true" />;
   const low = Math.min(...points);
   const span = Math.max(...points) - low || 1;
   const path = points

@@ -1,224 +1,187 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { FrameData } from "../contract/embed.ts";
 import type { WireResult } from "../contract/operations.ts";
-import type { Mechanism, Side } from "../domain/market.ts";
+import type { Side } from "../domain/market.ts";
 import { microFromUsd } from "../domain/money.ts";
-import type { Pool } from "../domain/pool.ts";
-import { Refused } from "./api.ts";
-import { cents, chance, dollars, dollarsOfMicro, shares } from "./format.ts";
-import { type Quote, quoteBuy } from "./quote.ts";
-import { type Words, wordsFor } from "./words.ts";
+import type { Api } from "./api.ts";
+import { cents, dollars, dollarsOfMicro, nameOf, shares } from "./format.ts";
+import { Problem } from "./problem.tsx";
+import { type Quote, quoteBuy, worstPrice } from "./quote.ts";
+import { QuoteLines } from "./quote-lines.tsx";
+import type { LiveMarket } from "./use-market.ts";
+import { type Phase, usePurchase } from "./use-purchase.ts";
+import type { Offer, Words } from "./words.ts";
 
 export interface TradeFormProps {
   marketId: string;
-  mechanism: Mechanism;
-  pool: Pool;
-  yesPrice: number;
+  market: LiveMarket;
   limits: FrameData["limits"];
-  /** USD in the wallet; undefined while nobody is signed in. */
+  api: Api;
+  /** USD in the wallet; undefined while that is not known. */
   balanceUsd: number | undefined;
   /** Why nobody can trade here; undefined when they can. */
   blocked: Words | undefined;
-  trade(purchase: { side: Side; amount: number; maxAvgPrice: number }, key: string): Promise<WireResult<"placeTrade">>;
-  onOffer(offer: NonNullable<Words["offer"]>): void;
+  onTrade(trade: WireResult<"placeTrade">): void;
+  onOffer(offer: Offer): void;
 }
 
+const SIDES = ["yes", "no"] as const;
 const CHIPS = [5, 25, 100];
-/** How much worse than the quote a price may be before the trade is called off. */
-const SLIPPAGE = 0.02;
 const NOT_QUOTED: Record<string, string> = {
-  "too-small": "Too little to buy a share.",
+  "too-small": "That is too little to buy a share.",
   "price-bound": "That would move the price too far. Try less.",
 };
 
-type Phase =
-  | { name: "edit" }
-  | { name: "confirm" }
-  | { name: "sending" }
-  | { name: "done"; trade: WireResult<"placeTrade"> };
-
 /** Side, amount, what it comes to, a last look, and what became of it. */
-export function TradeForm(props: TradeFormProps) {
-  const { mechanism, pool, yesPrice, limits, balanceUsd, blocked, trade, onOffer } = props;
+export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, onTrade, onOffer }: TradeFormProps) {
   const [side, setSide] = useState<Side>("yes");
   const [text, setText] = useState("25");
-  const [phase, setPhase] = useState<Phase>({ name: "edit" });
-  const [problem, setProblem] = useState<Words>();
-  // One key per decision to buy: a second attempt after a lost answer must not buy twice.
-  const key = useRef("");
+  const { phase, problem, ...flow } = usePurchase(api, onTrade);
+  const buy = useRef<HTMLButtonElement>(null);
 
-  const amount = Number(text.replace(",", "."));
+  // Whoever has signed in meanwhile need not read that they should.
+  const isBlocked = blocked !== undefined;
+  useEffect(() => flow.forgive(), [isBlocked]);
+
+  const amount = Number(text.trim().replace(",", "."));
   const amountMicro = text.trim() === "" ? undefined : microFromUsd(amount);
   const most = Math.min(limits.maxTradeUsd, balanceUsd ?? limits.maxTradeUsd);
-  const quote =
-    amountMicro !== undefined && amountMicro > 0n
-      ? quoteBuy(mechanism, pool, { side, amountMicro, feeBps: limits.feeBps })
-      : undefined;
-  const said =
-    typeof quote === "string"
-      ? NOT_QUOTED[quote]
-      : amountMicro === undefined
-        ? "Enter an amount in dollars."
+  const isAmount = amountMicro !== undefined && amountMicro > 0n;
+  const quoted = isAmount
+    ? quoteBuy(market.mechanism, market.pool, { side, amountMicro, feeBps: limits.feeBps })
+    : undefined;
+  const quote = typeof quoted === "object" ? quoted : undefined;
+  const said = typeof quoted === "string" ? NOT_QUOTED[quoted] : isAmount ? undefined : "Enter an amount in dollars.";
+  const warning =
+    amount > limits.maxTradeUsd
+      ? `A single trade may be ${dollars(limits.maxTradeUsd)} at most.`
+      : balanceUsd !== undefined && amount > balanceUsd
+        ? `Your wallet holds ${dollars(balanceUsd)}.`
         : undefined;
-  const valid = typeof quote === "object" ? quote : undefined;
+  const price = { yes: market.yesPrice, no: 1 - market.yesPrice };
 
-  const edit = (change: () => void): void => {
-    change();
-    setPhase({ name: "edit" });
-    setProblem(undefined);
-    key.current = "";
+  const change = (apply: () => void): void => {
+    apply();
+    flow.edit();
   };
-  const submit = async (event: Event): Promise<void> => {
+  const submit = (event: Event): void => {
     event.preventDefault();
-    if (!valid || phase.name === "sending") return;
+    if (!quote || phase.name === "sending" || problem?.waitSec !== undefined) return;
     if (blocked) {
-      setProblem(blocked);
+      flow.refuse(blocked);
       if (blocked.offer) onOffer(blocked.offer);
-      return;
-    }
-    if (phase.name !== "confirm") return setPhase({ name: "confirm" });
-    setPhase({ name: "sending" });
-    setProblem(undefined);
-    key.current ||= crypto.randomUUID();
-    try {
-      const maxAvgPrice = Math.min(1, Math.ceil(valid.avgPrice * (1 + SLIPPAGE) * 1e6) / 1e6);
-      setPhase({ name: "done", trade: await trade({ side, amount, maxAvgPrice }, key.current) });
-      key.current = "";
-    } catch (error) {
-      const refused = error instanceof Refused ? error : new Refused("INTERNAL", "Something went wrong");
-      setProblem(wordsFor(refused));
-      setPhase({ name: "confirm" });
-    }
+    } else if (phase.name === "confirm") flow.send({ marketId, side, amount, maxAvgPrice: worstPrice(quote.avgPrice) });
+    else flow.ask();
   };
 
-  if (phase.name === "done") {
-    const { shares: bought, avgPrice, amount: paid } = phase.trade;
-    return (
-      <section class="panel done" aria-live="polite">
-        <h2>Done</h2>
-        <p>
-          You bought <b>{shares(bought)}</b> {side === "yes" ? "Yes" : "No"} shares for <b>{dollars(paid)}</b>,{" "}
-          {cents(avgPrice)} each. They pay {dollars(bought)} if {side === "yes" ? "Yes" : "No"} wins.
-        </p>
-        <button type="button" onClick={() => edit(() => {})}>
-          Trade again
-        </button>
-      </section>
-    );
-  }
-
-  const price = { yes: yesPrice, no: 1 - yesPrice };
+  if (phase.name === "done") return <Done trade={phase.trade} onAgain={flow.edit} />;
   return (
-    <form class="panel" onSubmit={submit}>
+    <form class="panel" onSubmit={submit} aria-label="Trade">
       <fieldset class="sides">
-        <legend class="hidden">Side</legend>
-        {(["yes", "no"] as const).map((each) => (
+        <legend class="hidden">What do you think?</legend>
+        {SIDES.map((each) => (
           <label key={each} class={`side ${each} ${each === side ? "chosen" : ""}`}>
-            <input type="radio" name="side" checked={each === side} onChange={() => edit(() => setSide(each))} />
-            <span>{each === "yes" ? "Yes" : "No"}</span> <b>{chance(price[each])}</b>
+            <input type="radio" name="side" checked={each === side} onChange={() => change(() => setSide(each))} />
+            <span>{nameOf(each)}</span> <b>{cents(price[each])}</b>
           </label>
         ))}
       </fieldset>
-      <label class="amount">
-        <span>Amount</span>
-        <span class="money">
+      <div class="amount">
+        <label class="money">
+          <span class="hidden">Amount in dollars</span>
           <span aria-hidden="true">$</span>
           <input
             inputMode="decimal"
             autoComplete="off"
-            aria-label="Amount in dollars"
             value={text}
-            onInput={(event) => edit(() => setText(event.currentTarget.value))}
+            onInput={(event) => change(() => setText(event.currentTarget.value))}
           />
-        </span>
-      </label>
-      <div class="chips">
-        {CHIPS.map((chip) => (
+        </label>
+        <div class="chips">
+          {CHIPS.map((chip) => (
+            <button
+              key={chip}
+              type="button"
+              aria-label={`${chip} dollars`}
+              aria-pressed={amount === chip}
+              onClick={() => change(() => setText(String(chip)))}
+            >
+              ${chip}
+            </button>
+          ))}
           <button
-            key={chip}
             type="button"
-            aria-label={`${chip} dollars`}
-            onClick={() => edit(() => setText(String(chip)))}
+            aria-label={`Max, ${dollars(most)}`}
+            onClick={() => change(() => setText(String(Math.floor(most * 100) / 100)))}
           >
-            ${chip}
+            Max
           </button>
-        ))}
-        <button
-          type="button"
-          aria-label={`The most that is possible, ${dollars(most)}`}
-          onClick={() => edit(() => setText(String(most)))}
-        >
-          Max
-        </button>
+        </div>
       </div>
-      <QuoteLines quote={valid} side={side} said={said} />
-      {problem && <Problem words={problem} onOffer={onOffer} />}
-      <button type="submit" class={`buy ${side}`} disabled={!valid || phase.name === "sending"}>
-        {buttonText(phase, side, valid)}
-      </button>
-      {phase.name === "confirm" && (
-        <button type="button" class="link" onClick={() => edit(() => {})}>
-          Change
+      <QuoteLines quote={quote} side={side} said={said} />
+      {warning !== undefined && <p class="warning">{warning}</p>}
+      {market.live === "offline" && (
+        <p class="warning">This price may be old. You buy at the current one, or not at all if it is much worse.</p>
+      )}
+      {problem && <Problem words={problem} onOffer={onOffer} onEnd={flow.forgive} />}
+      {blocked && !blocked.offer ? (
+        <p class="warning">{blocked.text}</p>
+      ) : (
+        <button
+          ref={buy}
+          type="submit"
+          class={`buy ${side}`}
+          disabled={!quote || phase.name === "sending" || problem?.waitSec !== undefined}
+          onClick={(event) => {
+            // The second click of a double click would confirm what nobody has read.
+            if (event.detail > 1) event.preventDefault();
+          }}
+        >
+          {blocked ? `Sign in to buy ${nameOf(side)}` : labelOf(phase, side, quote)}
         </button>
+      )}
+      {phase.name === "confirm" && (
+        <p class="sure">
+          <span role="status">{quote && `You pay at most ${cents(worstPrice(quote.avgPrice))} a share. Sure?`}</span>
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              flow.edit();
+              buy.current?.focus();
+            }}
+          >
+            Change
+          </button>
+        </p>
       )}
     </form>
   );
 }
 
-function buttonText(phase: Phase, side: Side, quote: Quote | undefined): string {
-  const what = `${side === "yes" ? "Yes" : "No"}${quote ? ` for ${dollarsOfMicro(quote.amountMicro)}` : ""}`;
+function labelOf(phase: Phase, side: Side, quote: Quote | undefined): string {
   if (phase.name === "sending") return "Buying…";
+  const what = quote ? `${nameOf(side)} for ${dollarsOfMicro(quote.amountMicro)}` : nameOf(side);
   return phase.name === "confirm" ? `Confirm: buy ${what}` : `Buy ${what}`;
 }
 
-function QuoteLines({ quote, side, said }: { quote: Quote | undefined; side: Side; said: string | undefined }) {
-  if (!quote)
-    return (
-      <p class="soft" aria-live="polite">
-        {said ?? ""}
+function Done({ trade, onAgain }: { trade: WireResult<"placeTrade">; onAgain(): void }) {
+  const { side, shares: bought, avgPrice, amount, fee } = trade;
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <section class="panel done" role="status">
+      <h2 ref={heading} tabIndex={-1}>
+        You bought {shares(bought)} {nameOf(side)}
+      </h2>
+      <p>
+        For <b>{dollars(amount)}</b>, {cents(avgPrice)} a share, {dollars(fee)} of it the fee. If {nameOf(side)} wins
+        they pay <b>{dollars(bought)}</b>.
       </p>
-    );
-  const gain = Number(quote.payoutMicro - quote.amountMicro) / Number(quote.amountMicro);
-  const after = side === "yes" ? quote.yesPriceAfter : 1 - quote.yesPriceAfter;
-  const lines: [string, string][] = [
-    ["Shares", shares(Number(quote.sharesMicro) / 1e6)],
-    ["Average price", cents(quote.avgPrice)],
-    ["Fee", dollarsOfMicro(quote.feeMicro)],
-    ["Chance after", chance(after)],
-    [
-      `If ${side === "yes" ? "Yes" : "No"} wins`,
-      `${dollarsOfMicro(quote.payoutMicro)} (${gain < 0 ? "−" : "+"}${Math.abs(Math.round(gain * 100))}%)`,
-    ],
-  ];
-  return (
-    <dl class="quote" aria-live="polite">
-      {lines.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-const OFFERS: Record<NonNullable<Words["offer"]>, string> = {
-  "sign-in": "Sign in",
-  deposit: "Add money",
-  suitability: "Answer now",
-  verify: "Verify identity",
-};
-
-export function Problem({ words, onOffer }: { words: Words; onOffer(offer: NonNullable<Words["offer"]>): void }) {
-  const { text, offer } = words;
-  return (
-    <p class="problem" role="alert">
-      {text}{" "}
-      {offer && (
-        <button type="button" class="link" onClick={() => onOffer(offer)}>
-          {OFFERS[offer]}
-        </button>
-      )}
-    </p>
+      <button type="button" onClick={onAgain}>
+        Trade again
+      </button>
+    </section>
   );
 }

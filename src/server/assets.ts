@@ -22,6 +22,8 @@ export interface Assets {
   /** The frame's script and style, inlined in its documents. */
   script: string;
   style: string;
+  /** The small script of the documents that say why there is no view. */
+  refusal: string;
   /** The loader's immutable path, and its Subresource Integrity value. */
   hashedPath: string;
   integrity: string;
@@ -36,6 +38,7 @@ export function readAssets(): Assets {
     loader,
     script: read("frame.js"),
     style: read("frame.css"),
+    refusal: read("refusal.js"),
     hashedPath: `/assets/embed-${digest.toString("hex").slice(0, 16)}.js`,
     integrity: `sha384-${digest.toString("base64")}`,
   };

@@ -11,6 +11,9 @@ import { wallClockMs } from "./clock.ts";
 const SPARK_MS = 7 * 24 * 3_600_000;
 const SPARK_POINTS = 42;
 
+/** As many cards as anybody scrolls through; the rest is a search or a button away. */
+const FIRST_MARKETS = 60;
+
 export type View = FrameData["view"];
 
 /** Reads what a view shows at first, as anybody may see it. */
@@ -27,15 +30,15 @@ export class FrameReader {
   async read(
     view: View,
     marketId: string | undefined,
-  ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "sparks" | "trending">> {
+  ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "nextCursor" | "sparks" | "trending">> {
     const { feeBps, maxTradeUsd, suitabilityRequired } = await this.#ask("getPolicy", {});
     const limits = { feeBps, maxTradeUsd, suitabilityRequired };
     if (view === "portfolio") return { limits };
     const trending = await this.#ask("listTrendingMarkets", {});
     if (view === "markets") {
-      const { items } = await this.#ask("listMarkets", {});
+      const { items, nextCursor } = await this.#ask("listMarkets", { limit: FIRST_MARKETS });
       const sparks = await this.#sparks(items.map(({ id }) => id));
-      return { limits, trending, markets: items, sparks };
+      return { limits, trending, markets: items, nextCursor, sparks };
     }
     const id = marketId ?? trending[0]?.id;
     if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");

@@ -61,7 +61,7 @@ export class FrontDoor {
         const fault = toFault(error);
         if (fault.status >= 500) this.#log(exchange, route, fault);
         code = fault.code;
-        answer = refusal(fault);
+        answer = route.refuse?.(exchange, fault) ?? refusal(fault);
       }
       this.inFlight -= 1;
       metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, code);

@@ -165,7 +165,9 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
 
 function widgetRoutes(options: EmbedOptions, handlers: Handlers, read: Sql, keys: KeyRing): Route[] {
   const assets = readAssets();
-  return [...assetRoutes(assets), ...embedRoutes({ options, assets, reader: new FrameReader(handlers, read), keys })];
+  const reader = new FrameReader(handlers, read);
+  const traders = new Origins(options.allowedOrigins, options.baseUrl);
+  return [...assetRoutes(assets), ...embedRoutes({ options, assets, reader, keys, traders })];
 }
 
 function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet | undefined {
