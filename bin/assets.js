@@ -18,20 +18,17 @@ export async function buildAssets(root) {
     });
     return outputFiles[0].text;
   };
-  const [loader, script, style, refusal] = await Promise.all([
-    bundle("src/embed/loader.ts", { format: "iife" }),
-    bundle("src/embed/frame.tsx", { format: "iife", jsx: "automatic", jsxImportSource: "preact" }),
-    bundle("src/embed/frame.css", {}),
-    bundle("src/embed/refusal.ts", { format: "iife" }),
-  ]);
-  mkdirSync(new URL("dist/assets/", root), { recursive: true });
+  const jsx = { jsx: "automatic", jsxImportSource: "preact" };
   const licenses = ["preact", "uplot"].map((name) => readFileSync(path(`node_modules/${name}/LICENSE`), "utf8"));
   const files = {
-    "embed.js": loader,
-    "frame.js": script,
-    "frame.css": style,
-    "refusal.js": refusal,
+    "embed.js": await bundle("src/embed/loader.ts", { format: "iife" }),
+    "frame.js": await bundle("src/embed/frame.tsx", { format: "iife", ...jsx }),
+    "frame.css": await bundle("src/embed/frame.css", {}),
+    "refusal.js": await bundle("src/embed/refusal.ts", { format: "iife" }),
+    "playground.js": await bundle("src/embed/playground.ts", { format: "iife" }),
+    "playground.css": await bundle("src/embed/playground.css", {}),
     "LICENSES.txt": licenses.join("\n"),
   };
+  mkdirSync(new URL("dist/assets/", root), { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(new URL(`dist/assets/${name}`, root), text);
 }

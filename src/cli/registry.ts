@@ -40,6 +40,7 @@ export const NOUNS: readonly Noun[] = [
   { name: "risk", summary: "what each open market may cost", load: () => import("./commands/risk.ts") },
   { name: "audit", summary: "the audit log and its verification", load: () => import("./commands/audit.ts") },
   { name: "reconcile", summary: "check the whole ledger", load: () => import("./commands/reconcile.ts") },
+  { name: "embed", summary: "the widget on other people's pages", load: () => import("./commands/embed.ts") },
   { name: "db", summary: "the embedded database", load: () => import("./commands/db.ts") },
   { name: "version", summary: "print the version", load: () => import("./commands/version.ts") },
 ];

@@ -2,6 +2,7 @@ import pino, { type Logger } from "pino";
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
 import { Metrics } from "../server/metrics.ts";
+import type { PlaygroundOptions } from "../server/playground-page.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
@@ -18,6 +19,8 @@ export interface ServeOptions {
   /** 0 takes any free port. */
   port?: number | undefined;
   opsPort?: number | undefined;
+  /** The demo's page to try the widget. */
+  playground?: PlaygroundOptions | undefined;
 }
 
 export interface TenantServer {
@@ -90,6 +93,7 @@ function listen(
         publicKeys: secrets.keys.filter(({ type }) => type === "public").map(({ value }) => value),
         allowedOrigins: config.embed.allowedOrigins,
       },
+      playground: options.playground,
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,

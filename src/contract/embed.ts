@@ -33,7 +33,16 @@ export interface RefusalData {
 
 export interface FrameMarket {
   detail: WireResult<"getMarket">;
-  history: WireResult<"getMarketHistory">;
+  /** YES prices and from when on they held, milliseconds since the epoch; thin enough for a chart. */
+  history: [t: number, yes: number][];
   /** How its prices are made, so that the page can quote with the engine's own maths. */
   terms: { kind: MarketKind; p0Ppm: number; fundMicro: string; yesMicro: string; noMicro: string };
+}
+
+/** What the demo's page to try things holds. */
+export interface PlaygroundData {
+  apiKey: string;
+  /** Tokens by user id, in the order of the demo's traders. */
+  tokens: Record<string, string>;
+  marketId: string;
 }

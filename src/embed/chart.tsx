@@ -39,7 +39,7 @@ export function Chart({ points, theme, now }: { points: readonly Point[]; theme:
     };
     for (const type of ["pointerdown", "pointermove"] as const) made.over.addEventListener(type, touch);
     const scheme = matchMedia("(prefers-color-scheme: light)");
-    const repaint = (): void => made.redraw();
+    const repaint = (): void => made.redraw(false);
     scheme.addEventListener("change", repaint);
     return () => {
       scheme.removeEventListener("change", repaint);
@@ -50,7 +50,7 @@ export function Chart({ points, theme, now }: { points: readonly Point[]; theme:
   }, [asTable]);
   useEffect(() => plot.current?.setData(data), [data]);
   // Colours are read from the style when it paints.
-  useEffect(() => plot.current?.redraw(), [theme]);
+  useEffect(() => plot.current?.redraw(false), [theme]);
 
   const shown = cursor === undefined ? undefined : curve[cursor];
   const said = shown ? `${chance(shown.yes)} on ${moment(shown.t)}` : summaryOf(points);

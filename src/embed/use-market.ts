@@ -36,7 +36,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [status, setStatus] = useState<string>(detail.status);
   const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
   const [volume, setVolume] = useState(detail.volume);
-  const [points, setPoints] = useState<Point[]>(() => history.map(({ t, yes }) => ({ t: Date.parse(t), yes })));
+  const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
   const [live, setLive] = useState<LiveState>("connecting");
   const [heardAt, setHeardAt] = useState(() => Date.now());
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);

@@ -24,6 +24,8 @@ export interface Assets {
   style: string;
   /** The small script of the documents that say why there is no view. */
   refusal: string;
+  playgroundScript: string;
+  playgroundStyle: string;
   /** The loader's immutable path, and its Subresource Integrity value. */
   hashedPath: string;
   integrity: string;
@@ -39,6 +41,8 @@ export function readAssets(): Assets {
     script: read("frame.js"),
     style: read("frame.css"),
     refusal: read("refusal.js"),
+    playgroundScript: read("playground.js"),
+    playgroundStyle: read("playground.css"),
     hashedPath: `/assets/embed-${digest.toString("hex").slice(0, 16)}.js`,
     integrity: `sha384-${digest.toString("base64")}`,
   };

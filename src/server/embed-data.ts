@@ -11,6 +11,9 @@ import { wallClockMs } from "./clock.ts";
 const SPARK_MS = 7 * 24 * 3_600_000;
 const SPARK_POINTS = 42;
 
+/** A year of hours is more than a chart has pixels, and than a document should weigh. */
+const CURVE_POINTS = 400;
+
 /** As many cards as anybody scrolls through; the rest is a search or a button away. */
 const FIRST_MARKETS = 60;
 
@@ -59,10 +62,19 @@ export class FrameReader {
     if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
     const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;
     const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
-    return { detail, history, terms };
+    return { detail, history: curveOf(history), terms };
   }
 
   async #ask<Id extends OperationId>(id: Id, input: unknown): Promise<WireResult<Id>> {
     return (await invoke(this.#handlers, id, input, { actor: "anonymous" })).value;
   }
+}
+
+/** The same steps in fewer points: a price holds until the next one, so what repeats it says nothing. */
+export function curveOf(history: WireResult<"getMarketHistory">): FrameMarket["history"] {
+  const steps = history.filter(({ yes }, index) => index === 0 || yes !== history[index - 1]?.yes);
+  const stride = Math.ceil(steps.length / CURVE_POINTS);
+  return steps
+    .filter((_, index) => index % stride === 0 || index === steps.length - 1)
+    .map(({ t, yes }) => [Date.parse(t), yes]);
 }

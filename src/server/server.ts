@@ -25,6 +25,7 @@ import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { createOpsListener } from "./ops-listener.ts";
 import { Origins } from "./origins.ts";
+import { type PlaygroundOptions, playgroundRoute } from "./playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { documentRoute, type Route } from "./routes.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
@@ -49,6 +50,8 @@ export interface ServerOptions {
   stripeSecrets?: readonly string[] | undefined;
   /** Without it there is no widget. */
   embed?: EmbedOptions | undefined;
+  /** The demo's page to try the widget; nobody else has one. */
+  playground?: PlaygroundOptions | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
@@ -126,7 +129,9 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       ...ownRoutes,
       documentRoute("/openapi.json", document),
       docsRoute(document),
-      ...(options.embed ? widgetRoutes(options.embed, handlers, read, identities.keys) : []),
+      ...(options.embed
+        ? widgetRoutes(options.embed, options.playground, new FrameReader(handlers, read), identities.keys)
+        : []),
     ],
   });
   const server = createListener(toNodeHandler(app));
@@ -163,11 +168,20 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   };
 }
 
-function widgetRoutes(options: EmbedOptions, handlers: Handlers, read: Sql, keys: KeyRing): Route[] {
+function widgetRoutes(
+  options: EmbedOptions,
+  playground: PlaygroundOptions | undefined,
+  reader: FrameReader,
+  keys: KeyRing,
+): Route[] {
   const assets = readAssets();
-  const reader = new FrameReader(handlers, read);
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  return [...assetRoutes(assets), ...embedRoutes({ options, assets, reader, keys, traders })];
+  const services = { options, assets, reader, keys, traders };
+  return [
+    ...assetRoutes(assets),
+    ...embedRoutes(services),
+    ...(playground ? [playgroundRoute(services, playground)] : []),
+  ];
 }
 
 function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet | undefined {

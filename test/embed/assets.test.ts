@@ -4,14 +4,19 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readAssets } from "../../src/server/assets.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
+import { giveAPast } from "./support/scenery.ts";
 
 let tenant: ServedTenant;
 const assets = readAssets();
 beforeAll(async () => {
   tenant = await serveTenant({ embed: { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [] } });
   for (let index = 0; index < 60; index += 1)
-    await tenant.openMarket(`mkt_${index}`, { question: `Will thing number ${index} happen before the end of it?` });
-});
+    await tenant.openMarket(`mkt_${index}`, {
+      closeAt: Date.now() + 86_400_000,
+      question: `Will thing number ${index} happen before the end of it?`,
+    });
+  await giveAPast(tenant, 366 * 24);
+}, 120_000);
 afterAll(() => tenant?.close());
 
 const get = (path: string, accept = "gzip") => fetch(tenant.url + path, { headers: { "accept-encoding": accept } });
@@ -21,7 +26,7 @@ test("the loader is under 3 KB compressed and needs nothing else", () => {
   expect(assets.loader).not.toMatch(/\bimport\b|\brequire\(/);
 });
 
-test("every view is under 60 KB on the wire, a full page of markets too", async () => {
+test("every view is under 60 KB on the wire: a full page of markets, and a market with a year of prices, too", async () => {
   for (const view of ["market", "markets", "portfolio"]) {
     const { promise, resolve } = Promise.withResolvers<number>();
     const { request } = await import("node:http");
