@@ -8,6 +8,8 @@ import type { Output } from "./output.ts";
 import { mintUserToken } from "./user-token.ts";
 
 const HOUR_MS = 3_600_000;
+/** A page left open over a working day still trades. */
+const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
 const FUNDS_USD = 1000;
 export const TRADERS = ["alice", "bob"] as const;
 
@@ -24,13 +26,9 @@ export interface Stage {
 }
 
 export function setStage(tenant: ReadyTenant, url: string): Stage {
-  const { config, secrets } = tenant;
   const adminKey = keyOf(tenant, "admin");
   const publicKey = keyOf(tenant, "public");
-  const { jwt } = secrets;
-  const secret = () => ("secret" in jwt ? jwt.secret : "");
-  const userToken = async (userId: string) =>
-    (await mintUserToken({ config, secret }, userId, HOUR_MS, wallClock())).token;
+  const userToken = (userId: string) => tokenOf(tenant, userId, HOUR_MS);
   return {
     tenant,
     url,
@@ -40,6 +38,17 @@ export function setStage(tenant: ReadyTenant, url: string): Stage {
     admin: httpApi({ url, apiKey: adminKey }),
     as: (userId) => httpApi({ url, apiKey: publicKey, userToken: () => userToken(userId) }),
   };
+}
+
+async function tokenOf({ config, secrets: { jwt } }: ReadyTenant, userId: string, lifetimeMs: number): Promise<string> {
+  const secret = () => ("secret" in jwt ? jwt.secret : "");
+  return (await mintUserToken({ config, secret }, userId, lifetimeMs, wallClock())).token;
+}
+
+/** The demo's traders, as its page to try the widget signs them in. */
+export async function playgroundTokens(tenant: ReadyTenant): Promise<Record<string, string>> {
+  const tokens = TRADERS.map(async (userId) => [userId, await tokenOf(tenant, userId, PLAYGROUND_TOKEN_MS)] as const);
+  return Object.fromEntries(await Promise.all(tokens));
 }
 
 function keyOf({ config, secrets }: ReadyTenant, type: "admin" | "public"): string {

@@ -67,7 +67,7 @@ async function serves(opsUrl: string, tenant: string): Promise<boolean> {
   }
 }
 
-function checkUrl(text: string): string {
+export function checkUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isFit =
     url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" && url.search === "";

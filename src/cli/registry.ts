@@ -66,6 +66,7 @@ export const NOUNS: readonly Noun[] = [
     summary: "send, sign and check webhooks, and see those that went out",
     load: () => import("./commands/webhook.ts"),
   },
+  { name: "embed", summary: "the widget on other people's pages", load: () => import("./commands/embed.ts") },
   { name: "db", summary: "the embedded database", load: () => import("./commands/db.ts") },
   {
     name: "doctor",

@@ -3,6 +3,7 @@ import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
 import { startOracle } from "../oracle/worker.ts";
 import { Metrics } from "../server/metrics.ts";
+import type { PlaygroundOptions } from "../server/playground-page.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { startOverrideSweeper } from "../services/override-sweeper.ts";
@@ -25,6 +26,8 @@ export interface ServeOptions {
   opsPort?: number | undefined;
   /** False leaves the oracle's sweep to other processes. */
   sweep?: boolean | undefined;
+  /** The demo's page to try the widget. */
+  playground?: PlaygroundOptions | undefined;
 }
 
 export interface TenantServer {
@@ -129,6 +132,13 @@ function listen(
       webhookSecrets: secrets.webhooks.inbound,
       stripeSecrets: secrets.webhooks.stripe,
       kycProvider: secrets.webhooks.kyc && kycProvider(secrets.webhooks.kyc),
+      embed: {
+        name: config.name,
+        baseUrl: config.baseUrl,
+        publicKeys: secrets.keys.filter(({ type }) => type === "public").map(({ value }) => value),
+        allowedOrigins: config.embed.allowedOrigins,
+      },
+      playground: options.playground,
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,

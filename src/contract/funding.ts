@@ -45,7 +45,7 @@ export const WithdrawalFilter = z.object({
 });
 const WithdrawalRef = z.object({ id: text(64) });
 
-const UserState = z.enum(["unverified", "verified", "rejected", "restricted"]).meta({ id: "UserState" });
+export const UserState = z.enum(["unverified", "verified", "rejected", "restricted"]).meta({ id: "UserState" });
 const UserRef = z.object({ id: UserId });
 
 export const User = z

@@ -6,6 +6,7 @@ import { keyOperations } from "./keys.ts";
 import { marketOperations } from "./markets.ts";
 import { oracleOperations } from "./oracle.ts";
 import { policyOperations } from "./policy.ts";
+import { portfolioOperations } from "./portfolio.ts";
 import { recordOperations } from "./record.ts";
 import { reportOperations } from "./reports.ts";
 import { sessionOperations } from "./session.ts";
@@ -19,6 +20,7 @@ export const operations = {
   ...marketOperations,
   ...tradingOperations,
   ...fundingOperations,
+  ...portfolioOperations,
   ...policyOperations,
   ...reportOperations,
   ...oracleOperations,

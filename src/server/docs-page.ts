@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { escapeHtml as text } from "./html.ts";
 import type { Answer } from "./responses.ts";
 import type { Route } from "./routes.ts";
 
@@ -155,11 +156,6 @@ function table(rows: string[][]): string {
 /** Escaped, with `code` between backticks. */
 function prose(value: unknown): string {
   return text(value ?? "").replace(/`([^`]+)`/g, "<code>$1</code>");
-}
-
-function text(value: unknown): string {
-  const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-  return String(value ?? "").replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
 function listOf(value: unknown): Json[] & { [index: number]: unknown } {

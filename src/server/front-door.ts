@@ -64,7 +64,7 @@ export class FrontDoor {
         if (fault.status >= 500) this.#log(exchange, route, fault);
         code = fault.code;
         this.#remember(exchange, fault);
-        answer = refusal(fault);
+        answer = route.refuse?.(exchange, fault) ?? refusal(fault);
       }
       this.inFlight -= 1;
       metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, code);

@@ -20,6 +20,7 @@ export const TAG_BY_SEGMENT: Record<string, Tag> = {
   trade: "trading",
   orders: "trading",
   positions: "trading",
+  portfolio: "trading",
   suitability: "trading",
   session: "identity",
   stream: "markets",

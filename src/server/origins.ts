@@ -1,7 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** From which pages a request may act with a cookie: a browser adds the cookie whichever page asks. */
+/** Pages that are trusted to act: those of the listed origins, and the tenant's own. */
 export class Origins {
   readonly #allowed: ReadonlySet<string>;
 
@@ -10,17 +10,20 @@ export class Origins {
     this.#allowed = new Set([...listed, ...(baseUrl === undefined ? [] : [new URL(baseUrl).origin])]);
   }
 
+  /** Whether a page of this origin is trusted, as seen by whoever made this request. */
+  includes(origin: string, exchange: Exchange): boolean {
+    return this.#allowed.has(origin) || isOwn(origin, exchange.header("host"));
+  }
+
   /**
-   * Browsers send `Origin` with everything but simple reads, or at least `Sec-Fetch-Site`, and no page can forge either.
+   * For requests with a cookie, which a browser adds whichever page asks. Browsers send `Origin` with everything but simple reads, or at least `Sec-Fetch-Site`, and no page can forge either.
    * Whoever sends neither is no browser, and has no cookie of its own accord.
    * @throws Fault ORIGIN_FORBIDDEN
    */
   require(exchange: Exchange): void {
     const origin = exchange.header("origin");
     const allowed =
-      origin === undefined
-        ? exchange.header("sec-fetch-site") === "same-origin"
-        : this.#allowed.has(origin) || isOwn(origin, exchange.header("host"));
+      origin === undefined ? exchange.header("sec-fetch-site") === "same-origin" : this.includes(origin, exchange);
     if (!allowed) throw new Fault("ORIGIN_FORBIDDEN", "This page may not act with the session cookie");
   }
 }

@@ -8,12 +8,14 @@ export type Header = readonly [name: string, value: string];
 /** What a route answers; the front door adds the headers that every response carries. */
 export interface Answer {
   status: number;
-  /** JSON text; empty for a preflight only; a stream for what does not answer once. */
-  body: string | ReadableStream<Uint8Array>;
+  /** JSON text; empty for a preflight only; bytes when compressed; a stream for what does not answer once. */
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /** When it is not JSON. */
   contentType?: string;
   /** When it is a page that may show more than nothing. */
   contentSecurityPolicy?: string;
+  /** When it may be kept. */
+  cacheControl?: string;
   headers?: readonly Header[];
 }
 
@@ -27,11 +29,12 @@ export const SECURITY_HEADERS: readonly Header[] = [
 ];
 
 /** The headers of every response, with what a page or a stream states differently. */
-export function securityHeaders({ contentType, contentSecurityPolicy }: Answer): readonly Header[] {
+export function securityHeaders({ contentType, contentSecurityPolicy, cacheControl }: Answer): readonly Header[] {
   if (contentType === undefined && contentSecurityPolicy === undefined) return SECURITY_HEADERS;
   const instead: Record<string, string | undefined> = {
     "content-type": contentType,
     "content-security-policy": contentSecurityPolicy,
+    "cache-control": cacheControl,
   };
   return SECURITY_HEADERS.map(([name, value]) => [name, instead[name] ?? value]);
 }

@@ -30,6 +30,8 @@ export interface Route {
   /** Counts its requests itself, because the bucket depends on what they carry. */
   countsItself?: true;
   answer(exchange: Exchange): Promise<Answer>;
+  /** How a refusal looks here; JSON unless given. */
+  refuse?(exchange: Exchange, fault: Fault): Answer;
 }
 
 export interface RouteServices {

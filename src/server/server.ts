@@ -12,10 +12,13 @@ import type { Sql } from "../store/connect.ts";
 import { countRequests, forgetOldCounts } from "../store/request-count.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
 import { createApp } from "./app.ts";
+import { assetRoutes, readAssets } from "./assets.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
 import { Cors } from "./cors.ts";
 import { docsRoute } from "./docs-page.ts";
+import { FrameReader } from "./embed-data.ts";
+import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
@@ -24,8 +27,9 @@ import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { createOpsListener } from "./ops-listener.ts";
 import { Origins } from "./origins.ts";
+import { type PlaygroundOptions, playgroundRoute } from "./playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { documentRoute } from "./routes.ts";
+import { documentRoute, type Route } from "./routes.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { streamRoute } from "./stream-route.ts";
@@ -48,6 +52,10 @@ export interface ServerOptions {
   stripeSecrets?: readonly string[] | undefined;
   /** The identity provider whose own webhooks are taken beside the generic ones. */
   kycProvider?: InboundProvider | undefined;
+  /** Without it there is no widget. */
+  embed?: EmbedOptions | undefined;
+  /** The demo's page to try the widget; nobody else has one. */
+  playground?: PlaygroundOptions | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
@@ -124,7 +132,14 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       kycProvider: options.kycProvider,
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
-    documents: [...ownRoutes, documentRoute("/openapi.json", document), docsRoute(document)],
+    documents: [
+      ...ownRoutes,
+      documentRoute("/openapi.json", document),
+      docsRoute(document),
+      ...(options.embed
+        ? widgetRoutes(options.embed, options.playground, new FrameReader(handlers, read), identities.keys)
+        : []),
+    ],
   });
   const server = createListener(toNodeHandler(app));
   const { isDatabaseUp } = options;
@@ -170,6 +185,22 @@ function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
     ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
     ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
   };
+}
+
+function widgetRoutes(
+  options: EmbedOptions,
+  playground: PlaygroundOptions | undefined,
+  reader: FrameReader,
+  keys: KeyRing,
+): Route[] {
+  const assets = readAssets();
+  const traders = new Origins(options.allowedOrigins, options.baseUrl);
+  const services = { options, assets, reader, keys, traders };
+  return [
+    ...assetRoutes(assets),
+    ...embedRoutes(services),
+    ...(playground ? [playgroundRoute(services, playground)] : []),
+  ];
 }
 
 function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet | undefined {

@@ -21,6 +21,7 @@ import { marketHandlers } from "./markets.ts";
 import { oracleHandlers } from "./oracle.ts";
 import { orderHandlers } from "./orders.ts";
 import { policyHandlers } from "./policy.ts";
+import { portfolioHandlers } from "./portfolio.ts";
 import { recordHandlers } from "./record.ts";
 import { RefusalLog } from "./refusal-log.ts";
 import { reportHandlers } from "./reports.ts";
@@ -122,6 +123,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...orderHandlers(context),
       ...walletHandlers(context),
       ...userHandlers(context),
+      ...portfolioHandlers(context),
       ...recordHandlers(context),
       ...policyHandlers(context),
       ...inboundHandlers(context),

@@ -69,7 +69,7 @@ function orderView(trade: TradeResult): Result<"placeOrder"> {
 }
 
 /** Marked to the current price; both cost and result include the fees that the trader paid. */
-async function listPositions({ read }: ServiceContext, traderId: string): Promise<Result<"listPositions">> {
+export async function listPositions({ read }: ServiceContext, traderId: string): Promise<Result<"listPositions">> {
   const positions = await listOpenPositions(read, traderId);
   return positions.map((position) => {
     const { marketId, question, side, sharesMicro, costMicro } = position;

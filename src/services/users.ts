@@ -40,7 +40,7 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
 }
 
 /** The cap is that of the thresholds in force now, which is what the next trade meets. */
-async function getSuitability({ read }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
+export async function getSuitability({ read }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
   const { trader } = await readTrader(read, traderId);
   if (!trader || trader.suitabilityScore === null || trader.suitabilityAt === null) return { completed: false };
   const { suitabilityThresholds } = (await readPolicy(read)).value;

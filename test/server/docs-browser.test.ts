@@ -39,9 +39,7 @@ test("every operation is found from the menu, and a link can be shared", async (
   const { page, complaints, close } = await openPage(browser, { viewport: SIZES.wide });
   await page.goto(`${tenant.url}/docs`);
   const links = await page.locator("nav a[href^='#']").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
-  expect(links).toEqual(
-    expect.arrayContaining(operationIds.map((id) => `#${id}`)),
-  );
+  expect(links).toEqual(expect.arrayContaining(operationIds.map((id) => `#${id}`)));
   await page.locator("nav a[href='#settleMarket']").click();
   await expect
     .poll(() => page.locator("#settleMarket").evaluate((one) => Math.round(one.getBoundingClientRect().top)))

@@ -3,7 +3,13 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import axe from "axe-core";
-import { type Browser, type BrowserContextOptions, type Page, chromium as playwright } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type Frame,
+  type Page,
+  chromium as playwright,
+} from "playwright-core";
 import manifest from "../../package.json" with { type: "json" };
 import { withLock } from "../../src/store/embedded/lock.ts";
 
@@ -69,8 +75,8 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return { page, complaints, close: () => context.close() };
 }
 
-/** What axe-core finds wrong with the page as it stands, one line per rule and place. */
-export async function accessibilityProblems(page: Page): Promise<string[]> {
+/** What axe-core finds wrong with the page, or with one frame of it, as it stands, one line per rule and place. */
+export async function accessibilityProblems(page: Page | Frame): Promise<string[]> {
   // Evaluated by the debugger, which the page's own policy does not bind.
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate("axe.run(document)")) as axe.AxeResults;

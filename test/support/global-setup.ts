@@ -14,6 +14,7 @@ const templateDatabase = "pmctl_test_template";
 
 /** Starts the server that all test files share, with a migrated template database, and takes it away afterwards. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await buildAssets();
   const directory = await mkdtemp("/tmp/pmctl-test-");
   // Open to others, because root's server runs as somebody else and would otherwise keep its files in /var/lib.
   await chmod(directory, 0o755);
@@ -42,4 +43,11 @@ async function prepareTemplate(cluster: Cluster): Promise<void> {
     // Whoever stays connected to a template stops every copy of it.
     await sql.end({ timeout: 5 });
   }
+}
+
+/** What browsers load, from the sources as they are now: the build may be older. */
+async function buildAssets(): Promise<void> {
+  const root = new URL("../../", import.meta.url);
+  const bundler = (await import(new URL("bin/assets.js", root).href)) as { buildAssets(root: URL): Promise<void> };
+  await bundler.buildAssets(root);
 }

@@ -23,6 +23,7 @@ interface DemoOptions {
 interface DemoAddresses {
   tenant: string;
   url: string;
+  playgroundUrl: string;
   opsUrl: string;
   adminKey: string;
   publicKey: string;
@@ -44,8 +45,9 @@ const summaryView: View<DemoSummary, DemoSummary> = {
 
 const addressView: View<DemoAddresses, DemoAddresses> = {
   kind: "text",
-  text: ({ url, opsUrl, adminKey, publicKey, userId, userToken, curl }) =>
+  text: ({ url, playgroundUrl, opsUrl, adminKey, publicKey, userId, userToken, curl }) =>
     [
+      `playground ${playgroundUrl}    (open it in a browser)`,
       `API        ${url}    (described at ${url}/openapi.json)`,
       `operations ${opsUrl}    (/livez, /readyz, /metrics)`,
       `admin key  ${adminKey}`,
@@ -101,13 +103,17 @@ export async function runDemo({ options, io, interrupts }: CommandContext<DemoOp
 
 /** The tenant's own port if it is free and none was asked for, else any. */
 async function serveSomewhere(tenant: ReadyTenant, { once, port }: DemoOptions): Promise<TenantServer> {
-  const { serveTenant } = await import("../tenant-server.ts");
-  if (once && port === undefined) return serveTenant({ ...tenant, port: 0, opsPort: 0 });
+  const [{ serveTenant }, { playgroundTokens }] = await Promise.all([
+    import("../tenant-server.ts"),
+    import("../demo-story.ts"),
+  ]);
+  const stage = { ...tenant, playground: { tokens: () => playgroundTokens(tenant) } };
+  if (once && port === undefined) return serveTenant({ ...stage, port: 0, opsPort: 0 });
   try {
-    return await serveTenant({ ...tenant, port, ...(port === undefined ? {} : { opsPort: 0 }) });
+    return await serveTenant({ ...stage, port, ...(port === undefined ? {} : { opsPort: 0 }) });
   } catch (error) {
     if (port !== undefined || !(error instanceof Fault) || error.code !== "USAGE") throw error;
-    return serveTenant({ ...tenant, port: 0, opsPort: 0 });
+    return serveTenant({ ...stage, port: 0, opsPort: 0 });
   }
 }
 
@@ -147,6 +153,7 @@ async function addresses(stage: Stage, opsUrl: string, marketId: string): Promis
   return {
     tenant: TENANT,
     url,
+    playgroundUrl: `${url}/playground`,
     opsUrl,
     adminKey,
     publicKey,

@@ -79,3 +79,25 @@ export async function listHourPrices(sql: Sql, marketId: string, from: number): 
      order by hour`;
   return rows.map((row) => ({ hour: Number(row.hour), yesPpm: row.yes_price_ppm }));
 }
+
+/** The last price of each span of `spanMs` in which a market traded since `from`, in millionths, ascending. */
+export async function listRecentPrices(
+  sql: Sql,
+  marketIds: readonly string[],
+  { from, spanMs }: { from: number; spanMs: number },
+): Promise<Map<string, number[]>> {
+  const rows = await sql<{ market_id: string; prices: number[] }[]>`
+    select market_id, json_agg(yes_price_ppm order by span) as prices
+      from (
+        select distinct on (market_id, span) market_id, span, yes_price_ppm
+          from (
+            select market_id, hour, hour / ${spanMs}::bigint as span, yes_price_ppm
+              from market_hour
+             where market_id = any(${textArray(marketIds)}::text[])
+               and hour >= ${from}::bigint
+          ) hours
+         order by market_id, span, hour desc
+      ) recent
+     group by market_id`;
+  return new Map(rows.map(({ market_id, prices }) => [market_id, prices]));
+}

@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+
+/** What a publisher pastes into a page. */
+export interface Snippet {
+  /** The loader, and the call that mounts the widget where it stands. */
+  html: [script: string, call: string];
+  /** Directives that a strict policy of the page needs. */
+  csp: string;
+  scriptUrl: string;
+  integrity: string;
+}
+
+export interface SnippetTerms {
+  /** The tenant's own address. */
+  baseUrl: string;
+  view: string;
+  theme: string;
+  marketId?: string | undefined;
+}
+
+const PLACE = "prediction-markets";
+
+/**
+ * Two lines of HTML. The loader is named by its hash, so the page runs exactly this file; the call is allowed by the hash
+ * of its text (CSP 3, 6.7.3.3), so the policy needs no 'unsafe-inline'.
+ */
+export function snippetFor(
+  { baseUrl, view, theme, marketId }: SnippetTerms,
+  { hashedPath, integrity }: { hashedPath: string; integrity: string },
+): Snippet {
+  const { origin } = new URL(baseUrl);
+  const scriptUrl = origin + hashedPath;
+  const options = { view, theme, ...(marketId === undefined ? {} : { marketId }), autoHeight: true };
+  const call = `PredictionMarkets.embed("#${PLACE}", ${JSON.stringify(options)})`;
+  const callHash = createHash("sha256").update(call).digest("base64");
+  return {
+    html: [
+      `<script src="${scriptUrl}" integrity="${integrity}" crossorigin="anonymous"></script>`,
+      `<div id="${PLACE}"></div><script>${call}</script>`,
+    ],
+    csp: `script-src ${origin} 'sha256-${callHash}'; frame-src ${origin}`,
+    scriptUrl,
+    integrity,
+  };
+}

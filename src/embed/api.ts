@@ -1,0 +1,88 @@
+import type { FrameData } from "../contract/embed.ts";
+import type { WireResult } from "../contract/operations.ts";
+import type { Side } from "../domain/market.ts";
+
+/** A refusal as the page can tell it: the machine's code, the server's words, and how long to wait. */
+export class Refused extends Error {
+  readonly code: string;
+  readonly retryAfterSec: number;
+
+  constructor(code: string, message: string, retryAfterSec = 0) {
+    super(message);
+    this.code = code;
+    this.retryAfterSec = retryAfterSec;
+  }
+}
+
+type MarketItems = WireResult<"listMarkets">["items"];
+
+const TIMEOUT_MS = 15_000;
+
+export interface Purchase {
+  marketId: string;
+  side: Side;
+  amount: number;
+  /** The slippage guard: above this average price nothing happens. */
+  maxAvgPrice: number;
+}
+
+/** The few operations that a widget uses, on its own origin. The token lives here and nowhere else. */
+export class Api {
+  readonly #apiKey: FrameData["apiKey"];
+  token: string | null = null;
+
+  constructor(apiKey: FrameData["apiKey"]) {
+    this.#apiKey = apiKey;
+  }
+
+  get headers(): Record<string, string> {
+    return {
+      ...(this.#apiKey === null ? {} : { "x-api-key": this.#apiKey }),
+      ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
+    };
+  }
+
+  async portfolio(): Promise<WireResult<"getPortfolio">> {
+    return (await this.#send<WireResult<"getPortfolio">>("GET", "/v1/portfolio")).body;
+  }
+
+  /** A page of open markets. */
+  async listMarkets(query: { q?: string; category?: string; cursor?: string }): Promise<WireResult<"listMarkets">> {
+    const { body, headers } = await this.#send<MarketItems>("GET", `/v1/markets?${new URLSearchParams(query)}`);
+    return { items: body, nextCursor: headers.get("next-cursor") };
+  }
+
+  /** @param key the same for each attempt at the same purchase, so that none of them can happen twice */
+  async trade({ marketId, side, ...rest }: Purchase, key: string): Promise<WireResult<"placeTrade">> {
+    const order = { marketId, selection: { side }, ...rest };
+    return (await this.#send<WireResult<"placeTrade">>("POST", "/v1/trade", order, key)).body;
+  }
+
+  async #send<Result>(
+    method: string,
+    path: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<{ body: Result; headers: Headers }> {
+    const response = await fetch(path, {
+      method,
+      headers: {
+        ...this.headers,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(key === undefined ? {} : { "idempotency-key": key }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      credentials: "omit",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((cause: unknown) => {
+      throw new Refused("UNREACHABLE", cause instanceof Error ? cause.message : "unreachable");
+    });
+    const answer = await response.json().catch(() => ({}));
+    if (response.ok) return { body: answer as Result, headers: response.headers };
+    throw new Refused(
+      response.headers.get("error-code") ?? "INTERNAL",
+      typeof answer.error === "string" ? answer.error : "Unexpected failure",
+      Number(response.headers.get("retry-after")) || 0,
+    );
+  }
+}

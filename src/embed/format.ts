@@ -1,0 +1,54 @@
+/** Numbers and times as people read them. Everything shown goes through here, so that it looks the same everywhere. */
+
+const DOLLARS = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
+const COMPACT = new Intl.NumberFormat("en-US", {
+  style: "currency",
+  currency: "USD",
+  notation: "compact",
+  maximumFractionDigits: 1,
+});
+const SHARES = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+const DAY = new Intl.DateTimeFormat("en-US", { year: "numeric", month: "short", day: "numeric" });
+const MOMENT = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" });
+
+const CLOCK = new Intl.DateTimeFormat("en-US", { hour: "numeric", minute: "2-digit" });
+const SHORT_DAY = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric" });
+const MONTH = new Intl.DateTimeFormat("en-US", { year: "numeric", month: "short" });
+
+export const nameOf = (side: "yes" | "no"): string => (side === "yes" ? "Yes" : "No");
+export const dollars = (usd: number): string => DOLLARS.format(usd);
+export const dollarsOfMicro = (micro: bigint): string => DOLLARS.format(Number(micro) / 1e6);
+export const volume = (usd: number): string => (usd < 1000 ? DOLLARS.format(usd) : COMPACT.format(usd));
+export const shares = (count: number): string => SHARES.format(count);
+/** A price is shown as the chance that it states. */
+export const chance = (price: number): string => {
+  const percent = price * 100;
+  return percent < 1 ? "<1%" : percent > 99 ? ">99%" : `${Math.round(percent)}%`;
+};
+export const cents = (price: number): string => `${(price * 100).toFixed(1)}¢`;
+export const signed = (usd: number): string => `${usd < 0 ? "−" : "+"}${DOLLARS.format(Math.abs(usd))}`;
+export const clock = (ms: number): string => CLOCK.format(new Date(ms));
+export const day = (iso: string | number): string => DAY.format(new Date(iso));
+export const moment = (iso: string | number): string => MOMENT.format(new Date(iso));
+
+const DAY_MS = 86_400_000;
+/** A time on an axis whose ticks are this many milliseconds apart. */
+export function axisTime(ms: number, stepMs: number): string {
+  const format = stepMs < DAY_MS ? CLOCK : stepMs < 28 * DAY_MS ? SHORT_DAY : MONTH;
+  return format.format(new Date(ms));
+}
+
+const UNITS: [name: string, ms: number][] = [
+  ["day", DAY_MS],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+];
+
+/** "3 days", "1 hour": the largest unit alone; of less than a minute the seconds. */
+export function timeLeft(ms: number): string {
+  if (ms <= 0) return "closed";
+  const [name, unit] = UNITS.find(([, size]) => ms >= size) ?? ["second", 1000];
+  const count = Math.max(1, Math.floor(ms / unit));
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,44 @@
+import "./locale.ts";
+import { render } from "preact";
+import { useState } from "preact/hooks";
+import type { FrameData } from "../contract/embed.ts";
+import { MarketView } from "./market-view.tsx";
+import { MarketsView } from "./markets-view.tsx";
+import { PortfolioView } from "./portfolio-view.tsx";
+import type { Theme } from "./protocol.ts";
+import { useSession } from "./session.ts";
+
+/** Ways back, by the view that a market was opened from. */
+const BACK: Record<string, string> = { markets: "All markets", portfolio: "Your positions" };
+
+function Frame({ data }: { data: FrameData }) {
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "dark");
+  const session = useSession(data, (next: Theme) => {
+    document.documentElement.dataset.theme = next;
+    setTheme(next);
+  });
+  /** The same frame, showing something else: each view is a document of its own, so the browser's back button works. */
+  const addressOf = (view: string, change: Record<string, string>): string => {
+    const query = new URLSearchParams(location.search);
+    query.delete("from");
+    query.delete("marketId");
+    for (const [name, value] of Object.entries({ theme, ...change })) query.set(name, value);
+    return `/embed/${view}?${query}`;
+  };
+  const open = (marketId: string): void => {
+    session.bridge.tell("navigate", { view: "market", marketId });
+    location.assign(addressOf("market", { marketId, from: data.view }));
+  };
+  if (data.view === "market" && data.market) {
+    const from = new URLSearchParams(location.search).get("from") ?? "";
+    const label = Object.hasOwn(BACK, from) ? BACK[from] : undefined;
+    const back = label === undefined ? undefined : { label, href: addressOf(from, {}) };
+    return <MarketView data={data} market={data.market} session={session} theme={theme} back={back} />;
+  }
+  if (data.view === "portfolio") return <PortfolioView data={data} session={session} open={open} />;
+  return <MarketsView data={data} session={session} open={open} />;
+}
+
+const place = document.getElementById("app");
+const block = document.getElementById("data");
+if (place && block) render(<Frame data={JSON.parse(block.textContent ?? "{}")} />, place);

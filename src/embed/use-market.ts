@@ -1,0 +1,74 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { FrameMarket } from "../contract/embed.ts";
+import type { Mechanism, Side } from "../domain/market.ts";
+import type { Pool } from "../domain/pool.ts";
+import { wallClockMs } from "./clock.ts";
+import type { Point } from "./curve.ts";
+import { followLive, type LiveState } from "./live.ts";
+import { poolAt } from "./quote.ts";
+import type { Session } from "./session.ts";
+
+/** Points that a page keeps; a busy market adds one with every trade. */
+const MOST_POINTS = 2000;
+
+/** A market as it stands now. */
+export interface LiveMarket {
+  mechanism: Mechanism;
+  pool: Pool;
+  yesPrice: number;
+  status: string;
+  outcome: Side | null;
+  /** USD traded so far. */
+  volume: number;
+  points: readonly Point[];
+  live: LiveState;
+  /** When prices were last known to be current, milliseconds since the epoch by the reader's clock. */
+  heardAt: number;
+}
+
+/** The market of the document, kept up to date by the stream. */
+export function useMarket({ detail, terms, history }: FrameMarket, session: Session): LiveMarket {
+  const mechanism = useMemo<Mechanism>(
+    () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
+    [terms],
+  );
+  const opening = useMemo<Pool>(() => ({ yesMicro: BigInt(terms.yesMicro), noMicro: BigInt(terms.noMicro) }), [terms]);
+  const [yesPrice, setYesPrice] = useState(detail.yesPrice);
+  const [status, setStatus] = useState<string>(detail.status);
+  const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
+  const [volume, setVolume] = useState(detail.volume);
+  const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
+  const [live, setLive] = useState<LiveState>("connecting");
+  const [heardAt, setHeardAt] = useState(() => wallClockMs());
+  const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
+  const { api, settled, signedIn, refresh, dropToken } = session;
+
+  // Who is signed in decides which events come.
+  useEffect(() => {
+    if (!settled) return;
+    return followLive(api, [detail.id], {
+      onRefused: dropToken,
+      onState(state) {
+        setLive(state);
+        if (state === "offline") setHeardAt(wallClockMs());
+      },
+      onEvent({ name, data }) {
+        if (name === "snapshot") {
+          const now = data.markets.find(({ marketId }) => marketId === detail.id);
+          if (!now) return;
+          setYesPrice(now.yesPrice);
+          setStatus(now.status);
+        } else if (name === "price") {
+          setYesPrice(data.yesPrice);
+          setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
+        } else if (name === "trade") setVolume((before) => before + data.amount);
+        else if (name === "market") {
+          setStatus(data.status);
+          if (data.outcome) setOutcome(data.outcome);
+          if (data.status === "settled") refresh();
+        } else if (name === "fill") refresh();
+      },
+    });
+  }, [api, detail.id, settled, signedIn, refresh, dropToken]);
+  return { mechanism, pool, yesPrice, status, outcome, volume, points, live, heardAt };
+}

@@ -1,0 +1,80 @@
+import type { FrameData, FrameMarket } from "../contract/embed.ts";
+import type { OperationId, WireResult } from "../contract/operations.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Handlers, invoke } from "../services/invoke.ts";
+import type { Sql } from "../store/connect.ts";
+import { listRecentPrices } from "../store/queries/market-views.ts";
+import { findMarket } from "../store/queries/markets.ts";
+import { wallClockMs } from "./clock.ts";
+
+/** A card's little curve: a week in steps of four hours. */
+const SPARK_MS = 7 * 24 * 3_600_000;
+const SPARK_POINTS = 42;
+
+/** A year of hours is more than a chart has pixels, and than a document should weigh. */
+const CURVE_POINTS = 400;
+
+/** As many cards as anybody scrolls through; the rest is a search or a button away. */
+const FIRST_MARKETS = 60;
+
+export type View = FrameData["view"];
+
+/** Reads what a view shows at first, as anybody may see it. */
+export class FrameReader {
+  readonly #handlers: Handlers;
+  readonly #read: Sql;
+
+  constructor(handlers: Handlers, read: Sql) {
+    this.#handlers = handlers;
+    this.#read = read;
+  }
+
+  /** @throws Fault MARKET_NOT_FOUND */
+  async read(
+    view: View,
+    marketId: string | undefined,
+  ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "nextCursor" | "sparks" | "trending">> {
+    const { feeBps, maxTradeUsd, suitabilityRequired } = await this.#ask("getPolicy", {});
+    const limits = { feeBps, maxTradeUsd, suitabilityRequired };
+    if (view === "portfolio") return { limits };
+    const trending = await this.#ask("listTrendingMarkets", {});
+    if (view === "markets") {
+      const { items, nextCursor } = await this.#ask("listMarkets", { limit: FIRST_MARKETS });
+      const sparks = await this.#sparks(items.map(({ id }) => id));
+      return { limits, trending, markets: items, nextCursor, sparks };
+    }
+    const id = marketId ?? trending[0]?.id;
+    if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");
+    return { limits, market: await this.#market(id) };
+  }
+
+  async #sparks(ids: string[]): Promise<Record<string, number[]>> {
+    const from = Math.floor(wallClockMs()) - SPARK_MS;
+    return Object.fromEntries(await listRecentPrices(this.#read, ids, { from, spanMs: SPARK_MS / SPARK_POINTS }));
+  }
+
+  async #market(id: string): Promise<FrameMarket> {
+    const [detail, history, row] = await Promise.all([
+      this.#ask("getMarket", { id }),
+      this.#ask("getMarketHistory", { id }),
+      findMarket(this.#read, id),
+    ]);
+    if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+    const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;
+    const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
+    return { detail, history: curveOf(history), terms };
+  }
+
+  async #ask<Id extends OperationId>(id: Id, input: unknown): Promise<WireResult<Id>> {
+    return (await invoke(this.#handlers, id, input, { actor: "anonymous" })).value;
+  }
+}
+
+/** The same steps in fewer points: a price holds until the next one, so what repeats it says nothing. */
+export function curveOf(history: WireResult<"getMarketHistory">): FrameMarket["history"] {
+  const steps = history.filter(({ yes }, index) => index === 0 || yes !== history[index - 1]?.yes);
+  const stride = Math.ceil(steps.length / CURVE_POINTS);
+  return steps
+    .filter((_, index) => index % stride === 0 || index === steps.length - 1)
+    .map(({ t, yes }) => [Date.parse(t), yes]);
+}

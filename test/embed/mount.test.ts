@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { userToken } from "../server/support/harness.ts";
+import { openStage, type Stage } from "./support/stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+  await stage.tenant.deposit("usr_1", 500);
+  await stage.tenant.deposit("usr_2", 500);
+  for (const id of ["mkt_a", "mkt_b", "mkt_live"])
+    await stage.tenant.openMarket(id, { question: `Will ${id} come true?`, kind: id === "mkt_b" ? "lmsr" : "cpmm" });
+}, 180_000);
+afterAll(() => stage?.close());
+
+const buy = (marketId: string, userId: string, dollars: number) =>
+  stage.tenant.services.sequencer.submit({
+    command: {
+      type: "placeTrade",
+      id: `trd_${userId}_${dollars}`,
+      marketId,
+      traderId: userId,
+      side: "yes",
+      amountMicro: BigInt(dollars) * 1_000_000n,
+      claimedJurisdiction: undefined,
+    },
+    actor: `user:${userId}`,
+  });
+
+test("a page of another origin with a strict policy mounts a view: two requests and one stream, none to third parties", async () => {
+  const foreign: string[] = [];
+  const { page, frame, complaints, requests, close } = await stage.open({ view: "market", marketId: "mkt_a" });
+  page.on("request", (request) => foreign.push(request.url()));
+  await frame.getByText("live", { exact: true }).waitFor();
+  expect(requests).toEqual(["/assets/embed.js", "/embed/market", "/v1/stream"]);
+  expect(complaints).toEqual([]);
+  expect(foreign.filter((url) => !url.startsWith(stage.tenant.url))).toEqual([]);
+  const sandbox = await page.locator("iframe").getAttribute("sandbox");
+  expect(sandbox?.split(" ").sort()).toEqual(["allow-forms", "allow-same-origin", "allow-scripts"]);
+  await close();
+});
+
+test.each(["market", "markets", "portfolio"] as const)(
+  "with a token the %s view is open after three requests, and then there is one stream",
+  async (view) => {
+    const { frame, complaints, requests, close } = await stage.open({ view, token: await userToken() });
+    await expect.poll(() => requests.filter((path) => path === "/v1/stream").length).toBe(1);
+    await frame.waitForSelector("h1");
+    expect([...requests].sort()).toEqual(["/assets/embed.js", `/embed/${view}`, "/v1/portfolio", "/v1/stream"].sort());
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);
+
+test("a trade with the host's token: the quote on the screen is what is bought, and the host is told", async () => {
+  const { frame, events, close } = await stage.open({ view: "market", marketId: "mkt_a", token: await userToken() });
+  await frame.getByRole("button", { name: "5 dollars", exact: true }).click();
+  await frame.getByRole("radio", { name: /^No/ }).check();
+  const quoted = await frame.locator(".quote div:has-text('Shares') dd").innerText();
+  await frame.getByRole("button", { name: "Buy No for $5.00" }).click();
+  await frame.getByRole("button", { name: "Confirm: buy No for $5.00" }).click();
+  const done = frame.getByRole("heading", { name: /You bought/ });
+  await done.waitFor();
+  expect(await done.innerText()).toBe(`You bought ${quoted} No`);
+  expect(await done.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+  await frame.getByText("You hold").waitFor();
+  const [trade] = await events();
+  expect(trade).toMatchObject({ name: "trade", detail: { marketId: "mkt_a", side: "no", amount: 5 } });
+  expect(await stage.tenant.balance("wallet:usr_1")).toBe(495_000_000n);
+  await close();
+});
+
+test("another trader's trade moves the price, the curve and the quote without a request", async () => {
+  const { frame, requests, close } = await stage.open({ view: "market", marketId: "mkt_live" });
+  await frame.getByText("live", { exact: true }).waitFor();
+  const before = requests.length;
+  const shares = () => frame.locator(".quote div:has-text('Shares') dd").innerText();
+  const first = await shares();
+  expect(await frame.locator(".facts .big").innerText()).toBe("50%");
+  await buy("mkt_live", "usr_2", 200);
+  await expect.poll(() => frame.locator(".facts .big").innerText()).not.toBe("50%");
+  expect(await shares()).not.toBe(first);
+  expect(requests.length).toBe(before);
+  await close();
+});
+
+test("two embeds on one page keep their own markets, and destroy removes one of them", async () => {
+  const { page, close } = await stage.open({ view: "market", marketId: "mkt_b", count: 2 });
+  const addresses = await page.locator("iframe").evaluateAll((all) => all.map((one) => one.getAttribute("src") ?? ""));
+  expect(new Set(addresses.map((address) => new URL(address).searchParams.get("frame"))).size).toBe(2);
+  await page.evaluate("embeds[0].setTheme('light')");
+  const frames = page.frames().slice(1);
+  await expect
+    .poll(() => Promise.all(frames.map((one) => one.evaluate("document.documentElement.dataset.theme"))))
+    .toEqual(["light", "dark"]);
+  await page.evaluate("embeds[0].destroy()");
+  expect(await page.locator("iframe").count()).toBe(1);
+  await page.evaluate("embeds[0].setTheme('dark')");
+  await close();
+});
+
+test("the frame grows with what it shows when asked to, and has the given height otherwise", async () => {
+  const fixed = await stage.open({ view: "market", marketId: "mkt_b", height: 432 });
+  expect(await fixed.page.locator("iframe").evaluate((one) => one.clientHeight)).toBe(432);
+  await fixed.close();
+  const { page, frame, close } = await stage.open({ view: "market", marketId: "mkt_b", autoHeight: true });
+  const content = () => frame.evaluate<number>("Math.ceil(document.documentElement.getBoundingClientRect().height)");
+  const height = () => page.locator("iframe").evaluate((one) => one.clientHeight);
+  await expect.poll(async () => (await height()) - (await content())).toBe(0);
+  const before = await height();
+  await frame.getByRole("button", { name: "Table" }).click();
+  await expect.poll(height).not.toBe(before);
+  await close();
+});
+
+test("whatever it is given, the loader throws nothing on the host's page", async () => {
+  const { page, complaints, close } = await stage.open({ view: "market", marketId: "mkt_b" });
+  const survived = await page.evaluate<boolean>(`(() => {
+    const odd = [undefined, null, 1, "", "#", "#nowhere", "<<", {}, []];
+    const options = [null, 1, "x", { view: "nothing", theme: 3, height: "tall" }, { onEvent: 1, getToken: "no" },
+      { get view() { throw new Error("trap"); } }, { marketId: Symbol("x") }, { height: -5 }, { height: Infinity }];
+    for (const selector of odd) for (const option of [undefined, ...options]) {
+      const made = PredictionMarkets.embed(selector, option);
+      made.setTheme("nothing"); made.refreshToken(); made.destroy(); made.destroy();
+    }
+    for (const option of options) PredictionMarkets.embed("#m0", option).destroy();
+    return true;
+  })()`);
+  expect(survived).toBe(true);
+  expect(complaints.filter((line) => line.startsWith("script:"))).toEqual([]);
+  await close();
+});
+
+test("signing in later, another user, and signing out: the frame follows the host's page", async () => {
+  const { page, frame, events, close } = await stage.open({ view: "portfolio" });
+  await frame.getByRole("button", { name: "Sign in" }).click();
+  await expect.poll(async () => (await events()).map(({ name }) => name)).toEqual(["auth-required"]);
+  const wallet = frame.locator(".tiles div:has-text('Wallet') dd");
+  for (const [user, balance] of [
+    ["usr_2", /^\$300/],
+    ["usr_9", /^\$0/],
+  ] as const) {
+    await page.evaluate(`window.token = ${JSON.stringify(await userToken({ sub: user }))}; embeds[0].refreshToken()`);
+    await expect.poll(() => wallet.innerText()).toMatch(balance);
+  }
+  await page.evaluate("window.token = null; embeds[0].refreshToken()");
+  await frame.getByRole("button", { name: "Sign in" }).waitFor();
+  await close();
+});
+
+test("a token is asked for again before it ends, and one that the server refuses is dropped", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const { asked, close } = await stage.open({ view: "market", token: await userToken({ exp: now + 61 }) });
+  await expect.poll(asked, { timeout: 5000 }).toBeGreaterThanOrEqual(2);
+  await close();
+  const stale = await stage.open({ view: "market", token: await userToken({ iat: now - 900, exp: now - 600 }) });
+  await stale.frame.getByRole("button", { name: /Sign in to buy/ }).waitFor();
+  expect(await stale.asked()).toBe(2);
+  await stale.close();
+});

@@ -1,0 +1,72 @@
+import { mkdirSync } from "node:fs";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PUBLIC_KEY, userToken } from "../server/support/harness.ts";
+import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
+import { accessibilityProblems, OUTPUT, openBrowser, openPage } from "../support/browser.ts";
+import { fillTenant } from "./support/scenery.ts";
+
+const embed = { name: "Demo Markets", publicKeys: [PUBLIC_KEY], allowedOrigins: [] };
+
+let tenant: ServedTenant;
+let browser: Browser;
+beforeAll(async () => {
+  mkdirSync(OUTPUT, { recursive: true });
+  const tokens = async () => ({ alice: await userToken({ sub: "alice" }), bob: await userToken({ sub: "bob" }) });
+  [tenant, browser] = await Promise.all([serveTenant({ embed, playground: { tokens } }), openBrowser()]);
+  await fillTenant(tenant, "alice");
+  await tenant.deposit("bob", 500);
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await tenant?.close();
+});
+
+describe.each([800, 320, 1280])("at %i pixels", (width) => {
+  test.each(["dark", "light"] as const)("the page is readable by everybody, %s", async (theme) => {
+    const { page, complaints, close } = await openPage(browser, { viewport: { width, height: 800 } });
+    page.setDefaultTimeout(8000);
+    const foreign: string[] = [];
+    page.on("request", (request) => foreign.push(request.url()));
+    await page.goto(`${tenant.url}/playground`);
+    await page.getByRole("radio", { name: theme }).check();
+    const frames = ["market", "portfolio", "markets"].map((view) => page.frameLocator(`#${view} iframe`));
+    await frames[0]?.locator(".is-live").waitFor();
+    await frames[1]?.locator(".tiles").waitFor();
+    await page.locator("#markets").scrollIntoViewIfNeeded();
+    await frames[2]?.locator(".trending").waitFor();
+    await expect.poll(() => frames[2]?.locator("html").getAttribute("data-theme")).toBe(theme);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    await page.evaluate("scrollTo(0, 0)");
+    await page.screenshot({ path: `${OUTPUT}playground-${theme}-${width}.png`, fullPage: true });
+    expect(foreign.filter((url) => !url.startsWith(tenant.url))).toEqual([]);
+    // On the tenant's own origin the sandbox adds nothing, and the browser says so.
+    expect(complaints.filter((line) => !line.includes("allow-scripts and allow-same-origin"))).toEqual([]);
+    await close();
+  });
+});
+
+test("alice trades in the widget, bob moves her price from the page around, and signing out ends her positions", async () => {
+  const { page, close } = await openPage(browser);
+  page.setDefaultTimeout(8000);
+  await page.goto(`${tenant.url}/playground`);
+  const market = page.frameLocator("#market iframe");
+  await market.locator(".is-live").waitFor();
+  const price = () => market.locator(".facts .big").innerText();
+  const before = await price();
+  await page.getByRole("button", { name: "Bob buys $40 of No" }).click();
+  await expect.poll(price).not.toBe(before);
+  await market.getByRole("button", { name: /^Buy Yes/ }).click();
+  await market.getByRole("button", { name: /^Confirm/ }).click();
+  await page.getByText("market: trade").waitFor();
+  await page.getByRole("radio", { name: "nobody" }).check();
+  await page.frameLocator("#portfolio iframe").getByRole("button", { name: "Sign in" }).waitFor();
+  await close();
+});
+
+test("a server that is no demo has no such page", async () => {
+  const other = await serveTenant({ embed });
+  expect((await fetch(`${other.url}/playground`)).status).toBe(404);
+  await other.close();
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { userToken } from "../server/support/harness.ts";
+import { openPage } from "../support/browser.ts";
+import { openStage, type Stage } from "./support/stage.ts";
+
+const HOSTILE = `</script><img src=x onerror="top.postMessage('owned','*')"><!-- "' \u2028 {{x}}`;
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+  await stage.tenant.openMarket("mkt_a", { question: HOSTILE, resolutionRef: HOSTILE, meta: '{"x":"</script>"}' });
+}, 180_000);
+afterAll(() => stage?.close());
+
+const policyOf = async (query: string, url = stage.tenant.url): Promise<string> =>
+  (await fetch(`${url}/embed/market${query}`)).headers.get("content-security-policy") ?? "";
+const ancestorsOf = (policy: string): string => policy.split("frame-ancestors ")[1] ?? "";
+
+describe("texts", () => {
+  test.each(["market", "markets"] as const)("of a market are only ever text in the %s view", async (view) => {
+    const { frame, complaints, close } = await stage.open({ view });
+    const text = await frame
+      .locator(view === "market" ? "h1" : ".card .question")
+      .first()
+      .innerText();
+    expect(text.replaceAll(/\s+/g, " ")).toBe(HOSTILE.replaceAll(/\s+/g, " "));
+    expect(await frame.locator("img").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("what stands in the address is never written into the document", async () => {
+    const query = new URLSearchParams({
+      theme: HOSTILE,
+      frame: HOSTILE,
+      host: HOSTILE,
+      from: HOSTILE,
+      marketId: HOSTILE,
+    });
+    const response = await fetch(`${stage.tenant.url}/embed/market?${query}`);
+    expect(response.status).toBe(400);
+    expect(await response.text()).not.toContain("onerror");
+    expect(response.headers.get("content-security-policy")).not.toContain("onerror");
+  });
+});
+
+describe("the document's policy", () => {
+  test("names one script and one style by a nonce that is never used twice, and nothing of others", async () => {
+    const [one, two] = await Promise.all([policyOf(""), policyOf("")]);
+    const directives = new Map(one.split("; ").map((each) => [each.split(" ")[0], each.split(" ").slice(1)]));
+    expect(directives.get("default-src")).toEqual(["'none'"]);
+    expect(directives.get("connect-src")).toEqual(["'self'"]);
+    for (const name of ["script-src", "style-src"])
+      expect(directives.get(name)).toEqual([expect.stringMatching(/^'nonce-/)]);
+    expect(one).not.toBe(two);
+    expect(one).not.toContain("unsafe");
+  });
+
+  test("lets listed origins and the tenant's own frame it, whatever host its address names", async () => {
+    const listed = `'self' ${stage.hostOrigin}`;
+    for (const host of ["", stage.hostOrigin, stage.tenant.url, "https://evil.example"])
+      expect(ancestorsOf(await policyOf(`?host=${encodeURIComponent(host)}`))).toBe(listed);
+  });
+
+  test("a refusal can be shown by the same pages, says what happened, and keeps its status and code", async () => {
+    const response = await fetch(`${stage.tenant.url}/embed/market?marketId=mkt_none`);
+    expect(response.status).toBe(404);
+    expect(response.headers.get("error-code")).toBe("MARKET_NOT_FOUND");
+    expect(response.headers.get("content-type")).toContain("text/html");
+    expect(ancestorsOf(response.headers.get("content-security-policy") ?? "")).toBe(`'self' ${stage.hostOrigin}`);
+    const { frame, events, complaints, close } = await stage.open({ view: "market", marketId: "mkt_none" });
+    await frame.getByText("There is no such market").waitFor();
+    await expect
+      .poll(events)
+      .toEqual([{ name: "error", detail: expect.objectContaining({ code: "MARKET_NOT_FOUND" }) }]);
+    expect(complaints.filter((line) => !line.includes("404"))).toEqual([]);
+    await close();
+  });
+});
+
+test("a page whose origin is not listed cannot show the frame, and its script is told so", async () => {
+  const { page, close } = await openPage(stage.browser);
+  const address = stage.hostUrl({ view: "market" }).replace("localhost", "127.0.0.1");
+  await page.goto(address);
+  await expect
+    .poll(() => page.evaluate("events.map(({ name, detail }) => name + ' ' + detail.code)"), { timeout: 9000 })
+    .toEqual(["error FRAME_REFUSED"]);
+  expect(await page.frames()[1]?.locator("main").count()).toBe(0);
+  expect(await page.evaluate("asked")).toBe(0);
+  await close();
+});
+
+test("messages of other windows and other origins change nothing on either side", async () => {
+  const token = await userToken();
+  const { page, frame, events, close } = await stage.open({ view: "portfolio" });
+  await frame.getByRole("button", { name: "Sign in" }).waitFor();
+  const before = await events();
+  // From a window that is not around the frame, though of the very origin that is.
+  await page.evaluate("document.body.append(document.createElement('iframe'))");
+  const stranger = page.frames().at(-1);
+  const envelope = { channel: "pmctl-embed/1", id: "pm1" };
+  for (const message of [
+    { ...envelope, type: "token", token },
+    { ...envelope, type: "theme", theme: "light" },
+  ])
+    await stranger?.evaluate(
+      `top.frames[0].postMessage(${JSON.stringify(message)}, ${JSON.stringify(stage.tenant.url)})`,
+    );
+  // To the host, as if the frame had traded and grown.
+  for (const message of [
+    { ...envelope, type: "event", name: "trade", detail: {} },
+    { ...envelope, type: "height", height: 3000 },
+  ])
+    await stranger?.evaluate(`top.postMessage(${JSON.stringify(message)}, "*")`);
+  // Nonsense from the right window is ignored too.
+  await page.evaluate(`(() => {
+    const own = document.querySelector("iframe").contentWindow;
+    for (const message of [null, 1, "x", {}, { channel: "pmctl-embed/1" }, { channel: "pmctl-embed/1", id: "pm1", type: "theme", theme: "<b>" },
+      { channel: "pmctl-embed/1", id: "pm2", type: "theme", theme: "light" }])
+      own.postMessage(message, ${JSON.stringify(stage.tenant.url)});
+  })()`);
+  // Messages arrive in order, so what came before the last one has had its effect.
+  await page.evaluate("embeds[0].setTheme('auto')");
+  await expect.poll(() => frame.evaluate("document.documentElement.dataset.theme")).toBe("auto");
+  expect(await frame.locator(".tiles").count()).toBe(0);
+  expect(
+    await page
+      .locator("iframe")
+      .first()
+      .evaluate((one) => one.clientHeight),
+  ).toBe(600);
+  expect(await events()).toEqual(before);
+  await close();
+});
+
+describe("a tenant that lists no origins", () => {
+  let open: Stage;
+  beforeAll(async () => {
+    open = await openStage({ embed: { allowedOrigins: [] } });
+    await open.tenant.openMarket("mkt_a");
+  }, 180_000);
+  afterAll(() => open?.close());
+
+  test("is shown by any page, to look at only: no token is asked for, and one that comes is not taken", async () => {
+    const token = await userToken();
+    const { page, frame, requests, asked, complaints, close } = await open.open({ view: "market", token });
+    await frame.getByText("Here you can only look").waitFor();
+    expect(await frame.locator("button.buy").count()).toBe(0);
+    await page.evaluate("embeds[0].refreshToken()");
+    await frame.getByText("live", { exact: true }).waitFor();
+    expect(await asked()).toBe(1);
+    expect(requests).not.toContain("/v1/portfolio");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("may be shown by anybody where it does not trade, and by its own pages alone where it does", async () => {
+    const of = async (host: string) =>
+      ancestorsOf(await policyOf(`?host=${encodeURIComponent(host)}`, open.tenant.url));
+    expect(await of("")).toBe("*");
+    expect(await of("https://any.example")).toBe("*");
+    expect(await of(open.tenant.url)).toBe("'self'");
+  });
+});

@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, BrowserContextOptions, Frame } from "playwright-core";
+import type { EmbedOptions } from "../../../src/server/embed-page.ts";
+import type { ServerOptions } from "../../../src/server/server.ts";
+import { PUBLIC_KEY } from "../../server/support/harness.ts";
+import { type ServedTenant, serveTenant } from "../../server/support/tenant.ts";
+import { type OpenPage, openBrowser, openPage } from "../../support/browser.ts";
+
+/** What a publisher passes to `embed`; the token is what its `getToken` answers. */
+export interface HostOptions {
+  view?: "market" | "markets" | "portfolio";
+  theme?: "dark" | "light" | "auto";
+  marketId?: string;
+  height?: number;
+  autoHeight?: boolean;
+  token?: string | null;
+  /** How many embeds the page mounts. */
+  count?: number;
+}
+
+export interface OpenEmbed extends OpenPage {
+  frame: Frame;
+  /** Paths on the tenant's origin that were asked for, in order. */
+  requests: string[];
+  /** What `onEvent` was told so far, without its first "ready". */
+  events(): Promise<{ name: string; detail: Record<string, unknown> }[]>;
+  /** How often `getToken` was called. */
+  asked(): Promise<number>;
+}
+
+/** A tenant, a publisher's site on another origin, and a browser. */
+export interface Stage {
+  tenant: ServedTenant;
+  browser: Browser;
+  hostOrigin: string;
+  hostUrl(options: HostOptions): string;
+  open(options: HostOptions, context?: BrowserContextOptions): Promise<OpenEmbed>;
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  embed?: Partial<EmbedOptions>;
+  server?: Partial<ServerOptions>;
+}
+
+/** Other names of the same machine are other sites to a browser. */
+const HOST = "localhost";
+
+export async function openStage({ embed = {}, server = {} }: StageOptions = {}): Promise<Stage> {
+  let tenantUrl = "";
+  const site = createServer((request, response) => {
+    const options = JSON.parse(new URL(request.url ?? "", "http://x").searchParams.get("o") ?? "{}") as HostOptions;
+    // No style, no image, nothing inline without the nonce: what a strict publisher allows.
+    const policy = `default-src 'none'; script-src ${tenantUrl} 'nonce-host'; frame-src ${tenantUrl}`;
+    response.writeHead(200, { "content-type": "text/html", "content-security-policy": policy });
+    response.end(hostPage(tenantUrl, options));
+  });
+  const hostOrigin = `http://${HOST}:${await listen(site)}`;
+  const options: EmbedOptions = {
+    name: "Acme Markets",
+    publicKeys: [PUBLIC_KEY],
+    allowedOrigins: [hostOrigin],
+    ...embed,
+  };
+  const [tenant, browser] = await Promise.all([serveTenant({ embed: options, ...server }), openBrowser()]);
+  tenantUrl = tenant.url;
+  const hostUrl = (host: HostOptions): string => `${hostOrigin}/?o=${encodeURIComponent(JSON.stringify(host))}`;
+  return {
+    tenant,
+    browser,
+    hostOrigin,
+    hostUrl,
+    open: (host, context) => openEmbed(browser, tenantUrl, hostUrl(host), context),
+    async close() {
+      await browser.close();
+      site.close();
+      await tenant.close();
+    },
+  };
+}
+
+async function openEmbed(
+  browser: Browser,
+  tenantUrl: string,
+  address: string,
+  context?: BrowserContextOptions,
+): Promise<OpenEmbed> {
+  const opened = await openPage(browser, context);
+  const { page } = opened;
+  const requests: string[] = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.origin === tenantUrl) requests.push(url.pathname);
+  });
+  page.setDefaultTimeout(8000);
+  await page.goto(address);
+  const element = await page.waitForSelector("iframe");
+  const frame = await element.contentFrame();
+  if (!frame) throw new Error("The frame has no document");
+  await frame.waitForSelector("main");
+  return {
+    ...opened,
+    frame,
+    requests,
+    events: () => page.evaluate("events.filter(({ name }) => name !== 'ready')"),
+    asked: () => page.evaluate("asked"),
+  };
+}
+
+function hostPage(tenantUrl: string, { token = null, count = 1, ...options }: HostOptions): string {
+  const places = Array.from({ length: count }, (_, index) => `<div id="m${index}"></div>`).join("");
+  return `<!doctype html><html lang="en"><head><title>A publisher</title>
+<meta name="viewport" content="width=device-width,initial-scale=1"></head><body><main><h1>News</h1>${places}</main>
+<script src="${tenantUrl}/assets/embed.js"></script>
+<script nonce="host">
+window.events = []; window.asked = 0; window.token = ${JSON.stringify(token)};
+const options = { ...${JSON.stringify(options)}, onEvent: (event) => events.push(event), getToken() { asked += 1; return window.token; } };
+window.embeds = [...document.querySelectorAll("div[id]")].map((place) => PredictionMarkets.embed("#" + place.id, options));
+</script></body></html>`;
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
