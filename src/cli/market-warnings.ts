@@ -52,6 +52,8 @@ export async function referenceWarnings(
   const hours = feed?.hours ? parseTradingHours(feed.hours) : undefined;
   if (hours && !isTrading(hours, terms.instant))
     warnings.push(`${terms.feed} does not trade at ${new Date(terms.instant).toISOString()}: the market would be held`);
+  const usable = feed?.sources.filter(({ use }) => !setup.lacking.has(use)).length ?? 0;
+  if (feed && usable < feed.quorum) warnings.push(`${tooFewSources(feed, usable, setup)}: the market would be held`);
   if (terms.instant < closeAt)
     warnings.push(
       "The price of an instant before the closing time decides: traders will know the outcome while they trade",
@@ -64,6 +66,12 @@ export async function referenceWarnings(
       warnings.push(`The strike ${terms.strike} is far from the last price, ${latest}`);
   }
   return warnings;
+}
+
+/** `pm:xau needs 1 source and has 0: pyth needs a header with the key, …` */
+function tooFewSources({ key, quorum, sources }: FeedDefinition, usable: number, { lacking }: OracleSetup): string {
+  const needs = sources.flatMap(({ use }) => (lacking.has(use) ? [`${use} needs ${lacking.get(use)}`] : []));
+  return `${key} needs ${quorum} ${quorum === 1 ? "source" : "sources"} and has ${usable}: ${needs.join(", ")}`;
 }
 
 /** Over HTTP the last price that a market was settled by is the nearest there is. */

@@ -9,13 +9,27 @@ import { readClock } from "../store/queries/clock.ts";
 import { readOracleGauges } from "../store/queries/oracle.ts";
 
 /** The feeds that a tenant's file describes, the built-in ones among them. */
-export function tenantFeeds({ oracle, network }: TenantConfig): OracleSetup {
+export function tenantFeeds(config: TenantConfig): OracleSetup {
+  const { oracle, network } = config;
   const pushed = Object.entries(oracle.sources).filter(([, { push }]) => push);
   return oracleSetup(
     oracle.venues,
     pushed.map(([name]) => name),
     network.allowPrivate,
+    tenantSources(config, statedSecrets(config)).lacking,
   );
+}
+
+/** Which headers and parameters there are decides whether a source can be asked, not their values: these need no secret. */
+function statedSecrets({ oracle }: TenantConfig): SourceSecrets {
+  const stated = (of: "headers" | "query") =>
+    Object.fromEntries(
+      Object.entries(oracle.sources).map(([name, source]) => [
+        name,
+        Object.fromEntries(Object.keys(source[of] ?? {}).map((key) => [key, "stated"])),
+      ]),
+    );
+  return { sourceHeaders: stated("headers"), sourceQueries: stated("query") };
 }
 
 type SourceSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries">;

@@ -1,6 +1,6 @@
 import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/decimal.ts";
+import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/exact-json.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "./json.ts";
 import type { HttpSource, Literal, NumberPointer } from "./source.ts";
 
 /** One price as a source states it. */

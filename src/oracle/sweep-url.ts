@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { NumberText, parseExactJson } from "../domain/exact-json.ts";
 import { decodeTerms } from "../domain/terms.ts";
 import { OutgoingFailure } from "../services/guarded-fetch.ts";
 import { type ClosedRow, listClosedMarkets } from "../store/queries/oracle.ts";
 import { signMessage } from "../webhooks/sign.ts";
 import { emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
-import { NumberText, parseExactJson } from "./json.ts";
 import { mapLimited } from "./pool.ts";
 
 const TIMEOUT_MS = 5000;

@@ -4,9 +4,11 @@ import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import type { Sequencer } from "../sequencer/sequencer.ts";
+import { keepNews } from "../services/inbound.ts";
 import { type Caller, type Handlers, type Invocation, invoke } from "../services/invoke.ts";
-import type { InboundProvider } from "../webhooks/providers/provider.ts";
+import type { InboundProvider, KycNews, KycResult } from "../webhooks/providers/provider.ts";
 import { isTimely, verifySignature } from "../webhooks/signature.ts";
 import { verifyStripeSignature } from "../webhooks/stripe.ts";
 import { authenticate, callerOf, type Identities } from "./authenticate.ts";
@@ -41,6 +43,8 @@ export interface RouteServices {
   webhookSecrets: readonly string[];
   stripeSecrets: readonly string[];
   kycProvider: InboundProvider | undefined;
+  /** Keeps what that provider says about nobody. */
+  sequencer: Sequencer | undefined;
   /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
   countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void>) | null;
 }
@@ -70,13 +74,14 @@ function ownScheme(exchange: Exchange, { kycProvider }: RouteServices): InboundP
   return kycProvider && exchange.header(kycProvider.header) !== undefined ? kycProvider : undefined;
 }
 
-/** What the body says in our own shape; undefined for what says nothing about anybody. */
-type Read = (exchange: Exchange, body: Record<string, unknown>, services: RouteServices) => object | undefined;
+/** What a provider says in its own words; undefined for a body that is in our own shape. */
+type Read = (
+  exchange: Exchange,
+  body: Record<string, unknown>,
+  services: RouteServices,
+) => KycResult | KycNews | undefined;
 
-const readKyc: Read = (exchange, body, services) => {
-  const provider = ownScheme(exchange, services);
-  return provider ? provider.read(body) : body;
-};
+const readKyc: Read = (exchange, body, services) => ownScheme(exchange, services)?.read(body);
 
 /** Webhooks by their signature scheme, and whom their audit entries name until the handler knows better. */
 const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify; read?: Read }>> = {
@@ -184,7 +189,7 @@ function webhookRoute(
   { actor, verify, read }: { actor: string; verify: Verify; read?: Read },
   services: RouteServices,
 ): Route {
-  const { tenantId, handlers, countWebhook } = services;
+  const { tenantId, handlers, sequencer, countWebhook } = services;
   return {
     method: operation.method,
     path: operation.path,
@@ -203,10 +208,13 @@ function webhookRoute(
       if (!signed) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
       requireJson(exchange.header("content-type"));
       const parsed = parseJsonObject(body);
-      const said = read ? read(exchange, parsed, services) : parsed;
-      if (!said) return ok({ received: true });
+      const said = read?.(exchange, parsed, services);
       const delivery = { sha256: createHash("sha256").update(body).digest("hex"), body: body.toString() };
-      const { value } = await invoke(handlers, id, { ...said, tenantId }, { actor, delivery });
+      if (said && "news" in said) {
+        invariant(sequencer, "where a provider is heard, its news can be kept");
+        return ok(await keepNews({ sequencer }, said, delivery));
+      }
+      const { value } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { actor, delivery });
       return ok(value);
     },
   };

@@ -4,6 +4,7 @@ import { Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { Logger } from "pino";
+import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
@@ -39,8 +40,8 @@ export interface ServerOptions {
   tenantId: string;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
-  /** Without a tail there is no stream of events. */
-  services: { handlers: Handlers; tail?: AuditTail; refusals?: RefusalLog };
+  /** Without a tail there is no stream of events; an identity provider's news needs the sequencer. */
+  services: { handlers: Handlers; sequencer?: Sequencer; tail?: AuditTail; refusals?: RefusalLog };
   /** For API keys and the shared request count. */
   read: Sql;
   jwt: JwtOptions;
@@ -130,6 +131,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       webhookSecrets: options.webhookSecrets,
       stripeSecrets: options.stripeSecrets ?? [],
       kycProvider: options.kycProvider,
+      sequencer: options.services.sequencer,
       countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
     },
     documents: [

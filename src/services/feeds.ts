@@ -9,6 +9,8 @@ export interface OracleSetup {
   hashes: FeedHashes;
   /** Sources whose prices the tenant sends itself. */
   pushSources: ReadonlySet<string>;
+  /** Sources that the tenant cannot ask yet, by name, and what its file would have to state. */
+  lacking: ReadonlyMap<string, string>;
   /** Networks in CIDR notation that `resolution_url` may lead into, also by http. */
   allowPrivate: readonly string[];
 }
@@ -17,10 +19,11 @@ export function oracleSetup(
   venues: Venues = {},
   pushSources: Iterable<string> = [],
   allowPrivate: readonly string[] = [],
+  lacking: ReadonlyMap<string, string> = new Map(),
 ): OracleSetup {
   const feeds = feedCatalogue(venues);
   const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(definitionText(feed))]));
-  return { feeds, hashes, pushSources: new Set(pushSources), allowPrivate };
+  return { feeds, hashes, pushSources: new Set(pushSources), lacking, allowPrivate };
 }
 
 function sha256(text: string): string {

@@ -41,6 +41,35 @@ async function receiveKyc(
   return RECEIVED;
 }
 
+/** What a provider says about nobody, which decides nothing. */
+export interface ProviderNews {
+  /** The provider's word for what happened. */
+  news: string;
+  provider: string;
+  userId?: string | undefined;
+}
+
+/** Keeps news about nobody as what it is: a delivery without effect, the same bytes once. */
+export async function keepNews(
+  { sequencer }: Pick<ServiceContext, "sequencer">,
+  { news, provider, userId }: ProviderNews,
+  { sha256 }: NonNullable<Caller["delivery"]>,
+): Promise<Result<"receiveKyc">> {
+  const delivery = {
+    provider: `kyc:${provider}`,
+    sha256,
+    event: text(64).safeParse(news).data ?? "unknown",
+    reference: null,
+    userId: UserId.safeParse(userId).data ?? null,
+    body: null,
+  };
+  await sequencer.submit({
+    command: { type: "keepDelivery", delivery, outcome: "no effect" },
+    actor: `provider:${provider}`,
+  });
+  return RECEIVED;
+}
+
 /** The answer follows the commit: a provider that hears 200 never asks again. */
 async function receivePayment(
   { sequencer }: ServiceContext,

@@ -1,10 +1,11 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { decimalFromNumber, decimalText, parseDecimal } from "../domain/decimal.ts";
+import { decimalText, parseDecimal } from "../domain/decimal.ts";
+import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
 import { readClock } from "../store/queries/clock.ts";
 import { listHeldMarkets, type ResolutionRow, readOracleFigures, recordTicks } from "../store/queries/oracle.ts";
 import type { ServiceContext } from "./context.ts";
-import type { Handlers } from "./invoke.ts";
+import type { Caller, Handlers } from "./invoke.ts";
 
 const RECENT = 50;
 const MAX_HELD = 200;
@@ -16,7 +17,7 @@ export function oracleHandlers(context: ServiceContext) {
   return {
     getOracleStatus: () => status(context),
     listHeldMarkets: ({ marketId }) => held(context, marketId),
-    receivePrice: (event) => receivePrice(context, event),
+    receivePrice: (event, { delivery }) => receivePrice(context, event, delivery),
   } satisfies Handlers;
 }
 
@@ -56,8 +57,11 @@ async function held({ read }: ServiceContext, id: string | undefined): Promise<R
 async function receivePrice(
   { read, oracle }: ServiceContext,
   { source, id, price, observedAt }: Input<"receivePrice">,
+  arrived: Caller["delivery"],
 ): Promise<Result<"receivePrice">> {
-  const value = typeof price === "string" ? parseDecimal(price) : decimalFromNumber(price);
+  // The bytes that were signed hold every digit of a number; what was parsed of it holds those of a double.
+  const stated = arrived ? numberTextAt(parseExactJson(arrived.body), "/price") : String(price);
+  const value = parseDecimal(stated ?? "");
   if (!value) throw new Fault("BAD_REQUEST", "price: must be a plain decimal");
   if (!oracle.pushSources.has(source))
     throw new Fault("BAD_REQUEST", "source: the tenant file has no source of kind push with this name");

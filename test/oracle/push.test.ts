@@ -18,8 +18,8 @@ afterAll(async () => {
   await stage.close();
 });
 
-async function push(event: object, secret = WEBHOOK_SECRET): Promise<number> {
-  const body = JSON.stringify(event);
+async function push(event: object | string, secret = WEBHOOK_SECRET): Promise<number> {
+  const body = typeof event === "string" ? event : JSON.stringify(event);
   const response = await fetch(`${server.url}/oracle/inbound/${TENANT}`, {
     method: "POST",
     headers: {
@@ -48,4 +48,14 @@ test("a pushed price is kept when its signature holds, digit for digit, and its 
   const read = stage.scene.services[0]?.read;
   const ticks = read && (await listTicks(read, [{ source: "desk", symbol: "index" }], 0));
   expect(ticks).toMatchObject([{ observedAt: Date.parse(observedAt), price: "0.10000000000000000001" }]);
+});
+
+test("a price that is pushed as a number keeps every digit too: 0.1 and a little is above 0.1", async () => {
+  const observedAt = new Date(Date.now() - 1000).toISOString();
+  const text = (price: string) => `{"source":"desk","id":"fine","observedAt":"${observedAt}","price":${price}}`;
+  expect(await push(text("1e400"))).toBe(400);
+  expect(await push(text("0.10000000000000000001"))).toBe(200);
+  const read = stage.scene.services[0]?.read;
+  const ticks = read && (await listTicks(read, [{ source: "desk", symbol: "fine" }], 0));
+  expect(ticks).toMatchObject([{ price: "0.10000000000000000001" }]);
 });

@@ -98,6 +98,9 @@ describe("a served tenant", () => {
     expect(warned).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("at character 12") });
     const weekend = await operator.run(...create(Date.parse("2096-01-01T00:00:00Z"), "pm:aapl > 1"));
     expect(weekend.stderr).toContain("does not trade at");
+    // A market that could only ever be held, because the keys of its sources are not in the tenant file.
+    expect(weekend.stderr).toContain("pm:aapl needs 1 source and has 0: pyth needs a header with the key, ");
+    expect(warned.stderr).not.toContain("needs 1 source");
     const far = await operator.run("--via", "db", ...create(Date.now() + 3_600_000, "acme:steel > 80000"));
     expect(far.stderr).toContain("far from the last price");
   });

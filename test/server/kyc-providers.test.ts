@@ -49,9 +49,29 @@ describe("the identity provider that the tenant file names", () => {
     ]);
   });
 
-  test("may tell what decides nothing about anybody", async () => {
-    const response = await sent({ type: "applicantCreated", applicantId: "x" });
-    expect([response.status, await response.json()]).toEqual([200, { received: true }]);
+  test("may tell what decides nothing about anybody: that is kept once, and the journal does not hear of it", async () => {
+    const [before] = await tenant.backend.sql`select seq, hash from head`;
+    const news = { type: "applicantCreated", applicantId: "x" };
+    for (const event of [news, news, { ...news, type: "x".repeat(65), externalUserId: "usr_9" }]) {
+      const response = await sent(event);
+      expect([response.status, await response.json()]).toEqual([200, { received: true }]);
+    }
+    const rows = await tenant.backend.sql`
+      select event, user_id, outcome, body
+        from inbound_delivery
+       where provider = 'kyc:sumsub' and outcome = 'no effect' and event <> 'passed' and event <> 'failed'
+       order by received_at, event`;
+    expect(rows).toEqual([
+      { event: "applicantCreated", user_id: null, outcome: "no effect", body: null },
+      { event: "unknown", user_id: "usr_9", outcome: "no effect", body: null },
+    ]);
+    expect((await tenant.backend.sql`select seq, hash from head`)[0]).toEqual(before);
+  });
+
+  test("is never believed in another scheme's body: a generic one with the word news is judged as it stands", async () => {
+    const body = JSON.stringify({ news: "x", provider: "own" });
+    const response = await post(body, { "x-signature": hmac(body, WEBHOOK_SECRET) });
+    expect(response.status).toBe(400);
   });
 
   test("does not replace the generic webhook, nor its secret", async () => {

@@ -147,19 +147,11 @@ export async function runOracleSweep(run: () => Promise<SweepReport>, { output }
 }
 
 async function feedLines({ config }: OperatorTenant): Promise<FeedLine[]> {
-  const { tenantFeeds, tenantSources } = await import("../tenant-oracle.ts");
-  // Which headers and parameters there are decides, not their values: these need no secret.
-  const named = (of: "headers" | "query") =>
-    Object.fromEntries(
-      Object.entries(config.oracle.sources).map(([name, source]) => [
-        name,
-        Object.fromEntries(Object.keys(source[of] ?? {}).map((key) => [key, "set"])),
-      ]),
-    );
-  const { ready, lacking } = tenantSources(config, { sourceHeaders: named("headers"), sourceQueries: named("query") });
-  return [...tenantFeeds(config).feeds.values()].map(({ key, sources, quorum, maxAgeMs }) => ({
+  const { tenantFeeds } = await import("../tenant-oracle.ts");
+  const { feeds, lacking } = tenantFeeds(config);
+  return [...feeds.values()].map(({ key, sources, quorum, maxAgeMs }) => ({
     feed: key,
-    sources: sources.filter(({ use }) => ready.has(use)).map(({ use, id }) => `${use} ${id}`),
+    sources: sources.filter(({ use }) => !lacking.has(use)).map(({ use, id }) => `${use} ${id}`),
     lacking: sources.flatMap(({ use }) => (lacking.has(use) ? [`${use}: ${lacking.get(use)}`] : [])),
     quorum,
     maxAgeSec: maxAgeMs / 1000,

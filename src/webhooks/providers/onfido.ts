@@ -1,5 +1,13 @@
 import { isHmac } from "../signature.ts";
-import { APPROVED_OR_DECLINED, type InboundProvider, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
+import {
+  APPROVED_OR_DECLINED,
+  type InboundProvider,
+  type KycNews,
+  type KycResult,
+  resultOf,
+  statusOf,
+  textAt,
+} from "./provider.ts";
 
 /**
  * Onfido: an HMAC-SHA256 of the body under the webhook's token, in hex. No time is signed.
@@ -17,8 +25,9 @@ export function onfido(secrets: readonly string[]): InboundProvider {
  * A workflow run of Studio that has ended: its event carries the run itself, with the user that it was started for. The
  * event of a check carries neither a verdict nor a user, so checks are to be part of a workflow.
  */
-export function readOnfido(body: Record<string, unknown>): KycResult | undefined {
-  if (textAt(body, "payload", "action") !== "workflow_run.completed") return undefined;
+export function readOnfido(body: Record<string, unknown>): KycResult | KycNews {
+  const action = textAt(body, "payload", "action");
+  if (action !== "workflow_run.completed") return { news: action ?? "unknown", provider: "onfido" };
   const status = textAt(body, "payload", "resource", "status") ?? textAt(body, "payload", "object", "status");
   return resultOf({
     userId: textAt(body, "payload", "resource", "customer_user_id"),

@@ -1,5 +1,5 @@
 import { isHmac } from "../signature.ts";
-import { type InboundProvider, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
+import { type InboundProvider, type KycNews, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
 
 const TOLERANCE_SEC = 5 * 60;
 const PAIR = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/i;
@@ -36,13 +36,14 @@ function holds(pair: string, rawBody: Buffer, secrets: readonly string[], nowMs:
 }
 
 /** The event, and in its payload the inquiry, whose `reference-id` is ours. Other resources name no user. */
-export function readPersona(body: Record<string, unknown>): KycResult | undefined {
+export function readPersona(body: Record<string, unknown>): KycResult | KycNews {
   const event = ["data", "attributes"];
+  const name = textAt(body, ...event, "name");
   const inquiry = [...event, "payload", "data"];
-  if (textAt(body, ...inquiry, "type") !== "inquiry") return undefined;
+  if (textAt(body, ...inquiry, "type") !== "inquiry") return { news: name ?? "unknown", provider: "persona" };
   return resultOf({
     userId: textAt(body, ...inquiry, "attributes", "reference-id"),
-    status: statusOf(textAt(body, ...event, "name"), VERDICTS),
+    status: statusOf(name, VERDICTS),
     provider: "persona",
     verifiedAt: textAt(body, ...event, "created-at"),
     jurisdiction: textAt(body, ...inquiry, "attributes", "fields", "address-country-code", "value"),

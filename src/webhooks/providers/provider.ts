@@ -11,6 +11,14 @@ export interface KycResult {
   jurisdiction?: string | undefined;
 }
 
+/** What a provider says about nobody whom it names and dates: it is kept, and nothing follows from it. */
+export interface KycNews {
+  /** The provider's word for what happened. */
+  news: string;
+  provider: string;
+  userId?: string | undefined;
+}
+
 type Header = (name: string) => string | undefined;
 
 /** A provider that signs and speaks in its own way. */
@@ -19,8 +27,8 @@ export interface InboundProvider {
   header: string;
   /** Whether the bytes that arrived are the provider's. */
   verify(rawBody: Buffer, header: Header, nowMs: number): boolean;
-  /** What they say; undefined for what says nothing about a user. */
-  read(body: Record<string, unknown>): KycResult | undefined;
+  /** What they say. */
+  read(body: Record<string, unknown>): KycResult | KycNews;
 }
 
 /** The text at a path of keys; undefined for anything else that may stand there. */
@@ -52,8 +60,9 @@ const COUNTRY = /^[a-z]{2}(-[a-z0-9]{1,3})?$/i;
  * A result that decides must name somebody, or is refused by the contract; news about nobody is not worth a refusal.
  * Nor is a country in another spelling, which is then not known.
  */
-export function resultOf({ jurisdiction, ...result }: KycResult): KycResult | undefined {
-  const decides = result.status === "passed" || result.status === "failed";
-  if (!decides && (result.userId === undefined || result.verifiedAt === undefined)) return undefined;
+export function resultOf({ jurisdiction, ...result }: KycResult): KycResult | KycNews {
+  const { status, provider, userId, verifiedAt } = result;
+  const decides = status === "passed" || status === "failed";
+  if (!decides && (userId === undefined || verifiedAt === undefined)) return { news: status, provider, userId };
   return jurisdiction !== undefined && COUNTRY.test(jurisdiction) ? { ...result, jurisdiction } : result;
 }

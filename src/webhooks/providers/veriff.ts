@@ -1,5 +1,13 @@
 import { isHmac } from "../signature.ts";
-import { APPROVED_OR_DECLINED, type InboundProvider, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
+import {
+  APPROVED_OR_DECLINED,
+  type InboundProvider,
+  type KycNews,
+  type KycResult,
+  resultOf,
+  statusOf,
+  textAt,
+} from "./provider.ts";
 
 /**
  * Veriff: an HMAC-SHA256 of the body under the shared secret, in hex. No time is signed.
@@ -18,9 +26,9 @@ export function veriff(secrets: readonly string[]): InboundProvider {
  * or submitted, decides nothing.
  * @see https://devdocs.veriff.com/docs/decision-webhook
  */
-export function readVeriff(body: Record<string, unknown>): KycResult | undefined {
+export function readVeriff(body: Record<string, unknown>): KycResult | KycNews {
   const status = textAt(body, "verification", "status") ?? textAt(body, "data", "verification", "decision");
-  if (status === undefined) return undefined;
+  if (status === undefined) return { news: textAt(body, "action") ?? "unknown", provider: "veriff" };
   return resultOf({
     userId: textAt(body, "verification", "vendorData") ?? textAt(body, "vendorData"),
     status: statusOf(status, APPROVED_OR_DECLINED),
