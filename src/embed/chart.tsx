@@ -108,7 +108,7 @@ function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) 
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    padding: [8, 0, 0, 12],
+    padding: [8, 0, 0, 22],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8, fill: colour("--yes") } },
     scales: {
