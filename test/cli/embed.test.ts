@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -14,17 +15,26 @@ const SITE = "https://news.example";
 
 let tenant: ServedTenant;
 let directory: TestDirectory;
+const site = createServer();
+let publisher = "";
 beforeAll(async () => {
-  tenant = await serveTenant({ embed: { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [SITE] } });
+  site.listen(0, "127.0.0.1");
+  await once(site, "listening");
+  publisher = `http://localhost:${portOf(site)}`;
+  const embed = { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [SITE, publisher] };
+  tenant = await serveTenant({ embed });
   await tenant.openMarket("mkt_a", { question: "Will it rain?" });
   directory = await operatorDirectory();
+  mkdirSync(join(directory.cwd, "tenants/acme"), { recursive: true });
   writeFileSync(join(directory.cwd, "tenants/acme/tenant.yaml"), tenantFile(`embed: { allowedOrigins: ["${SITE}"] }`));
 }, 120_000);
 afterAll(async () => {
   await directory?.remove();
   await tenant?.close();
+  site.close();
 });
 
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 const tenantFile = (more: string): string => `version: 1
 tenant: acme
 baseUrl: https://predict.acme.example
@@ -64,11 +74,17 @@ describe("embed snippet", () => {
     [["--view", "cards"], /--view must be one of/],
     [["--theme", "pink"], /--theme must be one of/],
     [["--view", "portfolio", "--market", "mkt_a"], /--market goes with --view market/],
-    [["--market", "</script>"], /--market must be the id/],
+    [["--market", ""], /--market must be the id/],
   ])("%j is refused, naming the option", async (args, words) => {
     const { code, stderr, stdout } = await run("snippet", ...args);
     expect([code, stdout]).toEqual([6, ""]);
     expect(stderr).toMatch(words);
+  });
+
+  test("an id cannot break out of the script that it stands in", async () => {
+    const { stdout } = await run("snippet", "--market", "</script><b>");
+    expect(stdout).not.toContain("</script><b>");
+    expect(stdout).toContain('"marketId":"\\u003c/script>\\u003cb>"');
   });
 
   describe("on a publisher's page", () => {
@@ -81,31 +97,16 @@ describe("embed snippet", () => {
     test("runs under exactly the policy that was printed", async () => {
       const { stdout } = await run("snippet", "--url", tenant.url, "--market", "mkt_a", "-o", "json");
       const { html, csp } = JSON.parse(stdout);
-      const site = createServer((_, response) => {
-        response.writeHead(200, {
-          "content-type": "text/html",
-          "content-security-policy": `default-src 'none'; ${csp}`,
-        });
-        response.end(`<!doctype html><title>News</title>${html.join("\n")}`);
-      }).listen(0, "127.0.0.1");
-      // The site's own name resolves nowhere; the tenant lists it, so another tenant serves this page.
-      const { port } = site.address() as AddressInfo;
-      const origin = `http://localhost:${port}`;
-      const open = await serveTenant({ embed: { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [origin] } });
-      await open.openMarket("mkt_a", { question: "Will it rain?" });
-      const printed = html.map((line: string) => line.replaceAll(tenant.url, open.url));
-      site.removeAllListeners("request").on("request", (_, response) => {
-        const policy = `default-src 'none'; ${csp.replaceAll(tenant.url, open.url)}`;
+      site.on("request", (_, response) => {
+        const policy = `default-src 'none'; ${csp}`;
         response.writeHead(200, { "content-type": "text/html", "content-security-policy": policy });
-        response.end(`<!doctype html><title>News</title>${printed.join("\n")}`);
+        response.end(`<!doctype html><title>News</title>${html.join("\n")}`);
       });
       const { page, complaints, close } = await openPage(browser);
-      await page.goto(origin);
+      await page.goto(publisher);
       await page.frameLocator("iframe").getByRole("heading", { name: "Will it rain?" }).waitFor();
       expect(complaints).toEqual([]);
       await close();
-      site.close();
-      await open.close();
     });
   });
 });
@@ -138,8 +139,8 @@ describe("embed check", () => {
 
   test("a server that is no pmctl, or none at all, fails without a stack", async () => {
     const other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
-    const { port } = other.address() as AddressInfo;
-    const finished = await run("check", "--url", `http://127.0.0.1:${port}`, "-o", "json");
+    await once(other, "listening");
+    const finished = await run("check", "--url", `http://127.0.0.1:${portOf(other)}`, "-o", "json");
     expect(finished.code).toBe(1);
     expect(resultsOf(finished)).toMatchObject({ script: "fail", frame: "fail" });
     other.close();
