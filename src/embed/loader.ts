@@ -32,7 +32,7 @@ export interface EmbedOptions {
 export interface Embed {
   readonly iframe: HTMLIFrameElement | null;
   setTheme(theme: Theme): void;
-  /** Asks `getToken` again: somebody signed in or out. */
+  /** Asks `getToken` again: somebody signed in or out, or something about the signed-in user changed. */
   refreshToken(): void;
   destroy(): void;
 }

@@ -70,7 +70,9 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
     onToken(token) {
       setSettled(true);
       // The page may give the same refused token again and again; it does not become better.
-      if (token === api.token || (token !== null && token === refused.current)) return;
+      if (token !== null && token === refused.current) return;
+      // Or say that something has changed about the user who is signed in: money came, questions were answered.
+      if (token === api.token) return void refresh();
       const isRenewal = token !== null && api.token !== null && userOf(token) === userOf(api.token);
       api.token = token;
       setSignedIn(token !== null);
