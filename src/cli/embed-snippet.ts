@@ -31,7 +31,8 @@ export function snippetFor(
   const { origin } = new URL(baseUrl);
   const scriptUrl = origin + hashedPath;
   const options = { view, theme, ...(marketId === undefined ? {} : { marketId }), autoHeight: true };
-  const call = `PredictionMarkets.embed("#${PLACE}", ${JSON.stringify(options)})`;
+  // Without `<` nothing in it can end the script that it stands in.
+  const call = `PredictionMarkets.embed("#${PLACE}", ${JSON.stringify(options).replaceAll("<", "\\u003c")})`;
   const callHash = createHash("sha256").update(call).digest("base64");
   return {
     html: [

@@ -13,7 +13,7 @@ export interface FrameData {
   mayTrade: boolean;
   /** Milliseconds since the epoch, by the server: pages count down with it whatever their own clock says. */
   now: number;
-  limits: { feeBps: number; maxTradeUsd: number; suitabilityRequired: boolean };
+  limits: { feeBps: number; maxTradeUsd: number };
   market?: FrameMarket;
   markets?: WireResult<"listMarkets">["items"];
   /** Where the next page of markets begins; null when these are all. */

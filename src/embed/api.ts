@@ -77,7 +77,7 @@ export class Api {
     }).catch((cause: unknown) => {
       throw new Refused("UNREACHABLE", cause instanceof Error ? cause.message : "unreachable");
     });
-    const answer = await response.json().catch(() => ({}));
+    const answer = (await response.json().catch(() => ({}))) as { error?: unknown };
     if (response.ok) return { body: answer as Result, headers: response.headers };
     throw new Refused(
       response.headers.get("error-code") ?? "INTERNAL",

@@ -5,8 +5,17 @@ import { axisTime, chance, moment } from "./format.ts";
 import { PriceTable } from "./price-table.tsx";
 
 const HEIGHT_PX = 190;
-/** A market that is seconds old is shown within an hour, not in milliseconds. */
-const SHORTEST_SPAN_SEC = 3600;
+/** A market that is seconds old has its curve at the left of two minutes, into which it grows. */
+const SHORTEST_SPAN_SEC = 120;
+const [MINUTE, HOUR, DAY, MONTH, YEAR] = [60, 3600, 86_400, 2_592_000, 31_536_000];
+/** Seconds between ticks: never less than a minute, which is what the labels can tell apart. */
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 5, 10, 15].map((count) => count * DAY),
+  ...[1, 2, 3, 6].map((count) => count * MONTH),
+  ...[1, 2, 5, 10].map((count) => count * YEAR),
+];
 /** A price holds until the next trade. */
 const stepped = uPlot.paths.stepped?.({ align: 1 });
 const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
@@ -108,11 +117,11 @@ function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) 
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    padding: [8, 0, 0, 12],
+    padding: [8, 0, 0, 22],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8, fill: colour("--yes") } },
     scales: {
-      x: { range: (_plot, low, high) => [Math.min(low, high - SHORTEST_SPAN_SEC), high] },
+      x: { range: (_plot, low, high) => [low, Math.max(high, low + SHORTEST_SPAN_SEC)] },
       y: { range: (_plot, low, high) => percentRange(low ?? 50, high ?? 50) },
     },
     series: [
@@ -131,6 +140,7 @@ function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) 
         grid: { show: false },
         size: 26,
         space: 80,
+        incrs: TIME_STEPS,
         values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => axisTime(tick * 1000, step * 1000)),
       },
       {

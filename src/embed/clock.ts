@@ -1,4 +1,2 @@
-/** The reader's own clock, milliseconds since the epoch. Good for waiting; what is due is told by the server's. */
-export function wallClockMs(): number {
-  return Date.now();
-}
+/** The reader's own clock, milliseconds since the epoch: for what only they see. Closing times go by the server's. */
+export const readerClockMs = (): number => Date.now();

@@ -32,7 +32,7 @@ export interface EmbedOptions {
 export interface Embed {
   readonly iframe: HTMLIFrameElement | null;
   setTheme(theme: Theme): void;
-  /** Asks `getToken` again: somebody signed in or out. */
+  /** Asks `getToken` again: somebody signed in or out, or something about the signed-in user changed. */
   refreshToken(): void;
   destroy(): void;
 }
@@ -40,7 +40,7 @@ export interface Embed {
 const VIEWS: readonly string[] = ["market", "markets", "portfolio"];
 const DEFAULT_HEIGHT = 600;
 /** A frame whose document has not spoken this long after it was loaded was refused by the browser, or never came. */
-const SILENCE_MS = 5000;
+const SILENCE_MS = 3000;
 /**
  * It runs scripts, calls its own origin and has a form; it opens no windows and cannot leave its frame. (Browsers remark
  * that scripts of one's own origin could undo this: true for pages of the tenant's own origin, which need no protection.)

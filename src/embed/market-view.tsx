@@ -135,12 +135,12 @@ function LiveState({ state: { live, heardAt } }: { state: LiveMarket }) {
   );
 }
 
-/** The server's time, whatever the reader's clock says; it moves every half minute, in the last hour every second. */
+/** The server's time, whatever the reader's clock says; it moves every ten seconds, in the last hour every second. */
 function useServerTime(serverNow: number, closeAt: string): number {
   const [startedAt] = useState(() => performance.now());
   const [now, setNow] = useState(serverNow);
   const left = Date.parse(closeAt) - now;
-  const stepMs = left > 0 && left < 3_600_000 ? 1000 : 30_000;
+  const stepMs = left > 0 && left < 3_600_000 ? 1000 : 10_000;
   useEffect(() => {
     const timer = setInterval(() => setNow(serverNow + performance.now() - startedAt), stepMs);
     return () => clearInterval(timer);

@@ -3,7 +3,7 @@ import type { FrameData } from "../contract/embed.ts";
 import type { WireResult } from "../contract/operations.ts";
 import { Api, Refused } from "./api.ts";
 import { type Bridge, openBridge } from "./bridge.ts";
-import { wallClockMs } from "./clock.ts";
+import { readerClockMs } from "./clock.ts";
 import type { Theme } from "./protocol.ts";
 import { type Words, wordsFor } from "./words.ts";
 
@@ -70,13 +70,15 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
     onToken(token) {
       setSettled(true);
       // The page may give the same refused token again and again; it does not become better.
-      if (token === api.token || (token !== null && token === refused.current)) return;
+      if (token !== null && token === refused.current) return;
+      // Or say that something has changed about the user who is signed in: money came, questions were answered.
+      if (token === api.token) return void refresh();
       const isRenewal = token !== null && api.token !== null && userOf(token) === userOf(api.token);
       api.token = token;
       setSignedIn(token !== null);
       clearTimeout(renewal.current);
       if (token === null) return setPortfolio(undefined);
-      const left = expiryOf(token) - wallClockMs() - RENEW_MS;
+      const left = expiryOf(token) - readerClockMs() - RENEW_MS;
       renewal.current = setTimeout(() => bridge.current?.needToken("expiring"), clampTimer(left));
       if (isRenewal) return;
       setPortfolio(undefined);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { FrameData } from "../contract/embed.ts";
 import type { WireResult } from "../contract/operations.ts";
 import type { Side } from "../domain/market.ts";
@@ -50,8 +50,16 @@ export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, 
   const quoted = isAmount
     ? quoteBuy(market.mechanism, market.pool, { side, amountMicro, feeBps: limits.feeBps })
     : undefined;
-  const quote = typeof quoted === "object" ? quoted : undefined;
-  const said = typeof quoted === "string" ? NOT_QUOTED[quoted] : isAmount ? undefined : "Enter an amount in dollars.";
+  const isHopeless = typeof quoted === "object" && quoted.payoutMicro <= quoted.amountMicro;
+  const quote = typeof quoted === "object" && !isHopeless ? quoted : undefined;
+  const said =
+    typeof quoted === "string"
+      ? NOT_QUOTED[quoted]
+      : isHopeless
+        ? `With the fee that costs more than ${nameOf(side)} can pay.`
+        : isAmount
+          ? undefined
+          : "Enter an amount in dollars.";
   const warning =
     amount > limits.maxTradeUsd
       ? `A single trade may be ${dollars(limits.maxTradeUsd)} at most.`
@@ -169,7 +177,7 @@ function Done({ trade, onAgain }: { trade: WireResult<"placeTrade">; onAgain(): 
   const { side, shares: bought, avgPrice, amount, fee } = trade;
   const heading = useRef<HTMLHeadingElement>(null);
   // The button that had the focus is gone.
-  useEffect(() => heading.current?.focus(), []);
+  useLayoutEffect(() => heading.current?.focus(), []);
   return (
     <section class="panel done" role="status">
       <h2 ref={heading} tabIndex={-1}>

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../contract/embed.ts";
 import type { Mechanism, Side } from "../domain/market.ts";
 import type { Pool } from "../domain/pool.ts";
-import { wallClockMs } from "./clock.ts";
+import { readerClockMs } from "./clock.ts";
 import type { Point } from "./curve.ts";
 import { followLive, type LiveState } from "./live.ts";
 import { poolAt } from "./quote.ts";
@@ -39,7 +39,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
   const [live, setLive] = useState<LiveState>("connecting");
-  const [heardAt, setHeardAt] = useState(() => wallClockMs());
+  const [heardAt, setHeardAt] = useState(readerClockMs);
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
   const { api, settled, signedIn, refresh, dropToken } = session;
 
@@ -50,7 +50,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
       onRefused: dropToken,
       onState(state) {
         setLive(state);
-        if (state === "offline") setHeardAt(wallClockMs());
+        if (state === "offline") setHeardAt(readerClockMs());
       },
       onEvent({ name, data }) {
         if (name === "snapshot") {

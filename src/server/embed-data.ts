@@ -34,8 +34,8 @@ export class FrameReader {
     view: View,
     marketId: string | undefined,
   ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "nextCursor" | "sparks" | "trending">> {
-    const { feeBps, maxTradeUsd, suitabilityRequired } = await this.#ask("getPolicy", {});
-    const limits = { feeBps, maxTradeUsd, suitabilityRequired };
+    const { feeBps, maxTradeUsd } = await this.#ask("getPolicy", {});
+    const limits = { feeBps, maxTradeUsd };
     if (view === "portfolio") return { limits };
     const trending = await this.#ask("listTrendingMarkets", {});
     if (view === "markets") {

@@ -38,10 +38,11 @@ export async function fillTenant(tenant: ServedTenant, userId: string): Promise<
 }
 
 /** Prices of these many hours before now, as if the markets had been traded all that time. */
-export async function giveAPast({ backend: { sql } }: ServedTenant, hours: number): Promise<void> {
+export async function giveAPast({ backend: { sql } }: ServedTenant, hours: number, only?: string): Promise<void> {
   const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   await sql`update market set created_at = created_at - ${hours * HOUR_MS}::bigint`;
   for (const { id } of await sql<{ id: string }[]>`select id from market`) {
+    if (only !== undefined && id !== only) continue;
     const seed = Number(/\d+/.exec(id)?.[0] ?? 0);
     const rows = Array.from({ length: hours }, (_, index) => {
       const wave = Math.sin(index / 17 + seed) * 0.09 + Math.sin(index / 5 + seed * 3) * 0.025;

@@ -36,7 +36,8 @@ export interface Stage {
   browser: Browser;
   hostOrigin: string;
   hostUrl(options: HostOptions): string;
-  open(options: HostOptions, context?: BrowserContextOptions): Promise<OpenEmbed>;
+  /** @param scripts run in every document before its own */
+  open(options: HostOptions, context?: BrowserContextOptions, scripts?: string[]): Promise<OpenEmbed>;
   close(): Promise<void>;
 }
 
@@ -72,7 +73,7 @@ export async function openStage({ embed = {}, server = {} }: StageOptions = {}):
     browser,
     hostOrigin,
     hostUrl,
-    open: (host, context) => openEmbed(browser, tenantUrl, hostUrl(host), context),
+    open: (host, context, scripts) => openEmbed(browser, tenantUrl, hostUrl(host), { context, scripts }),
     async close() {
       await browser.close();
       site.close();
@@ -85,7 +86,7 @@ async function openEmbed(
   browser: Browser,
   tenantUrl: string,
   address: string,
-  context?: BrowserContextOptions,
+  { context, scripts = [] }: { context: BrowserContextOptions | undefined; scripts: string[] | undefined },
 ): Promise<OpenEmbed> {
   const opened = await openPage(browser, context);
   const { page } = opened;
@@ -95,6 +96,7 @@ async function openEmbed(
     if (url.origin === tenantUrl) requests.push(url.pathname);
   });
   page.setDefaultTimeout(8000);
+  for (const content of scripts) await page.addInitScript({ content });
   await page.goto(address);
   const element = await page.waitForSelector("iframe");
   const frame = await element.contentFrame();

@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { FAULT_CODES } from "../../src/domain/fault.ts";
+import { Refused } from "../../src/embed/api.ts";
+import { percentRange, reachingNow, summaryOf } from "../../src/embed/curve.ts";
+import { EventReader } from "../../src/embed/event-reader.ts";
+import { axisTime, cents, chance, dollars, shares, signed, timeLeft, volume } from "../../src/embed/format.ts";
+import { mayHaveHappened, wordsFor } from "../../src/embed/words.ts";
+import { curveOf } from "../../src/server/embed-data.ts";
+
+describe("numbers and times", () => {
+  test.each([
+    [chance(0.5), "50%"],
+    [chance(0.004), "<1%"],
+    [chance(0.996), ">99%"],
+    [cents(0.4756), "47.6¢"],
+    [dollars(1234.5), "$1,234.50"],
+    [volume(999.5), "$999.50"],
+    [volume(12_345), "$12.3K"],
+    [shares(1234.567), "1,234.57"],
+    [signed(1.5), "+$1.50"],
+    [signed(-1.5), "−$1.50"],
+    [signed(0), "+$0.00"],
+    [timeLeft(0), "closed"],
+    [timeLeft(999), "1 second"],
+    [timeLeft(59_999), "59 seconds"],
+    [timeLeft(60_000), "1 minute"],
+    [timeLeft(3_600_000 * 23), "23 hours"],
+    [timeLeft(86_400_000 * 400), "400 days"],
+  ])("%s reads as %s", (got, wanted) => expect(got).toBe(wanted));
+
+  test("an axis names clock times, days or months, as its ticks are apart", () => {
+    const at = Date.UTC(2030, 4, 17, 12, 30);
+    expect(axisTime(at, 600_000)).toMatch(/^\d+:\d\d\s[AP]M$/);
+    expect(axisTime(at, 86_400_000)).toBe("May 17");
+    expect(axisTime(at, 40 * 86_400_000)).toBe("May 2030");
+  });
+});
+
+describe("the curve", () => {
+  test("is summed up in a sentence", () => {
+    expect(summaryOf([])).toBe("No trades yet.");
+    const at = Date.UTC(2030, 4, 17, 12);
+    expect(summaryOf([{ t: at, yes: 0.5 }])).toBe("50% chance, unchanged since May 17, 2030.");
+    const ends = [
+      { t: at, yes: 0.5 },
+      { t: at + 1, yes: 0.38 },
+    ];
+    expect(summaryOf(ends)).toBe("38% chance, down 12 points since May 17, 2030.");
+  });
+
+  test("reaches the present, and never runs backwards", () => {
+    expect(reachingNow([{ t: 1, yes: 0.4 }], 5)).toEqual([
+      { t: 1, yes: 0.4 },
+      { t: 5, yes: 0.4 },
+    ]);
+    expect(reachingNow([{ t: 9, yes: 0.4 }], 5)).toEqual([{ t: 9, yes: 0.4 }]);
+    expect(reachingNow([], 5)).toEqual([]);
+  });
+
+  test("fits its axis, which has a sensible height and stays within 0 and 100", () => {
+    const percent = fc.double({ min: 0, max: 100, noNaN: true });
+    fc.assert(
+      fc.property(percent, percent, (a, b) => {
+        const [low, high] = [Math.min(a, b), Math.max(a, b)];
+        const [bottom, top] = percentRange(low, high);
+        expect(bottom).toBeGreaterThanOrEqual(0);
+        expect(top).toBeLessThanOrEqual(100);
+        expect(bottom).toBeLessThanOrEqual(low);
+        expect(top).toBeGreaterThanOrEqual(high);
+        expect(top - bottom).toBeGreaterThan(19.999);
+      }),
+      { seed: 3 },
+    );
+  });
+
+  test("loses repeats and nothing else, up to what a chart can show", () => {
+    const at = (hour: number) => new Date(hour * 3_600_000).toISOString();
+    const steps = curveOf([0.5, 0.5, 0.6, 0.6, 0.5].map((yes, hour) => ({ t: at(hour), yes, no: 1 - yes })));
+    expect(steps).toEqual([
+      [0, 0.5],
+      [2 * 3_600_000, 0.6],
+      [4 * 3_600_000, 0.5],
+    ]);
+    const year = curveOf(Array.from({ length: 8784 }, (_, hour) => ({ t: at(hour), yes: (hour % 90) / 100, no: 0 })));
+    expect(year.length).toBeLessThanOrEqual(402);
+    expect(year.at(-1)?.[0]).toBe(8783 * 3_600_000);
+  });
+});
+
+describe("the stream", () => {
+  const text =
+    ': connected\n\nevent: price\ndata: {"marketId":"m","yesPrice":0.4}\n\nid: 7\nevent: trade\ndata: {"side":"yes: no"}\n\n: still here\n\n';
+  const events = [
+    { name: "price", data: { marketId: "m", yesPrice: 0.4 } },
+    { name: "trade", data: { side: "yes: no" } },
+  ];
+
+  test("gives the same events however it is cut", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: text.length - 1 }), { maxLength: 12 }), (cuts) => {
+        const reader = new EventReader();
+        const edges = [0, ...cuts.toSorted((a, b) => a - b), text.length];
+        const got = edges.slice(1).flatMap((end, index) => reader.read(text.slice(edges[index], end)));
+        expect(got).toEqual(events);
+        expect(reader.lastId).toBe("7");
+      }),
+      { seed: 5 },
+    );
+  });
+
+  test("that broke off in the middle of an event starts afresh, and remembers where it was", () => {
+    const reader = new EventReader();
+    reader.read(text);
+    expect(reader.read("event: price\ndata: {")).toEqual([]);
+    reader.reset();
+    expect(reader.read(text)).toEqual(events);
+    expect(reader.lastId).toBe("7");
+  });
+});
+
+describe("words", () => {
+  test("no refusal is told with a code, a URL or an empty sentence", () => {
+    for (const code of FAULT_CODES) {
+      const { text } = wordsFor(new Refused(code, "The server's own words"));
+      expect(text).toMatch(/^[A-Z].+\.$/);
+      expect(text).not.toMatch(/[A-Z]{2,}_|http/);
+    }
+  });
+
+  test("what may have happened is told apart from what has not", () => {
+    const unsure = FAULT_CODES.filter((code) => mayHaveHappened(new Refused(code, "")));
+    expect(unsure.sort()).toEqual(["DATABASE_UNAVAILABLE", "INTERNAL", "OUTCOME_UNKNOWN", "UNREACHABLE"]);
+  });
+
+  test("a time to wait is passed on", () => {
+    expect(wordsFor(new Refused("RATE_LIMITED", "", 12)).waitSec).toBe(12);
+    expect(wordsFor(new Refused("MARKET_CLOSED", "")).waitSec).toBeUndefined();
+  });
+});

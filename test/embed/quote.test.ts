@@ -1,0 +1,121 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type MarketKind, pricesOf, type Side } from "../../src/domain/market.ts";
+import { poolAt, quoteBuy, worstPrice } from "../../src/embed/quote.ts";
+import { marketOf, openWorld, tradeOf, usd, type World } from "../engine/world.ts";
+import { PUBLIC_KEY } from "../server/support/harness.ts";
+import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
+
+const side = fc.constantFrom<Side>("yes", "no");
+const purchase = fc.record({ side, cents: fc.integer({ min: 1, max: 50_000 }) });
+const scene = fc.record({
+  kind: fc.constantFrom<MarketKind>("cpmm", "lmsr"),
+  p0Ppm: fc.integer({ min: 50_000, max: 950_000 }),
+  feeBps: fc.integer({ min: 0, max: 1000 }),
+  before: fc.array(purchase, { maxLength: 6 }),
+  wanted: purchase,
+});
+
+/** A market in which some have traded already; who would have left the price's bounds has not. */
+function worldOf({ kind, p0Ppm, feeBps, before }: typeof scene extends fc.Arbitrary<infer T> ? T : never): World {
+  const world = openWorld({ feeBps });
+  world.run(marketOf({ kind, p0Ppm }));
+  for (const trader of ["ann", "bob"]) {
+    world.trader(trader);
+    world.fund(trader, 1e6);
+  }
+  for (const { side: chosen, cents } of before) {
+    const command = tradeOf({ traderId: "bob", side: chosen, amountMicro: BigInt(cents) * 10_000n });
+    if (world.refusal(command) === "accepted") world.run(command);
+  }
+  return world;
+}
+
+function marketIn(world: World) {
+  const [market, pool] = [world.get("market", "m1"), world.get("book", "m1")];
+  if (!market || !pool) throw new Error("There is no market");
+  return { market, pool };
+}
+
+describe("the quote that the page computes", () => {
+  test("is to the last unit what the engine would fill, or says why there is none", () => {
+    fc.assert(
+      fc.property(scene, (each) => {
+        const world = worldOf(each);
+        const { market, pool } = marketIn(world);
+        const amountMicro = BigInt(each.wanted.cents) * 10_000n;
+        const command = tradeOf({ side: each.wanted.side, amountMicro });
+        const quote = quoteBuy(market, pool, { side: each.wanted.side, amountMicro, feeBps: each.feeBps });
+        const refusal = world.refusal(command);
+        if (typeof quote === "string") {
+          expect(refusal).toBe({ "too-small": "AMOUNT_TOO_SMALL", "price-bound": "PRICE_BOUND" }[quote]);
+          return;
+        }
+        expect(refusal).toBe("accepted");
+        const { result } = world.decide(command);
+        expect(quote).toMatchObject({
+          sharesMicro: result.sharesMicro,
+          feeMicro: result.feeMicro,
+          avgPrice: result.avgPrice,
+        });
+        expect(quote.yesPriceAfter).toBe(result.yesPriceAfter);
+        // And the guard that goes with it lets this very trade through, unless its shares cost more than they can pay.
+        if (quote.avgPrice > 1) return;
+        expect(world.refusal({ ...command, maxAvgPrice: worstPrice(quote.avgPrice) })).toBe("accepted");
+      }),
+      { numRuns: 300, seed: 7 },
+    );
+  });
+
+  test("follows the price that others moved: the pool found from the opening one quotes like the real one", () => {
+    fc.assert(
+      fc.property(scene, (each) => {
+        const opening = marketIn(worldOf({ ...each, before: [] }));
+        const { market, pool } = marketIn(worldOf(each));
+        const found = poolAt(market, opening.pool, pricesOf(market, pool).yes);
+        const terms = { side: each.wanted.side, amountMicro: usd(25), feeBps: each.feeBps };
+        const [guess, truth] = [quoteBuy(market, found, terms), quoteBuy(market, pool, terms)];
+        if (typeof guess === "string" || typeof truth === "string") return;
+        expect(Math.abs(guess.avgPrice / truth.avgPrice - 1)).toBeLessThan(0.0005);
+      }),
+      { numRuns: 200, seed: 11 },
+    );
+  });
+});
+
+describe("over HTTP", () => {
+  let tenant: ServedTenant;
+  beforeAll(async () => {
+    tenant = await serveTenant({ embed: { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [] } });
+  });
+  afterAll(() => tenant?.close());
+
+  test.each(["cpmm", "lmsr"] as const)("the document of a %s market quotes as POST /v1/quote does", async (kind) => {
+    await tenant.openMarket(`mkt_${kind}`, { kind, p0Ppm: 320_000 });
+    const page = await (await fetch(`${tenant.url}/embed/market?marketId=mkt_${kind}`)).text();
+    const { market, limits } = JSON.parse(/id="data">(.*?)<\/script>/.exec(page)?.[1] ?? "{}");
+    const { terms } = market;
+    const mechanism = { kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) };
+    const pool = { yesMicro: BigInt(terms.yesMicro), noMicro: BigInt(terms.noMicro) };
+    for (const [chosen, amount] of [
+      ["yes", 5],
+      ["no", 25],
+      ["yes", 99.99],
+    ] as const) {
+      const response = await fetch(`${tenant.url}/v1/quote`, {
+        method: "POST",
+        headers: { "x-api-key": PUBLIC_KEY, "content-type": "application/json" },
+        body: JSON.stringify({ marketId: `mkt_${kind}`, selection: { side: chosen }, amount }),
+      });
+      const quoted = (await response.json()) as Record<string, number>;
+      const own = quoteBuy(mechanism, pool, { side: chosen, amountMicro: usd(amount), feeBps: limits.feeBps });
+      if (typeof own === "string") throw new Error(own);
+      expect([Number(own.sharesMicro) / 1e6, own.avgPrice, own.yesPriceAfter, Number(own.feeMicro) / 1e6]).toEqual([
+        quoted.shares,
+        quoted.avgPrice,
+        quoted.yesPriceAfter,
+        quoted.fee,
+      ]);
+    }
+  });
+});
