@@ -130,6 +130,20 @@ test("whatever it is given, the loader throws nothing on the host's page", async
   await close();
 });
 
+test("the name of the global is the page's to choose", async () => {
+  const { page, close } = await stage.open({ view: "market", marketId: "mkt_b" });
+  await page.evaluate(`(() => {
+    const script = document.createElement("script");
+    script.src = ${JSON.stringify(`${stage.tenant.url}/assets/embed.js`)};
+    script.dataset.global = "AcmeMarkets";
+    document.head.append(script);
+  })()`);
+  await page.waitForFunction("typeof AcmeMarkets === 'object'");
+  await page.evaluate("AcmeMarkets.embed('#m0', { view: 'markets' })");
+  await page.frameLocator("iframe >> nth=1").locator(".card").first().waitFor();
+  await close();
+});
+
 test("signing in later, another user, and signing out: the frame follows the host's page", async () => {
   const { page, frame, events, close } = await stage.open({ view: "portfolio" });
   await frame.getByRole("button", { name: "Sign in" }).click();
