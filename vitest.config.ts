@@ -9,5 +9,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What a browser shows comes when it comes; on a busy machine a second is short.
+    expect: { poll: { timeout: 8000 } },
   },
 });

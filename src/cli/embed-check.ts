@@ -17,6 +17,9 @@ export interface CheckTerms {
   loader: string;
 }
 
+/** How the detail of a check begins that had nobody to ask. */
+export const NO_ANSWER = "no answer";
+
 const TIMEOUT_MS = 5000;
 
 /** Looks at everything before it says anything, so that one run shows every problem. */
@@ -45,7 +48,7 @@ async function ask(address: string): Promise<Answer | string> {
     return { status: response.status, headers: response.headers, text: await response.text() };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return `no answer: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return `${NO_ANSWER}: ${cause instanceof Error ? cause.message : String(cause)}`;
   }
 }
 

@@ -28,6 +28,14 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
   let endPause = (): void => {};
   let mayHurry = true;
 
+  let state: LiveState | undefined;
+  const enter = (next: LiveState): void => {
+    // Whoever reads hears of it once, however often it is tried again.
+    if (next === state || (next === "connecting" && state === "offline")) return;
+    state = next;
+    handlers.onState(next);
+  };
+
   const heard = (): void => {
     clearTimeout(silence);
     silence = setTimeout(() => abort.abort(), SILENCE_MS);
@@ -46,7 +54,7 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
     });
     if (response.status === 401) handlers.onRefused();
     if (!response.ok || !response.body) return Number(response.headers.get("retry-after")) * 1000 || undefined;
-    handlers.onState("live");
+    enter("live");
     const body = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await body.read().catch(() => ({ done: true, value: undefined }));
@@ -73,11 +81,11 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
   const run = async (): Promise<void> => {
     let pause = FIRST_PAUSE_MS;
     while (!stopped) {
-      handlers.onState("connecting");
+      enter("connecting");
       const asked = await readOnce().catch(() => undefined);
       clearTimeout(silence);
       if (stopped) return;
-      handlers.onState("offline");
+      enter("offline");
       pause = asked === 0 ? FIRST_PAUSE_MS : Math.min(Math.max(pause * 2, asked ?? 0), LONGEST_PAUSE_MS);
       // A server that named a time means it.
       mayHurry = !asked;

@@ -140,7 +140,6 @@ function documentOf(
       `script-src 'nonce-${nonce}'`,
       `style-src 'nonce-${nonce}'`,
       "connect-src 'self'",
-      "img-src data:",
       "base-uri 'none'",
       "form-action 'none'",
       `frame-ancestors ${ancestors}`,

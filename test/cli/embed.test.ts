@@ -133,7 +133,8 @@ describe("embed check", () => {
 
   test("a site that is not listed is told so, by the file and by the server", async () => {
     const finished = await run("check", "--url", tenant.url, "--origin", "https://other.example", "-o", "json");
-    expect(finished.code).toBe(1);
+    expect(finished.code).toBe(7);
+    expect(finished.stderr).toContain("may trade, frame-ancestors");
     expect(resultsOf(finished)).toMatchObject({ script: "ok", "may trade": "fail", "frame-ancestors": "fail" });
   });
 
@@ -141,13 +142,13 @@ describe("embed check", () => {
     const other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
     await once(other, "listening");
     const finished = await run("check", "--url", `http://127.0.0.1:${portOf(other)}`, "-o", "json");
-    expect(finished.code).toBe(1);
+    expect(finished.code).toBe(7);
     expect(resultsOf(finished)).toMatchObject({ script: "fail", frame: "fail" });
     other.close();
     const nobody = await run("check", "--url", "http://127.0.0.1:1");
-    expect(nobody.code).toBe(1);
+    expect(nobody.code).toBe(9);
     expect(nobody.stdout).toContain("no answer");
-    expect(nobody.stderr).toBe("");
+    expect(nobody.stderr).toBe("pmctl: The widget cannot be used like this: script, frame\n");
   });
 
   test("an origin with a path is refused", async () => {

@@ -26,7 +26,6 @@ describe("the page is readable by everybody", () => {
   test.each([
     [1280, "dark"],
     [800, "light"],
-    [320, "light"],
     [320, "dark"],
   ] as const)("at %i pixels, %s", async (width, theme) => {
     const { page, complaints, close } = await openPage(browser, { viewport: { width, height: 800 } });
@@ -68,10 +67,4 @@ test("alice trades in the widget, bob moves her price from the page around, and 
   await page.getByRole("radio", { name: "nobody" }).check();
   await page.frameLocator("#portfolio iframe").getByRole("button", { name: "Sign in" }).waitFor();
   await close();
-});
-
-test("a server that is no demo has no such page", async () => {
-  const other = await serveTenant({ embed });
-  expect((await fetch(`${other.url}/playground`)).status).toBe(404);
-  await other.close();
 });

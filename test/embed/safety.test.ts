@@ -78,6 +78,10 @@ describe("the document's policy", () => {
   });
 });
 
+test("a server that is no demo has no page to play with", async () => {
+  expect((await fetch(`${stage.tenant.url}/playground`)).status).toBe(404);
+});
+
 test("a page whose origin is not listed cannot show the frame, and its script is told so", async () => {
   const { page, close } = await openPage(stage.browser);
   const address = stage.hostUrl({ view: "market" }).replace("localhost", "127.0.0.1");

@@ -3,7 +3,7 @@ import { MarketId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { checkUrl } from "../doors.ts";
-import { type Check, checkEmbed } from "../embed-check.ts";
+import { type Check, checkEmbed, NO_ANSWER } from "../embed-check.ts";
 import { type Snippet, snippetFor } from "../embed-snippet.ts";
 import { EXIT } from "../errors.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
@@ -50,7 +50,7 @@ export function register(noun: Command, host: Host): void {
     .action(host.action<SnippetOptions>(runSnippet));
   noun
     .command("check")
-    .description("whether a server serves the widget, and whether a page may trade in it; exit 1 when something fails")
+    .description("whether a server serves the widget, and whether a page may trade in it")
     .option("--origin <origin>", "the site that shows the widget, such as https://news.example")
     .action(host.action<CheckOptions>(runCheck));
 }
@@ -78,7 +78,10 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
   return EXIT.ok;
 }
 
-/** Asks the server that is given, or the tenant's own address. */
+/**
+ * Asks the server that is given, or the tenant's own address.
+ * @throws Fault after printing: UNREACHABLE when nobody answers there, EXPECTATION_NOT_MET when a check fails
+ */
 export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
   const { config } = readOperatorTenant(options.tenant);
   const { readAssets } = await import("../../server/assets.ts");
@@ -90,7 +93,11 @@ export async function runCheck({ options, io }: CommandContext<CheckOptions>): P
     loader: readAssets().loader,
   });
   await io.output.print({ checks }, checkView);
-  return checks.some(({ result }) => result === "fail") ? EXIT.unexpected : EXIT.ok;
+  const failed = checks.filter(({ result }) => result === "fail");
+  if (failed.length === 0) return EXIT.ok;
+  const names = failed.map(({ check }) => check).join(", ");
+  const isAway = failed.some(({ detail }) => detail.startsWith(NO_ANSWER));
+  throw new Fault(isAway ? "UNREACHABLE" : "EXPECTATION_NOT_MET", `The widget cannot be used like this: ${names}`);
 }
 
 function requireOneOf(option: string, known: readonly string[], given: string): void {
