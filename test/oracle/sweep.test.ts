@@ -133,7 +133,7 @@ describe("the sweep", () => {
     const { id, closeAt } = await stage.closedMarket("acme:memory <= 5");
     const sec = Math.floor(closeAt / SEC);
     stage.show("archive", "x", "9", closeAt + 600 * SEC);
-    stage.server.say(`/archive/x/${sec - 10}`, `{"last": 5.0, "ts": ${closeAt - 400}}`);
+    stage.server.say(`/archive/x/${sec - 1}`, `{"last": 5.0, "ts": ${closeAt - 400}}`);
     stage.server.say(`/archive/x/${sec}`, `{"last": 6, "ts": ${closeAt + 100}}`);
     await stage.sweepAt(closeAt + 601 * SEC);
     expect(await fate(id)).toBe("settled yes");
