@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseDecimal } from "../domain/decimal.ts";
 import { NumberText, parseExactJson } from "../domain/exact-json.ts";
 import { decodeTerms } from "../domain/terms.ts";
 import { OutgoingFailure } from "../services/guarded-fetch.ts";
@@ -17,12 +18,8 @@ const AT_ONCE = 8;
 const PriceText = z
   .custom<string | NumberText>((value) => value instanceof NumberText || typeof value === "string")
   .transform((value) => (value instanceof NumberText ? value.text : value))
-  .pipe(
-    z
-      .string()
-      .max(64)
-      .regex(/^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/),
-  );
+  // Within what a price can be: the status shows it as a number, and JSON has none for 1e400.
+  .refine((text) => parseDecimal(text) !== undefined);
 
 const Resolution = z.discriminatedUnion("status", [
   z.object({ status: z.literal("pending") }),
