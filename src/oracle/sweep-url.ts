@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseDecimal } from "../domain/decimal.ts";
 import { NumberText, parseExactJson } from "../domain/exact-json.ts";
 import { decodeTerms } from "../domain/terms.ts";
+import { parseTimestamp } from "../domain/timestamp.ts";
 import { OutgoingFailure } from "../services/guarded-fetch.ts";
 import { type ClosedRow, listClosedMarkets } from "../store/queries/oracle.ts";
 import { signMessage } from "../webhooks/sign.ts";
@@ -28,7 +29,11 @@ const Resolution = z.discriminatedUnion("status", [
     outcome: z.enum(["yes", "no"]),
     price: PriceText.nullish(),
     strike: PriceText.nullish(),
-    observedAt: z.string().max(64).nullish(),
+    observedAt: z
+      .string()
+      .max(64)
+      .refine((text) => parseTimestamp(text) !== undefined)
+      .nullish(),
   }),
 ]);
 type Resolved = Extract<z.output<typeof Resolution>, { status: "resolved" }>;
