@@ -20,14 +20,13 @@ export function parseExactJson(text: string): JsonValue {
 
 /**
  * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or among
- * several the only one that the rest of the pointer can go into, because sources put their cursors beside the one
- * instrument. Undefined where there is nothing, or more than one.
+ * several the only one that holds others, because sources put their cursors beside the one instrument. Undefined where there is nothing, or more than one.
  */
 export function resolvePointer(value: JsonValue, pointer: string): JsonValue | undefined {
   const tokens = pointer.split("/").slice(1);
-  return tokens.reduce<JsonValue | undefined>((at, token, index) => {
+  return tokens.reduce<JsonValue | undefined>((at, token) => {
     if (at === undefined || at === null || typeof at !== "object" || at instanceof NumberText) return undefined;
-    if (token === "*") return onlyMember(Object.values(at), index < tokens.length - 1);
+    if (token === "*") return onlyMember(Object.values(at));
     const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
     if (Array.isArray(at))
       return token === "-1" ? at.at(-1) : /^(0|[1-9]\d*)$/.test(token) ? at[Number(token)] : undefined;
@@ -35,8 +34,8 @@ export function resolvePointer(value: JsonValue, pointer: string): JsonValue | u
   }, value);
 }
 
-function onlyMember(members: JsonValue[], goesOn: boolean): JsonValue | undefined {
-  const fitting = goesOn && members.length > 1 ? members.filter(isContainer) : members;
+function onlyMember(members: JsonValue[]): JsonValue | undefined {
+  const fitting = members.length > 1 ? members.filter(isContainer) : members;
   return fitting.length === 1 ? fitting[0] : undefined;
 }
 

@@ -1,9 +1,9 @@
 import type { OutgoingHttp } from "../services/guarded-fetch.ts";
 import { OutgoingFailure } from "../services/guarded-fetch.ts";
 import { mapLimited } from "./pool.ts";
-import { type Reading, readAnswer, UnreadableAnswer } from "./reading.ts";
+import { type Reading, readAnswer, readLastTrade, UnreadableAnswer } from "./reading.ts";
 import { simulatedPrice } from "./simulated.ts";
-import type { HttpSource, Source } from "./source.ts";
+import type { HttpSource, Source, TradeList } from "./source.ts";
 
 /** An instrument at a source. */
 export interface SourceSymbol {
@@ -23,8 +23,10 @@ export interface FetchContext {
 
 const LIMIT_BYTES = 262_144;
 const AT_ONCE = 8;
-/** How far before the instant a second question to a source that remembers begins. */
-const HISTORY_STEP_SEC = 10;
+/** How many seconds before the instant a source that remembers is asked for, one after the other. */
+const HISTORY_SECONDS = 8;
+/** Of a source that tells its trades, those of so many seconds before the instant. */
+const TRADES_SEC = 60;
 
 /** Asks sources for the price now, several symbols at a time where they can. Never throws for a source's faults. */
 export async function fetchPrices(context: FetchContext, wanted: readonly SourceSymbol[]): Promise<Fetched[]> {
@@ -62,21 +64,52 @@ export async function fetchHistory(
         return { source: name, symbol, reading: { price, conf: null, observedAt: instant }, receivedAt };
       });
     }
-    if (source.kind !== "http" || source.historyUrl === undefined) return [];
-    const seconds = Math.floor(instant / 1000);
-    const fetched: Fetched[] = [];
-    for (const time of [seconds - HISTORY_STEP_SEC, seconds])
-      fetched.push(
-        ...(await fetchGroup(context, name, source, symbols, source.historyUrl.replace("{time}", String(time)))),
-      );
-    return fetched;
+    if (source.kind !== "http") return [];
+    if (source.trades) return fetchTrades(context, name, { source, trades: source.trades, symbols, instant });
+    return source.historyUrl === undefined ? [] : fetchBackwards(context, name, source, symbols, instant);
   });
   return answers.flat();
 }
 
+/**
+ * The source tells the first price at or after a second, so the first of ever earlier seconds whose price is not after
+ * the instant has the last one before it. An answer that is missing ends the search: what it would have said is not known.
+ */
+async function fetchBackwards(
+  context: FetchContext,
+  name: string,
+  source: HttpSource,
+  symbols: readonly string[],
+  instant: number,
+): Promise<Fetched[]> {
+  const fetched: Fetched[] = [];
+  let open = [...symbols];
+  for (let back = 0; back < HISTORY_SECONDS && open.length > 0; back++) {
+    const time = String(Math.floor(instant / 1000) - back);
+    const url = (source.historyUrl ?? source.url).replace("{time}", time);
+    const answers = await fetchGroup(context, name, source, open, url);
+    fetched.push(...answers);
+    open = answers.flatMap((each) => ("reading" in each && each.reading.observedAt > instant ? [each.symbol] : []));
+  }
+  return fetched;
+}
+
+async function fetchTrades(
+  context: FetchContext,
+  name: string,
+  { source, trades, symbols, instant }: { source: HttpSource; trades: TradeList; symbols: string[]; instant: number },
+): Promise<Fetched[]> {
+  const url = trades.url.replace("{time}", String(Math.floor(instant / 1000) - TRADES_SEC));
+  return fetchGroup(context, name, source, symbols, url, (body, receivedAt) => {
+    const reading = readLastTrade(source, trades, body, { instant, receivedAt });
+    return new Map(symbols.map((symbol) => [symbol, reading]));
+  });
+}
+
 /** Whether a source can be asked about the past. */
 export function remembers(source: Source | undefined): boolean {
-  return source?.kind === "simulated" || (source?.kind === "http" && source.historyUrl !== undefined);
+  if (source?.kind === "simulated") return true;
+  return source?.kind === "http" && (source.historyUrl !== undefined || source.trades !== undefined);
 }
 
 interface Group {
@@ -106,6 +139,8 @@ async function fetchGroup(
   source: HttpSource,
   symbols: string[],
   template: string,
+  read = (body: string, receivedAt: number): ReturnType<typeof readAnswer> =>
+    readAnswer(source, symbols, body, receivedAt),
 ): Promise<Fetched[]> {
   const fail = (failure: string) => symbols.map((symbol): Fetched => ({ source: name, symbol, failure }));
   try {
@@ -116,7 +151,7 @@ async function fetchGroup(
     });
     if (answer.status !== 200) return fail(`answered with status ${answer.status}`);
     const receivedAt = await now();
-    return [...readAnswer(source, symbols, answer.body.toString("utf8"), receivedAt)].map(
+    return [...read(answer.body.toString("utf8"), receivedAt)].map(
       ([symbol, reading]): Fetched =>
         reading instanceof UnreadableAnswer
           ? { source: name, symbol, failure: reading.message }

@@ -38,6 +38,13 @@ export const PRESETS: Readonly<Record<string, HttpSource>> = {
     headers: AGENT,
     price: { pointer: "/result/*/-1/0" },
     time: { pointer: "/result/*/-1/2", unit: "s" },
+    trades: {
+      url: "https://api.kraken.com/0/public/Trades?pair={id}&since={time}",
+      list: "/result/*",
+      price: { pointer: "/0" },
+      time: { pointer: "/2", unit: "s" },
+      max: 1000,
+    },
   }),
   bitstamp: preset({
     url: "https://www.bitstamp.net/api/v2/ticker/{id}/",

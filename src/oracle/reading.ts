@@ -1,7 +1,7 @@
 import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/decimal.ts";
 import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/exact-json.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import type { HttpSource, Literal, NumberPointer } from "./source.ts";
+import type { HttpSource, Literal, NumberPointer, TradeList } from "./source.ts";
 
 /** One price as a source states it. */
 export interface Reading {
@@ -32,12 +32,7 @@ export function readAnswer(
   body: string,
   receivedAt: number,
 ): Map<string, Reading | UnreadableAnswer> {
-  let answer: JsonValue;
-  try {
-    answer = parseExactJson(body);
-  } catch {
-    throw new UnreadableAnswer("the answer is not JSON");
-  }
+  const answer = parseAnswer(body);
   const { batch } = source;
   const list = batch && resolvePointer(answer, batch.list);
   return new Map(
@@ -48,6 +43,39 @@ export function readAnswer(
       return [symbol, entry === undefined || entry === false ? missing(symbol) : readEntry(source, entry, receivedAt)];
     }),
   );
+}
+
+/**
+ * The last trade at or before an instant, of a list that is whole up to there.
+ * @throws UnreadableAnswer when the list cannot tell
+ */
+export function readLastTrade(
+  source: HttpSource,
+  trades: TradeList,
+  body: string,
+  { instant, receivedAt }: { instant: number; receivedAt: number },
+): Reading {
+  const list = resolvePointer(parseAnswer(body), trades.list);
+  if (!Array.isArray(list)) throw new UnreadableAnswer(`there is no list at ${trades.list}`);
+  const { price, time } = trades;
+  const readings = list.map((trade) => readEntry({ ...source, price, time }, trade, receivedAt));
+  const sound = readings.map((reading) => {
+    if (reading instanceof UnreadableAnswer) throw reading;
+    return reading;
+  });
+  if (list.length >= trades.max && !sound.some(({ observedAt }) => observedAt > instant))
+    throw new UnreadableAnswer("the answer breaks off before the instant");
+  const last = sound.findLast(({ observedAt }) => observedAt <= instant);
+  if (!last) throw new UnreadableAnswer("the answer holds no trade before the instant");
+  return last;
+}
+
+function parseAnswer(body: string): JsonValue {
+  try {
+    return parseExactJson(body);
+  } catch {
+    throw new UnreadableAnswer("the answer is not JSON");
+  }
 }
 
 function missing(symbol: string): UnreadableAnswer {

@@ -26,12 +26,20 @@ export interface HttpSource {
   timeoutMs: number;
   /** Several symbols in one request: how they are joined, and where the answer's entries and their symbols stand. */
   batch?: { separator: string; list: string; symbol: string; max: number } | undefined;
-  /** Address of the price at `{time}` (seconds), for sources that remember. */
+  /** Address of the first price at or after `{time}` (seconds), for sources that remember. */
   historyUrl?: string | undefined;
+  /** For sources that tell the trades after `{time}`, oldest first. */
+  trades?: TradeList | undefined;
   /** What the tenant file must state before this preset can be used. */
   needs?: readonly ("url" | "authorization" | "query")[] | undefined;
   /** Sources of one upstream count once. */
   upstream?: string | undefined;
+}
+
+/** Where the trades stand, within each its price and its time, and how many one answer holds at the most. */
+export interface TradeList extends Pick<HttpSource, "url" | "price" | "time"> {
+  list: string;
+  max: number;
 }
 
 export type Literal = string | number | boolean | null;

@@ -45,6 +45,7 @@ function assemble(preset: HttpSource | undefined, override: SourceOverride): Sou
     upstream,
     // Another address need not remember.
     historyUrl: parts.url === undefined ? preset?.historyUrl : undefined,
+    trades: parts.url === undefined ? preset?.trades : undefined,
   };
 }
 

@@ -13,6 +13,8 @@ const LONGEST_SAMPLING_MS = 120_000;
 const LONGEST_WINDOW_MS = 3_600_000;
 /** A last look this long before the instant, whatever the sweep's own beat; longer than the worker's pause. */
 export const LAST_LOOK_MS = 500;
+/** An older sample may be good enough by the feed's rules; where a source remembers, the price of the instant is better. */
+const FRESH_MS = 5000;
 /** A window is looked at so many times. */
 const LOOKS_PER_WINDOW = 12;
 
@@ -118,7 +120,7 @@ function unheard(judged: Judged | undefined, { parsed }: Watched): SourceSymbol[
   return judged.records.filter((record) => !isConfirmed(record, parsed.instant)).map(({ source }) => symbolOf(source));
 }
 
-/** Asks about the past where nothing recent enough was observed in time. */
+/** Asks about the past where nothing was observed right before the instant. */
 async function healOutages(context: OracleContext, ripe: readonly Watched[], judged: ReadonlyMap<Watched, Judged>) {
   const byInstant = new Map<number, SourceSymbol[]>();
   for (const market of ripe) {
@@ -127,7 +129,7 @@ async function healOutages(context: OracleContext, ripe: readonly Watched[], jud
     const { instant } = market.parsed;
     const silent = records?.filter(({ source, observations }) => {
       const ageMs = instant - (observations.at(-1)?.observedAt ?? 0);
-      return ageMs > (market.feed?.maxAgeMs ?? 0) && remembers(context.sources.get(source.use));
+      return ageMs > Math.min(market.feed?.maxAgeMs ?? 0, FRESH_MS) && remembers(context.sources.get(source.use));
     });
     const symbols = silent?.map(({ source }) => symbolOf(source)) ?? [];
     byInstant.set(instant, [...(byInstant.get(instant) ?? []), ...symbols]);

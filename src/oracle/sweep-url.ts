@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { parseDecimal } from "../domain/decimal.ts";
 import { NumberText, parseExactJson } from "../domain/exact-json.ts";
 import { decodeTerms } from "../domain/terms.ts";
+import { parseTimestamp } from "../domain/timestamp.ts";
 import { OutgoingFailure } from "../services/guarded-fetch.ts";
 import { type ClosedRow, listClosedMarkets } from "../store/queries/oracle.ts";
 import { signMessage } from "../webhooks/sign.ts";
@@ -17,12 +19,8 @@ const AT_ONCE = 8;
 const PriceText = z
   .custom<string | NumberText>((value) => value instanceof NumberText || typeof value === "string")
   .transform((value) => (value instanceof NumberText ? value.text : value))
-  .pipe(
-    z
-      .string()
-      .max(64)
-      .regex(/^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/),
-  );
+  // Within what a price can be: the status shows it as a number, and JSON has none for 1e400.
+  .refine((text) => parseDecimal(text) !== undefined);
 
 const Resolution = z.discriminatedUnion("status", [
   z.object({ status: z.literal("pending") }),
@@ -31,7 +29,11 @@ const Resolution = z.discriminatedUnion("status", [
     outcome: z.enum(["yes", "no"]),
     price: PriceText.nullish(),
     strike: PriceText.nullish(),
-    observedAt: z.string().max(64).nullish(),
+    observedAt: z
+      .string()
+      .max(64)
+      .refine((text) => parseTimestamp(text) !== undefined)
+      .nullish(),
   }),
 ]);
 type Resolved = Extract<z.output<typeof Resolution>, { status: "resolved" }>;

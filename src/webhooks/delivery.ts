@@ -77,7 +77,11 @@ export class DeliveryWorker {
 
   /** Works until stopped. When this resolves, receivers are told of all that happens from now on. */
   async start(): Promise<void> {
-    if (this.#lines.length === 0) return;
+    if (this.#lines.length === 0) {
+      // What is left of receivers that the tenant file no longer names.
+      await this.#attempt(() => this.#tidy());
+      return;
+    }
     await Promise.all(this.#lines.map((line) => this.#attempt(() => this.#register(line))));
     await this.#attempt(async () => {
       const following = await this.#options.tail?.follow(() => this.#ring());
@@ -145,7 +149,9 @@ export class DeliveryWorker {
     this.#oldest = await oldestPending(sql, names);
     const now = await this.#clock();
     const [deliveredBefore, anyBefore] = [now - KEEP_DELIVERED_MS, now - KEEP_MS];
-    await forgetDeliveries(sql, { deliveredBefore, anyBefore, limit: FORGET_LIMIT });
+    // A bounded number at a time, and as often as it takes: otherwise a busy tenant's rows would only ever grow.
+    for (let forgotten = FORGET_LIMIT; forgotten === FORGET_LIMIT && !this.#stopped; )
+      forgotten = await forgetDeliveries(sql, { deliveredBefore, anyBefore, limit: FORGET_LIMIT });
   }
 
   async #register(line: Line): Promise<void> {

@@ -52,6 +52,8 @@ describe("resolution_url", () => {
     ["another form", { status: "resolved", outcome: "maybe" }, 200],
     ["an outcome in capitals", { status: "resolved", outcome: "YES" }, 200],
     ["no JSON", "resolved: yes", 200],
+    ["a time that no database holds", { status: "resolved", outcome: "yes", observedAt: "\u0000" }, 200],
+    ["a price that no number holds", `{"status":"resolved","outcome":"yes","price":1e400,"strike":5}`, 200],
     ["an error status", { status: "resolved", outcome: "yes" }, 500],
     ["a redirect", "", 302],
     ["a flood", `{"status":"resolved","outcome":"yes","x":"${"x".repeat(70_000)}"}`, 200],

@@ -64,6 +64,7 @@ const VENUES: Venues = {
     echo: { sources: ["a", "mirror", "twin"].map((use) => ({ use, id: "echo" })), quorum: 2, maxAge: 60_000 },
     desk: one("desk", "index"),
     memory: one("archive", "x"),
+    memory2: one("archive", "y"),
   },
 };
 

@@ -56,7 +56,7 @@ describe("the sweep", () => {
     const [settled] = await stage.audit("market.settled");
     expect(settled).toMatchObject({ marketId: id, outcome: "no" });
     const status = await stage.scene.api().getOracleStatus({});
-    expect(status.supportedFeeds).toBe(41 + 46);
+    expect(status.supportedFeeds).toBe(41 + 47);
     expect(status.lastSweepAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(status.recentResolutions[0]).toEqual({
       ts: expect.any(String),
@@ -133,11 +133,21 @@ describe("the sweep", () => {
     const { id, closeAt } = await stage.closedMarket("acme:memory <= 5");
     const sec = Math.floor(closeAt / SEC);
     stage.show("archive", "x", "9", closeAt + 600 * SEC);
-    stage.server.say(`/archive/x/${sec - 10}`, `{"last": 5.0, "ts": ${closeAt - 400}}`);
+    stage.server.say(`/archive/x/${sec - 1}`, `{"last": 5.0, "ts": ${closeAt - 400}}`);
     stage.server.say(`/archive/x/${sec}`, `{"last": 6, "ts": ${closeAt + 100}}`);
     await stage.sweepAt(closeAt + 601 * SEC);
     expect(await fate(id)).toBe("settled yes");
     expect((await stage.audit("oracle.resolved"))[0]).toMatchObject({ marketId: id, price: "5" });
+  });
+
+  test("a source that remembers is asked too where the last sample is good enough but not of the close", async () => {
+    const { id, closeAt } = await stage.closedMarket("acme:memory2 <= 5");
+    stage.show("archive", "y", "5", closeAt - 50 * SEC);
+    await stage.sweepAt(closeAt - 45 * SEC);
+    stage.show("archive", "y", "1", closeAt + 600 * SEC);
+    stage.server.say(`/archive/y/${Math.floor(closeAt / SEC)}`, `{"last": 6, "ts": ${closeAt}}`);
+    await stage.sweepAt(closeAt + 601 * SEC);
+    expect(await fate(id)).toBe("settled no");
   });
 
   test("a stale price served as fresh settles nothing", async () => {

@@ -127,6 +127,15 @@ test("deliveries are forgotten after a week when they arrived, and after a month
   expect(await kept()).toEqual([]);
 });
 
+test("what is to be forgotten is forgotten at once, however much it is, also for a tenant that has no receivers any more", async () => {
+  const worker = stage.worker([]);
+  await stage.tenant.sql`
+    insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
+    select 'left', 'evt_' || n, n, 'order.filled', 'pending', 0, 0, 0 from generate_series(1, 2500) as n`;
+  await worker.start();
+  expect(await stage.deliveries()).toEqual([]);
+});
+
 test("a log with more than a page of entries is told to its end, and what is not asked for is passed over", async () => {
   const worker = stage.worker([receiverAt(receiver.url, { events: ["market.created"] })]);
   await worker.tick();
