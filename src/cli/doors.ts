@@ -1,5 +1,6 @@
 import { Fault } from "../domain/fault.ts";
-import type { OperatorTenant } from "./operator-tenant.ts";
+import { auditKey } from "../engine/seal.ts";
+import { auditSecretsOf, type OperatorTenant } from "./operator-tenant.ts";
 import { findServers } from "./run-file.ts";
 
 export type Via = "auto" | "db" | "http";
@@ -29,13 +30,10 @@ export async function chooseDoor(tenant: OperatorTenant, via: Via, url: string |
 }
 
 /** The addresses of a server on this machine that says it serves this tenant. */
-export async function findRunningServer({
-  id,
-  directory,
-  config,
-}: OperatorTenant): Promise<{ url: string; opsUrl: string } | undefined> {
+export async function findRunningServer(tenant: OperatorTenant): Promise<{ url: string; opsUrl: string } | undefined> {
+  const { id, directory, config } = tenant;
   const candidates = [...(await findServers(directory, id)), ...configuredServer(config.server)];
-  const answers = await Promise.all(candidates.map(({ opsUrl }) => serves(opsUrl, id)));
+  const answers = await Promise.all(candidates.map(({ opsUrl }) => serves(opsUrl, tenant)));
   return candidates.find((_, index) => answers[index]);
 }
 
@@ -53,17 +51,32 @@ function reachable(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Asks the operations listener, which is never rate limited. Another tenant's server is not ours to talk to. */
-async function serves(opsUrl: string, tenant: string): Promise<boolean> {
+/**
+ * Asks the operations listener, which is never rate limited. Another tenant's server is not ours to talk to, and neither
+ * is that of a tenant of the same name: staging and production on one machine differ by the key of their audit log.
+ */
+async function serves(opsUrl: string, tenant: OperatorTenant): Promise<boolean> {
   try {
     const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, {
       redirect: "error",
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     });
     const body: unknown = await response.json();
-    return response.ok && typeof body === "object" && body !== null && "tenant" in body && body.tenant === tenant;
+    if (!response.ok || typeof body !== "object" || body === null) return false;
+    const keyId = response.headers.get("audit-key-id");
+    return "tenant" in body && body.tenant === tenant.id && (keyId === null || isOurKey(keyId, tenant));
   } catch {
     return false;
+  }
+}
+
+/** Whoever has no audit key at hand goes by the tenant's name alone. */
+function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
+  try {
+    return auditSecretsOf(tenant).some((secret) => auditKey(secret).id === keyId);
+  } catch (error) {
+    if (error instanceof Fault) return true;
+    throw error;
   }
 }
 

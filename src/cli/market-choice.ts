@@ -1,4 +1,4 @@
-import type { Api } from "../contract/operations.ts";
+import type { Api, WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { price } from "./cells.ts";
 import type { Io } from "./command.ts";
@@ -7,6 +7,9 @@ import { oneLine } from "./text-width.ts";
 
 /** As many as one page of the interface holds: typing narrows them down without asking the server again. */
 const OFFERED = 200;
+
+/** Each costs a request, and a server counts those. */
+const RECENTLY_HALTED = 10;
 
 /**
  * Whether the market is known, or somebody is there to choose one.
@@ -17,10 +20,31 @@ export function requireMarketId(id: string | undefined, { prompts }: Pick<Io, "p
     throw new Fault("USAGE", `Which market? Name it: pmctl ${command} <id> (pmctl market list shows them)`);
 }
 
-/** Lets the operator choose an open market by typing words of its question. Any other market is typed by its id. */
-export async function chooseMarket(api: Api, { prompts }: Pick<Io, "prompts">): Promise<string> {
-  const { items } = await api.listMarkets({ limit: OFFERED });
-  const choices = items.map(({ id, question, category, yesPrice }): Choice & { searched: string } => ({
+type Offer = Pick<WireResult<"getMarket">, "id" | "question" | "category" | "yesPrice">;
+
+/** The markets that trade. */
+export async function openMarkets(api: Api): Promise<readonly Offer[]> {
+  return (await api.listMarkets({ limit: OFFERED })).items;
+}
+
+/** The markets that were halted last and still are: the interface lists open ones only, so the record tells which. */
+export async function suspendedMarkets(api: Api): Promise<readonly Offer[]> {
+  const { entries } = await api.listAudit({ type: "market.suspended", limit: OFFERED });
+  const ids = [...new Set(entries.map(({ payload }) => String(payload.marketId)))].slice(0, RECENTLY_HALTED);
+  const markets = await Promise.all(ids.map((id) => api.getMarket({ id })));
+  return markets.filter(({ status }) => status === "suspended");
+}
+
+/**
+ * Lets the operator choose a market by typing words of its question. One that is not offered is typed by its id.
+ * @param offered what there is to choose from
+ */
+export async function chooseMarket(
+  api: Api,
+  { prompts }: Pick<Io, "prompts">,
+  offered: (api: Api) => Promise<readonly Offer[]> = openMarkets,
+): Promise<string> {
+  const choices = (await offered(api)).map(({ id, question, category, yesPrice }): Choice & { searched: string } => ({
     value: id,
     name: oneLine(question),
     description: `${id}, ${category}, YES at ${price(yesPrice)}`,

@@ -1,6 +1,6 @@
 import type { Plan, PlanItem } from "../config/plan-types.ts";
 import type { Json } from "../domain/audit-link.ts";
-import { plain, usd } from "./cells.ts";
+import { counted, plain, usd } from "./cells.ts";
 import type { Output, View } from "./output.ts";
 
 /** What a change does to the limits, as people look for it. */
@@ -65,10 +65,15 @@ export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
       output.note(`${field} was changed live by ${by.actor} at ${by.ts}, audit entry ${by.seq}${because(by.reason)}`);
   for (const { field, problem } of plan.items) if (problem !== undefined) output.note(`${field}: ${problem}`);
   if (plan.settings.length > 0) output.note(`Taken up by a server at its next start: ${plan.settings.join(", ")}`);
-  for (const { field, value, until } of plan.overrides)
-    output.note(`${field} is ${plain(value)} until ${until}, by an override that ends by itself`);
+  noteOverrides(plan, output);
   for (const line of moneyLines(plan)) output.note(line);
   for (const warning of plan.warnings) output.note(`Warning: ${warning}`);
+}
+
+/** Overrides are no drift, and yet what is live. */
+export function noteOverrides({ overrides }: Pick<ShownPlan, "overrides">, output: Pick<Output, "note">): void {
+  for (const { field, value, until } of overrides)
+    output.note(`${field} is ${plain(value)} until ${until}, by an override that ends by itself`);
 }
 
 /** What a plan may cost, in words. */
@@ -79,7 +84,7 @@ export function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
   if (newMarkets.count > 0) {
     const short = treasury.afterUsd < 0 ? ": NOT ENOUGH" : "";
     lines.push(
-      `${newMarkets.count} new markets: the house loses at most ${usd(newMarkets.worstCaseLossUsd)} USD; the treasury holds ${usd(treasury.nowUsd + treasury.addedUsd)} USD and keeps ${usd(treasury.afterUsd)} USD${short}`,
+      `${counted(newMarkets.count, "new market")}: the house loses at most ${usd(newMarkets.worstCaseLossUsd)} USD; the treasury holds ${usd(treasury.nowUsd + treasury.addedUsd)} USD and keeps ${usd(treasury.afterUsd)} USD${short}`,
     );
   }
   for (const { rule, refused, admittedUsers, note } of trades?.rules ?? []) {

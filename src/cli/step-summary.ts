@@ -6,7 +6,7 @@ import { moneyLines, type ShownPlan, shownValue } from "./plan-view.ts";
 /** Writes Markdown to where the build server shows it; nothing where there is none. */
 export function writeStepSummary(markdown: () => string): void {
   const file = stepSummaryFile();
-  if (file !== undefined) appendFileSync(file, `${markdown()}\n`);
+  if (file !== undefined) appendFileSync(file, `${markdown()}\n\n`);
 }
 
 /** A plan for a pull request's page. */
@@ -29,11 +29,11 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
   return lines.join("\n");
 }
 
-/** Why a tenant was not applied. */
-export function refusalMarkdown(tenant: string, error: unknown): string {
+/** Why a tenant was not applied, or not even planned. */
+export function refusalMarkdown(tenant: string, error: unknown, done: "applied" | "planned" = "applied"): string {
   const { message = "" } = failureOf(error);
   // Indented, since a fence could be closed by what stands in it.
-  return [`### ${cell(tenant)}: not applied`, "", ...message.split("\n").map((line) => `    ${line}`)].join("\n");
+  return [`### ${cell(tenant)}: not ${done}`, "", ...message.split("\n").map((line) => `    ${line}`)].join("\n");
 }
 
 function code(value: Parameters<typeof shownValue>[0]): string {

@@ -3,6 +3,8 @@ import { environmentPrefix } from "../config/init.ts";
 import { describeReference, fingerprint, type SecretReference } from "../config/secrets.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
+import { hashApiKey } from "../services/provision.ts";
+import { keyFingerprint } from "./live-config.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
 type Path = (string | number)[];
@@ -50,6 +52,8 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
       if (value === undefined) return null;
       // The id that audit entries name their key by, so that the two can be compared.
       if (type === "audit") return auditKey(value).id;
+      // The same as in plans, which know of a key that is stored no more than its hash.
+      if (type === "key") return keyFingerprint(hashApiKey(value));
       return secretOfAudit === undefined ? null : fingerprint(value, secretOfAudit);
     };
     const [, keyType, index] = path;

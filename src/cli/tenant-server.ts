@@ -124,6 +124,7 @@ function listen(
   return startServer(
     {
       tenantId: config.tenant,
+      auditKeyId: services.auditKey.id,
       baseUrl: config.baseUrl,
       services,
       read: services.read,

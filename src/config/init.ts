@@ -3,9 +3,12 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
+import { ConfigError } from "./config-error.ts";
 import { isErrno } from "./environment.ts";
 import { schemaFiles } from "./json-schema.ts";
 import { BaseUrl, TenantId } from "./scalars.ts";
+import { loadTenantFile } from "./tenant-file.ts";
+import { openWorkspace, tenantPath } from "./workspace.ts";
 
 const TEMPLATES = new URL("../../templates/", import.meta.url);
 
@@ -19,8 +22,16 @@ export interface InitOptions {
   ci?: CiService | undefined;
   /** Where traders will find the tenant; a name that nobody can own unless given. */
   baseUrl?: string | undefined;
+  /** Where to serve it; the defaults of the file unless given. */
+  ports?: Ports | undefined;
   /** Text that nobody can guess, fit for a header and for `.env`. */
   makeSecret?: () => string;
+}
+
+/** `server.port` and `server.opsPort`. */
+export interface Ports {
+  port: number;
+  opsPort: number;
 }
 
 /** One file of a new tenant. Whatever exists is kept; `lines` are appended to it when it lacks them. */
@@ -74,14 +85,14 @@ export function randomSecret(): string {
  *
  * @throws Fault USAGE for an id or a base URL that no tenant may have
  */
-export function planInit({ tenant, template, ci = "none", baseUrl, makeSecret }: InitOptions): InitFile[] {
+export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSecret }: InitOptions): InitFile[] {
   const problem = problemOfTenant(tenant) ?? (baseUrl === undefined ? undefined : problemOfBaseUrl(baseUrl));
   if (problem !== undefined) throw new Fault("USAGE", problem);
   const schemas = Object.entries(schemaFiles()).map(([name, content]) => plain(`tenants/${name}`, content));
   const secrets = Object.entries(freshSecrets(tenant, makeSecret));
   return [
-    plain(`tenants/${tenant}/tenant.yaml`, fillTemplate(`tenant-${template}.yaml`, tenant, baseUrl)),
-    plain(`tenants/${tenant}/markets/example.yaml`, fillTemplate("market-example.yaml", tenant)),
+    plain(`tenants/${tenant}/tenant.yaml`, withPorts(fillTemplate(`tenant-${template}.yaml`, tenant, baseUrl), ports)),
+    plain(`tenants/${tenant}/markets/example.yaml.sample`, fillTemplate("market-example.yaml.sample", tenant)),
     ...schemas,
     ...workflow(tenant, ci),
     shared(
@@ -98,6 +109,47 @@ export function planInit({ tenant, template, ci = "none", baseUrl, makeSecret }:
       })),
     ),
   ];
+}
+
+const DEFAULT_PORTS: Ports = { port: 8080, opsPort: 9464 };
+
+/**
+ * The first pair of ports that no other tenant of the directory has, so that all of them can be served at once. A file
+ * that is not sound counts for nothing: `validate` speaks of it.
+ */
+export function freePorts(directory: string, tenant: string): Ports {
+  const { tenants } = openWorkspace(directory);
+  const taken = tenants.filter((other) => other !== tenant).flatMap((other) => portsOf(tenantPath(directory, other)));
+  let { port, opsPort } = DEFAULT_PORTS;
+  while (taken.includes(port) || taken.includes(opsPort)) {
+    port++;
+    opsPort++;
+  }
+  return { port, opsPort };
+}
+
+function portsOf(file: string): number[] {
+  try {
+    const { port, opsPort } = loadTenantFile(file).server;
+    return [port, opsPort];
+  } catch (error) {
+    if (error instanceof ConfigError) return [];
+    throw error;
+  }
+}
+
+/** The default ports are written only where a template shows every value. */
+function withPorts(content: string, { port, opsPort }: Ports = DEFAULT_PORTS): string {
+  if (port === DEFAULT_PORTS.port) return content;
+  if (/^server:/m.test(content))
+    return content
+      .replace(`port: ${DEFAULT_PORTS.port}`, `port: ${port}`)
+      .replace(`opsPort: ${DEFAULT_PORTS.opsPort}`, `opsPort: ${opsPort}`);
+  return content.replace(
+    /^baseUrl: .*\n/m,
+    (line) =>
+      `${line}server: { port: ${port}, opsPort: ${opsPort} } # other tenants of this directory have the ones before\n`,
+  );
 }
 
 /** A file per tenant at GitHub; one for all of them at GitLab, which takes no more. */

@@ -6,6 +6,8 @@ import { errorBody } from "./responses.ts";
 
 export interface OpsOptions {
   tenantId: string;
+  /** Which of the environments of a tenant this is, to commands on the same machine: public, audit entries state it. */
+  auditKeyId?: string | undefined;
   metrics: Metrics;
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
@@ -26,7 +28,8 @@ export function createOpsListener(options: OpsOptions): Server {
 
 async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.method === "GET" ? req.url?.split("?", 1)[0] : undefined;
-  const { tenantId: tenant, metrics } = options;
+  const { tenantId: tenant, auditKeyId, metrics } = options;
+  if (auditKeyId !== undefined) res.setHeader("audit-key-id", auditKeyId);
   if (path === "/livez") return send(res, 200, JSON.stringify({ ok: true, tenant }));
   if (path === "/metrics") return send(res, 200, await metrics.text(), metrics.contentType);
   if (path !== "/readyz") return send(res, 404, errorBody("Not found"));

@@ -38,6 +38,8 @@ import { type JwtOptions, UserTokens } from "./user-tokens.ts";
 
 export interface ServerOptions {
   tenantId: string;
+  /** The id of the key that seals the audit log; the operations listener states it. */
+  auditKeyId?: string | undefined;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
   /** Without a tail there is no stream of events; an identity provider's news needs the sequencer. */
@@ -145,7 +147,13 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   });
   const server = createListener(toNodeHandler(app));
   const { isDatabaseUp } = options;
-  const ops = createOpsListener({ tenantId, metrics, isDraining: () => door.draining, isDatabaseUp });
+  const ops = createOpsListener({
+    tenantId,
+    auditKeyId: options.auditKeyId,
+    metrics,
+    isDraining: () => door.draining,
+    isDatabaseUp,
+  });
   // An error that nobody listens for ends the process, and one connection too many (EMFILE) is enough for one.
   for (const one of [server, ops]) one.on("error", (error) => log.error({ err: error }, "The listener failed"));
   const opsHost = where.opsHost ?? "127.0.0.1";

@@ -6,8 +6,8 @@ type SweeperContext = Pick<ServiceContext, "read" | "sequencer">;
 
 const SWEEP_MS = 2000;
 
-/** Nobody ends an override: whoever set it said until when, and that entry names them. */
-const ACTOR = "system";
+/** Nobody ends an override: whoever set it said until when, and that entry names them. Closings are recorded alike. */
+const ACTOR = "oracle";
 
 /**
  * Puts the end of overrides on record. Trades are judged by the clock, so nothing depends on it; any number of processes

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -15,6 +15,8 @@ const types = async () => ((await json("audit", "list")).entries as { type: stri
 beforeAll(async () => {
   operator = await newOperator();
   await run("init", "acme");
+  const markets = join(operator.directory, "tenants/acme/markets");
+  await copyFile(join(markets, "example.yaml.sample"), join(markets, "example.yaml"));
 });
 afterAll(() => operator?.close());
 
@@ -104,7 +106,10 @@ describe("a tenant as code", { timeout: 120_000 }, () => {
     for (const secret of Object.values(await operator.secrets())) expect(text).not.toContain(secret);
     await replace("maxTradeUsd: 25", "maxTradeUsd: 26");
     expect((await run("apply", out)).stderr).toContain("the files have changed");
+    expect((await run("apply", out, "--dry-run")).stderr).toContain("the files have changed");
     await replace("maxTradeUsd: 26", "maxTradeUsd: 25");
+    const dry = await run("apply", out, "--dry-run", "-o", "json");
+    expect(JSON.parse(dry.stdout)).toMatchObject([{ tenant: "acme", items: [{ field: "policy.maxTradeUsd" }] }]);
     await run("policy", "set", "feeBps=80", "--yes");
     expect(await run("apply", out)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining("stale") });
     await run("policy", "set", "feeBps=90", "--yes");
@@ -152,6 +157,9 @@ describe("a tenant as code", { timeout: 120_000 }, () => {
     await replace("maxTradeUsd: 25", "maxTradeUsd: 24");
     expect((await run("apply", "acme", "other")).exitCode).toBe(10);
     expect((await json("policy", "show", "-t", "acme")).maxTradeUsd).toBe(24);
+    const plans = await operator.runWith({ OTHER_AUDIT_KEY: "" }, "plan", "other", "acme", "-o", "json");
+    expect(plans).toMatchObject({ exitCode: 10, stderr: expect.stringContaining("OTHER_AUDIT_KEY") });
+    expect(JSON.parse(plans.stdout)).toMatchObject([{ tenant: "acme" }]);
   });
 
   test("an apply records the commit that the directory stands at, and who applied", async () => {

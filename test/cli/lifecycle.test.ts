@@ -65,7 +65,7 @@ describe("a tenant from an empty directory", () => {
     expect(JSON.parse(second.stdout)).toEqual([{ tenant: "acme", changed: false, migrations: [] }]);
     const entries = await operator.run("audit", "list", "-o", "json");
     const types = (JSON.parse(entries.stdout) as { entries: { type: string }[] }).entries.map(({ type }) => type);
-    expect(types).toEqual(["config.applied", "market.created", "key.created", "key.created"]);
+    expect(types).toEqual(["config.applied", "key.created", "key.created"]);
   });
 
   test("a limit tightened live stops the next apply, survives one that adopts it, and the file's other changes go in", async () => {
@@ -99,7 +99,7 @@ describe("a running server and its embedded database", () => {
 
   test("a database stopped on purpose makes it unhealthy within 2 s; it is not started again, and comes back with it", async () => {
     expect((await health()).status).toBe(200);
-    expect((await operator.run("db", "stop")).exitCode).toBe(0);
+    expect(await operator.run("db", "stop", "--quiet")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     const away = await health();
     expect(away).toMatchObject({ status: 503, body: { ok: false, db: false, service: "pmctl" } });
     expect(away.seconds).toBeLessThan(2);
@@ -130,7 +130,7 @@ describe("a running server and its embedded database", () => {
     expect(await server.kill("SIGTERM")).toBe(0);
     const listed = await operator.run("market", "list", "-o", "json");
     expect(listed.exitCode, listed.stderr).toBe(0);
-    expect(JSON.parse(listed.stdout)).toHaveLength(1);
+    expect(JSON.parse(listed.stdout)).toEqual([]);
   });
 });
 

@@ -179,7 +179,7 @@ describe("doors", () => {
       "market",
       "create",
       "-f",
-      "tenants/acme/markets/example.yaml",
+      "tenants/acme/markets/example.yaml.sample",
     ]);
     expect(await data(["-t", "acme", "market", "show", id])).toMatchObject({ status: "open", kind: "lmsr" });
   });

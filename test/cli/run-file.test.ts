@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chooseDoor } from "../../src/cli/doors.ts";
 import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
 import { findServers, removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
+import { auditKey } from "../../src/engine/seal.ts";
 
 let directory: string;
 const closing: (() => unknown)[] = [];
@@ -59,8 +60,9 @@ describe("run files", () => {
 
 describe("choosing the door", () => {
   /** An operations listener that says it serves `tenant`, after `delayMs`. */
-  async function livez(tenant: string, delayMs = 0): Promise<string> {
+  async function livez(tenant: string, delayMs = 0, auditSecret?: string): Promise<string> {
     const server = createServer((_, response) => {
+      if (auditSecret !== undefined) response.setHeader("audit-key-id", auditKey(auditSecret).id);
       setTimeout(() => response.end(JSON.stringify({ ok: true, tenant })), delayMs);
     });
     server.listen(0, "127.0.0.1");
@@ -73,7 +75,9 @@ describe("choosing the door", () => {
   }
 
   function tenant(server = { host: "127.0.0.1", port: 0, opsPort: 0 }): OperatorTenant {
-    return { id: "acme", directory, config: { server } } as unknown as OperatorTenant;
+    const audit = { key: { env: "KEY" }, previous: [{ env: "OLD_KEY" }] };
+    const secret = ({ env }: { env: string }) => env;
+    return { id: "acme", directory, config: { server, audit }, secret } as unknown as OperatorTenant;
   }
 
   test("a running server of the tenant is preferred, else the database", async () => {
@@ -86,6 +90,15 @@ describe("choosing the door", () => {
   test("a process that took over the pid or the port of another tenant's server is not talked to", async () => {
     await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("globex") });
     expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+  });
+
+  test("a server of the same tenant name with another audit key is another environment's; a rotated key is ours", async () => {
+    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 0, "STAGING_KEY") });
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+    for (const ours of ["KEY", "OLD_KEY"]) {
+      await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 0, ours) });
+      expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url: here.url });
+    }
   });
 
   test("a listener that does not answer in time does not hold up the command", async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fieldsOfCommand } from "../../src/cli/field-lists.ts";
-import { chooseMarket, requireMarketId } from "../../src/cli/market-choice.ts";
+import { chooseMarket, requireMarketId, suspendedMarkets } from "../../src/cli/market-choice.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
@@ -85,6 +85,16 @@ describe.each(doors)("choosing a market through the %s door", (_name, open) => {
     expect(await chooseMarket(api, testIo({ answers: ["BERN snow"] }))).toBe(id);
     expect(await chooseMarket(api, testIo({ answers: [id] }))).toBe(id);
     expect(await chooseMarket(api, testIo({ answers: ["mkt_settled"] }))).toBe("mkt_settled");
+  });
+
+  test("resume offers the markets that are suspended, and only those", async () => {
+    const { items } = await api.listMarkets({});
+    const [first, second] = items.map(({ id }) => id);
+    if (first === undefined || second === undefined) throw new Error("there are no markets");
+    for (const id of [first, second]) await api.suspendMarket({ id });
+    await api.resumeMarket({ id: first });
+    expect((await suspendedMarkets(api)).map(({ id }) => id)).toEqual([second]);
+    expect(await chooseMarket(api, testIo({ answers: ["bern"] }), suspendedMarkets)).toBe(second);
   });
 
   test("without anybody to ask it is refused, naming what to type", () => {

@@ -102,15 +102,16 @@ describe("the GitLab pipeline", () => {
     expect(yaml.default.image).toMatch(/^node:\d+\.\d+\.\d+-\w+$/);
   });
 
-  test("lets a plan with changes pass, and applies on the default branch, one at a time", () => {
-    expect(yaml.plan).toMatchObject({
-      script: ["npx pmctl plan --detailed-exitcode"],
-      allow_failure: { exit_codes: [2] },
-    });
+  test("plans and applies every tenant by its name, one pipeline at a time; a plan with changes passes", () => {
+    expect(yaml.plan.allow_failure).toEqual({ exit_codes: [2] });
+    const [plan] = yaml.plan.script as [string];
+    expect(runScript(plan, {}).lines).toEqual(["plan --detailed-exitcode acme zeta"]);
     expect(yaml.apply.resource_group).toBe("pmctl");
     const [script] = yaml.apply.script as [string];
-    expect(runScript(script, {}).lines).toEqual(["apply --yes"]);
-    expect(runScript(`ACCEPT_LOOSENING=yes\n${script}`, {}).lines).toEqual(["apply --yes --accept-loosening"]);
+    expect(runScript(script, {}).lines).toEqual(["apply --yes acme zeta"]);
+    expect(runScript(`ACCEPT_LOOSENING=yes\n${script}`, {}).lines).toEqual([
+      "apply --yes --accept-loosening acme zeta",
+    ]);
   });
 
   test.each([

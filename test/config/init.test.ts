@@ -1,10 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { loadEnvironment } from "../../src/config/environment.ts";
-import { environmentPrefix, freshSecrets, type InitOptions, planInit, writeInit } from "../../src/config/init.ts";
+import {
+  environmentPrefix,
+  freePorts,
+  freshSecrets,
+  type InitOptions,
+  planInit,
+  writeInit,
+} from "../../src/config/init.ts";
 import { resolveTenant } from "../../src/config/resolve-tenant.ts";
 import { loadTenant } from "../../src/config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../src/config/workspace.ts";
@@ -12,7 +19,7 @@ import { directoryWith } from "./support.ts";
 
 const ALL = [
   "tenants/acme/tenant.yaml",
-  "tenants/acme/markets/example.yaml",
+  "tenants/acme/markets/example.yaml.sample",
   "tenants/tenant.schema.json",
   "tenants/market.schema.json",
   ".gitignore",
@@ -38,11 +45,35 @@ describe.each(["minimal", "full"] as const)("init with the %s template", (templa
 
     const { config, markets } = loadTenant(tenantPath(directory, "acme"));
     expect(config).toMatchObject({ tenant: "acme", name: "Acme", baseUrl: "https://predict.acme.example" });
-    expect(markets).toMatchObject([{ key: "example-btc-200k", state: "open" }]);
+    expect(markets).toEqual([]);
 
     const secrets = resolveTenant(config, loadEnvironment(directory, {}));
     expect(secrets.keys.map(({ value }) => value.slice(0, 3))).toEqual(["sk_", "pk_"]);
     expect(secrets.webhooks.stripe[0]).toMatch(/^whsec_/);
+  });
+
+  test("opens no market until the operator copies the sample, which says so in its first line", () => {
+    const directory = directoryWith();
+    init(directory, { template });
+    const sample = join(directory, "tenants/acme/markets/example.yaml.sample");
+    expect(readFileSync(sample, "utf8")).toMatch(/^# Copy to NAME\.yaml to open it/);
+    copyFileSync(sample, join(directory, "tenants/acme/markets/bitcoin.yaml"));
+    const { markets } = loadTenant(tenantPath(directory, "acme"));
+    expect(markets).toMatchObject([{ key: "example-btc-200k", state: "open" }]);
+  });
+
+  test("a second tenant gets ports of its own, and both validate", () => {
+    const directory = directoryWith();
+    const ports = () => freePorts(directory, "zeta");
+    expect(ports()).toEqual({ port: 8080, opsPort: 9464 });
+    init(directory, { template });
+    expect(ports()).toEqual({ port: 8081, opsPort: 9465 });
+    init(directory, { template, tenant: "zeta", ports: ports() });
+    expect(loadTenant(tenantPath(directory, "zeta")).config.server).toMatchObject({ port: 8081, opsPort: 9465 });
+    // Its own file is no neighbour, and one that is not sound has no ports.
+    expect(ports()).toEqual({ port: 8081, opsPort: 9465 });
+    writeFileSync(join(directory, "tenants/acme/tenant.yaml"), "version: [");
+    expect(ports()).toEqual({ port: 8080, opsPort: 9464 });
   });
 
   test("starts with the line that gives editors the schema, and leaves no placeholder", () => {
@@ -131,7 +162,7 @@ describe("a second init", () => {
     const directory = directoryWith();
     init(directory);
     expect(init(directory, { tenant: "zeta" })).toEqual({
-      created: ["tenants/zeta/tenant.yaml", "tenants/zeta/markets/example.yaml"],
+      created: ["tenants/zeta/tenant.yaml", "tenants/zeta/markets/example.yaml.sample"],
       extended: [".env"],
       kept: ["tenants/tenant.schema.json", "tenants/market.schema.json", ".gitignore"],
     });

@@ -35,7 +35,7 @@ test("two processes that sweep at once record an end exactly once, and name the 
   await second.close();
   expect(ended.reduce((sum, each) => sum + each, 0)).toBe(1);
   expect(await endings()).toMatchObject([
-    { actor: "system", payload: { changes: { maxTradeUsd: { from: 6, to: 500 } }, overridesEnded: ["maxTradeUsd"] } },
+    { actor: "oracle", payload: { changes: { maxTradeUsd: { from: 6, to: 500 } }, overridesEnded: ["maxTradeUsd"] } },
   ]);
 });
 

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
-import type { Chooser } from "../apply-tenant.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -9,7 +8,7 @@ import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } f
 import { noteRest, shownPlan } from "../plan-view.ts";
 import { openReceipts } from "../receipts.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
-import { runPlan } from "./plan.ts";
+import { planTargets, type Target } from "./plan.ts";
 
 export interface AppliedTenant {
   tenant: string;
@@ -19,12 +18,6 @@ export interface AppliedTenant {
 }
 
 type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
-
-/** A tenant to apply and, from a saved plan, what must still hold. */
-interface Target {
-  tenant: string;
-  confirm: (choose: Chooser) => Chooser;
-}
 
 const view: View<AppliedTenant[], AppliedTenant> = {
   kind: "list",
@@ -42,20 +35,18 @@ export function register(noun: Command, host: Host): void {
     .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
     .addOption(onDriftOption())
     .addOption(acceptLooseningOption())
-    .option("--dry-run", "only plan")
+    .option("--dry-run", "only plan, or check that a saved plan still holds")
     .description("bring the database to what the files say: schema, keys, treasury, policy, markets")
     .action(host.action<ApplyOptions>(runApply));
 }
 
 /** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
-export async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode> {
-  const { options, args, io } = context;
-  const { dryRun, onDrift: _, acceptLoosening: __, ...plain } = options;
-  if (dryRun) return runPlan({ ...context, options: plain });
-  const { applyTenant, readyTenant } = await import("../apply-tenant.ts");
-  const { checkReason, operatorActor } = await import("../session.ts");
+export async function runApply({ options, args, io }: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
+  if (options.dryRun) return planTargets(workspace, targets, {}, io);
+  const { applyTenant, readyTenant } = await import("../apply-tenant.ts");
+  const { checkReason, operatorActor } = await import("../session.ts");
   const reason = checkReason(options.reason);
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
@@ -64,11 +55,14 @@ export async function runApply(context: CommandContext<ApplyOptions>): Promise<E
     for (const { tenant, confirm } of targets) {
       try {
         const ready = await readyTenant(workspace.directory, tenant);
-        const choose = confirm(chooserOf(options, io));
+        const choose = chooserOf(options, io);
         const { plan, changed, migrations, seal } = await applyTenant(ready, {
           actor: operatorActor(),
           reason,
-          choose,
+          choose: (planned) => {
+            confirm?.(planned);
+            return choose(planned);
+          },
         });
         if (seal) receipts.onSealed(tenant, seal);
         const shown = shownPlan(plan);
@@ -95,17 +89,14 @@ async function targetsOf(workspace: Workspace, names: readonly (string | undefin
   const targets: Target[] = [];
   for (const name of names) {
     if (name === undefined || workspace.tenants.includes(name) || !existsSync(name)) {
-      targets.push({ tenant: pickTenant(workspace, name), confirm: (choose) => choose });
+      targets.push({ tenant: pickTenant(workspace, name) });
       continue;
     }
     const { readPlans, requireSame } = await import("../plan-file.ts");
     for (const saved of readPlans(name))
       targets.push({
         tenant: pickTenant(workspace, saved.tenant),
-        confirm: (choose) => (plan) => {
-          requireSame(saved, plan);
-          return choose(plan);
-        },
+        confirm: (plan) => requireSame(saved, plan),
       });
   }
   return targets;

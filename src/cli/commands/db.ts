@@ -10,6 +10,8 @@ export interface ClusterOptions {
   cluster: Cluster;
   /** The database that `url` names. */
   database: string;
+  /** Whether the end of a start or a stop says enough: `--quiet`, and no format was asked for. */
+  silent?: boolean;
 }
 
 interface Migrated {
@@ -28,7 +30,12 @@ export function register(noun: Command, host: Host): void {
     noun
       .command(verb)
       .description(summary)
-      .action(host.action(async ({ options, io }) => run(await openCluster(options.tenant), io)));
+      .action(
+        host.action(async ({ options, io }) => {
+          const silent = options.quiet === true && options.output === undefined;
+          return run({ ...(await openCluster(options.tenant)), silent }, io);
+        }),
+      );
   noun
     .command("migrate")
     .description("bring a tenant's schema to the version of this pmctl")
@@ -65,15 +72,15 @@ const migratedView: View<Migrated, Migrated> = {
   ],
 };
 
-export async function runDbStart({ cluster, database }: ClusterOptions, { output }: Io): Promise<ExitCode> {
+export async function runDbStart({ cluster, database, silent }: ClusterOptions, { output }: Io): Promise<ExitCode> {
   await cluster.start();
-  await output.print(await cluster.status(database), statusView);
+  if (!silent) await output.print(await cluster.status(database), statusView);
   return EXIT.ok;
 }
 
-export async function runDbStop({ cluster, database }: ClusterOptions, { output }: Io): Promise<ExitCode> {
+export async function runDbStop({ cluster, database, silent }: ClusterOptions, { output }: Io): Promise<ExitCode> {
   const stopped = await cluster.stop();
-  await output.print(await cluster.status(database), statusView);
+  if (!silent) await output.print(await cluster.status(database), statusView);
   output.note(stopped ? "The database server was stopped." : "The database server was not running.");
   return EXIT.ok;
 }

@@ -6,7 +6,7 @@ import { orDash, time } from "../cells.ts";
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { type ShownItem, shownPlan, shownValue } from "../plan-view.ts";
+import { noteOverrides, type ShownItem, shownPlan, shownValue } from "../plan-view.ts";
 
 interface DriftOptions {
   write?: boolean;
@@ -25,7 +25,7 @@ const view: View<readonly ShownItem[], ShownItem> = {
     { title: "ENTRY", cell: ({ by }) => orDash(by?.seq.toString()), align: "right" },
     { title: "REASON", cell: ({ by }) => orDash(by?.reason) },
   ],
-  empty: "Nothing was changed live since the last apply.",
+  empty: "No managed value was changed live since the last apply.",
 };
 
 export function register(noun: Command, host: Host): void {
@@ -48,6 +48,7 @@ export async function runDrift({ options, args, io }: CommandContext<DriftOption
   const { plan } = await planTenant(ready);
   const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
   await io.output.print(shownPlan({ ...plan, items: drifted }).items, view);
+  noteOverrides(plan, io.output);
   const left = options.write ? await writeBack(drifted) : drifted;
   if (left.length === 0) return EXIT.ok;
   throw new Fault("REFUSED", `${tenant} has drifted: ${left.map(({ field }) => field).join(", ")}`);

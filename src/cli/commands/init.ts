@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import {
   CI_SERVICES,
   type CiService,
+  freePorts,
   type InitResult,
   placeholderUrl,
   planInit,
@@ -61,7 +62,7 @@ export function register(noun: Command, host: Host): void {
       ),
     )
     .option("--base-url <url>", "where traders will find the tenant")
-    .description("write a tenant file, a market example and .env with fresh secrets; overwrites nothing")
+    .description("write a tenant file, a sample of a market and .env with fresh secrets; overwrites nothing")
     .action(host.action<InitOptions>(runInit));
 }
 
@@ -69,7 +70,7 @@ export function register(noun: Command, host: Host): void {
 export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<ExitCode> {
   const directory = process.cwd();
   const answers = await answersOf(options, args[0] ?? options.tenant, io);
-  const result = writeInit(directory, planInit(answers));
+  const result = writeInit(directory, planInit({ ...answers, ports: freePorts(directory, answers.tenant) }));
   await io.output.print(result, view);
   io.output.note(nextSteps(directory, answers));
   return EXIT.ok;
@@ -124,7 +125,7 @@ function nextSteps(directory: string, { tenant, ci }: Answers): string {
   const lines = [
     "Next:",
     `  pmctl validate ${tenant}   after you have edited tenants/${tenant}/tenant.yaml`,
-    `  pmctl apply ${tenant}      creates the database and the markets`,
+    `  pmctl apply ${tenant}      creates the database, and a market of each tenants/${tenant}/markets/*.yaml`,
     `  pmctl serve ${tenant}      serves it; Ctrl-C stops it`,
     `  pmctl doctor ${tenant}     says what is still missing`,
   ];

@@ -4,7 +4,7 @@ import { cents, price, time } from "../cells.ts";
 import { areaChart, barOf } from "../charts.ts";
 import { type CommandContext, type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
-import { chooseMarket, requireMarketId } from "../market-choice.ts";
+import { chooseMarket, openMarkets, requireMarketId } from "../market-choice.ts";
 import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
 
@@ -38,11 +38,12 @@ export function onMarket(
   { options, args, io }: Pick<CommandContext<object>, "options" | "args" | "io">,
   command: string,
   run: (options: { id: string }, api: Api, io: Io) => Promise<ExitCode>,
+  offered = openMarkets,
 ): Promise<ExitCode> {
   requireMarketId(args[0], io, command);
   return withSession(options, io, async (session) => {
     const api = session.api();
-    return run({ id: args[0] ?? (await chooseMarket(api, io)) }, api, io);
+    return run({ id: args[0] ?? (await chooseMarket(api, io, offered)) }, api, io);
   });
 }
 

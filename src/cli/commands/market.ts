@@ -5,6 +5,7 @@ import { cents, day, orDash, price, time, usd } from "../cells.ts";
 import { sparkline } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
+import { openMarkets, suspendedMarkets } from "../market-choice.ts";
 import type { MarketFlags } from "../market-input.ts";
 import type { View } from "../output.ts";
 import { count, decimal, identifier, jsonObject } from "../parsers.ts";
@@ -47,8 +48,16 @@ export function register(noun: Command, host: Host): void {
     .action(host.action((context) => onMarket(context, "market show", runMarketShow)));
   registerLooks(noun, host);
   registerCreate(noun, host);
-  registerHalt(noun, host, "suspend", "halt trading at once; never asks", runMarketSuspend);
-  registerHalt(noun, host, "resume", "let a suspended market trade again", runMarketResume);
+  registerHalt(noun, host, "suspend", {
+    summary: "halt trading at once; never asks for a confirmation",
+    run: runMarketSuspend,
+    offered: openMarkets,
+  });
+  registerHalt(noun, host, "resume", {
+    summary: "let a suspended market trade again",
+    run: runMarketResume,
+    offered: suspendedMarkets,
+  });
   registerSettle(noun, host);
   registerWatch(noun, host);
 }
@@ -80,16 +89,19 @@ function registerCreate(noun: Command, host: Host): void {
     );
 }
 
-function registerHalt(noun: Command, host: Host, verb: string, summary: string, run: typeof runMarketSuspend): void {
+interface Halt {
+  summary: string;
+  run: typeof runMarketSuspend;
+  /** The markets to choose from where none is named. */
+  offered: typeof openMarkets;
+}
+
+function registerHalt(noun: Command, host: Host, verb: string, { summary, run, offered }: Halt): void {
   noun
     .command(verb)
     .description(summary)
-    .argument("<id>", "the market", identifier)
-    .action(
-      host.action(({ options, args: [id = ""], io }) =>
-        withSession(options, io, (session) => run({ id }, session.api(), io)),
-      ),
-    );
+    .argument("[id]", "the market", identifier)
+    .action(host.action((context) => onMarket(context, `market ${verb}`, run, offered)));
 }
 
 /** @param lines the last day's prices by market; empty where nobody would see them */

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
-import { openWorkspace, pickTenant } from "../../config/workspace.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import type { Plan } from "../../config/plan-types.ts";
+import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import type { CommandContext, ExitCode, Host, Io } from "../command.ts";
 import { EXIT } from "../errors.ts";
-import { noteRest, planView, type ShownPlan } from "../plan-view.ts";
-import { planMarkdown, writeStepSummary } from "../step-summary.ts";
+import { noteRest, planView, type ShownPlan, shownPlan } from "../plan-view.ts";
+import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
 
 interface PlanOptions {
   out?: string;
@@ -19,29 +20,57 @@ export function register(noun: Command, host: Host): void {
     .action(host.action<PlanOptions>(runPlan));
 }
 
-/** Plans each tenant and prints all of it, or nothing when one of them cannot be planned. */
+/** Plans the tenants that are named. */
 export async function runPlan({ options, args, io }: CommandContext<PlanOptions>): Promise<ExitCode> {
-  const [{ readyTenant }, { planTenant }, { shownPlan }] = await Promise.all([
-    import("../apply-tenant.ts"),
-    import("../plan-tenant.ts"),
-    import("../plan-view.ts"),
-  ]);
   const workspace = openWorkspace();
   const names = args.length > 0 ? args : [options.tenant];
+  const targets = names.map((name) => ({ tenant: pickTenant(workspace, name) }));
+  return planTargets(workspace, targets, options, io);
+}
+
+/** A tenant to plan or apply and, from a saved plan, what must still hold: it throws when it does not. */
+export interface Target {
+  tenant: string;
+  confirm?: (plan: Plan) => void;
+}
+
+/**
+ * Plans each tenant on its own: one that cannot be planned does not hide the others. A saved plan holds all that was asked
+ * for, or is not written.
+ */
+export async function planTargets(
+  { directory }: Workspace,
+  targets: readonly Target[],
+  { out, detailedExitcode }: PlanOptions,
+  io: Pick<Io, "output">,
+): Promise<ExitCode> {
+  const { readyTenant } = await import("../apply-tenant.ts");
+  const { planTenant } = await import("../plan-tenant.ts");
   const plans: ShownPlan[] = [];
-  for (const name of names) {
-    const ready = await readyTenant(workspace.directory, pickTenant(workspace, name));
-    plans.push(shownPlan((await planTenant(ready)).plan));
+  const failures: ExitCode[] = [];
+  for (const { tenant, confirm } of targets) {
+    try {
+      const { plan } = await planTenant(await readyTenant(directory, tenant));
+      confirm?.(plan);
+      plans.push(shownPlan(plan));
+    } catch (error) {
+      writeStepSummary(() => refusalMarkdown(tenant, error, "planned"));
+      if (targets.length === 1) throw error;
+      io.output.note(`${tenant} was not planned:`);
+      failures.push(io.output.fail(error));
+    }
   }
-  if (options.out !== undefined) {
+  if (out !== undefined && failures.length === 0) {
     const { savePlans } = await import("../plan-file.ts");
-    savePlans(options.out, plans);
-    io.output.note(`Saved; carry it out with pmctl apply ${options.out}`);
+    savePlans(out, plans);
+    io.output.note(`Saved; carry it out with pmctl apply ${out}`);
   }
   await io.output.print(plans, planView);
   for (const plan of plans) {
     noteRest(plan, io.output);
     writeStepSummary(() => planMarkdown(plan));
   }
-  return options.detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
+  const [failure] = failures;
+  if (failure !== undefined) return plans.length > 0 ? EXIT.partly : failure;
+  return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
 }

@@ -3,7 +3,7 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import type { ExplainedCheck } from "../../store/queries/reconcile.ts";
-import { time, usd } from "../cells.ts";
+import { counted, time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -60,7 +60,7 @@ const explainedView: View<Explained, Explained> = {
 
 function checkFields({ name, ok, discrepancy, rows, stated, expected, places }: ShownCheck): [string, string][] {
   const sums = `${usd(stated)} stated, ${usd(expected)} expected`;
-  const verdict = ok ? `ok; ${sums}` : `off by ${usd(discrepancy)} in ${rows} row${rows === 1 ? "" : "s"}; ${sums}`;
+  const verdict = ok ? `ok; ${sums}` : `off by ${usd(discrepancy)} in ${counted(rows, "row")}; ${sums}`;
   return [
     [`  ${name}`, verdict],
     ...places.map((at): [string, string] => [

@@ -5,6 +5,7 @@ import { loadTenant, type TenantConfig } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Sql } from "../../store/connect.ts";
+import { counted } from "../cells.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
 import { judgeAddresses } from "./addresses.ts";
 import { type Check, fail, ok, skipped } from "./check.ts";
@@ -72,7 +73,7 @@ export async function examineTenant(directory: string, id: string): Promise<Chec
     const groups: Check[] = [];
     for (const { name, run } of GROUPS) groups.push(...(await attempt(name, () => run(patient))));
     return [
-      ok("tenant file", `${config.source.file} is valid, with ${markets.length} markets`),
+      ok("tenant file", `${config.source.file} is valid, with ${counted(markets.length, "market")}`),
       ...judgeSecrets(facts),
       ...database,
       ...groups,
