@@ -40,6 +40,8 @@ export interface ServerOptions {
   tenantId: string;
   /** The id of the key that seals the audit log; the operations listener states it. */
   auditKeyId?: string | undefined;
+  /** How long a connection may stay silent while the server closes, since a request may be on its way; half a second unless told. */
+  lastRequestMs?: number | undefined;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
   /** Without a tail there is no stream of events; an identity provider's news needs the sequencer. */
@@ -92,7 +94,6 @@ export interface RunningServer {
 
 const FORGET_INTERVAL_MS = 60_000;
 const DRAIN_LIMIT_MS = 25_000;
-/** How long a connection may stay silent while draining: a request may be on its way. */
 const LAST_REQUEST_MS = 500;
 const DRAIN_STEP_MS = 20;
 
@@ -166,7 +167,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const shutDown = async (): Promise<void> => {
     clearInterval(forget);
     hub?.close();
-    await drain(server, door);
+    await drain(server, door, options.lastRequestMs);
     limiter.stop();
     await outgoing.close();
     ops.close();
@@ -223,7 +224,7 @@ function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet 
  * Lets every accepted request have its answer. `http.Server.close` would cut connections that look idle although a request
  * is on its way, so the port is closed by net's own `close`; connections then end with their next answer, or after a silence.
  */
-async function drain(server: Server, door: FrontDoor): Promise<void> {
+async function drain(server: Server, door: FrontDoor, lastRequestMs = LAST_REQUEST_MS): Promise<void> {
   door.draining = true;
   const closed = once(server, "close");
   NetServer.prototype.close.call(server);
@@ -233,8 +234,8 @@ async function drain(server: Server, door: FrontDoor): Promise<void> {
     if (await Promise.race([closed.then(() => true), delay(DRAIN_STEP_MS, false)])) break;
     const now = monotonicMs();
     if (door.inFlight > 0) quietSince = now;
-    if (now - startedAt >= LAST_REQUEST_MS) server.closeIdleConnections();
-    if (now - quietSince >= LAST_REQUEST_MS) break;
+    if (now - startedAt >= lastRequestMs) server.closeIdleConnections();
+    if (now - quietSince >= lastRequestMs) break;
   }
   server.closeAllConnections();
   // Nothing is left to close but the timer that checks for slow connections.

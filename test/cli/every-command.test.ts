@@ -5,7 +5,7 @@ import { Writable } from "node:stream";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeProgram, main, type Streams } from "../../src/cli/program.ts";
-import { MAIN, operatorDirectory, pmctl, type TestDirectory } from "./support/pmctl.ts";
+import { MAIN, operatorDirectory, pmctl, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
 /** What an option or argument is given when a command cannot do without. */
 const VALUES: Record<string, string> = {
@@ -18,6 +18,9 @@ const VALUES: Record<string, string> = {
 
 /** These serve until they are told to stop, which is what they are for. */
 const LONG_RUNNING = ["serve", "up", "demo", "market watch"];
+
+/** These hand the process's own streams on to a program. */
+const NEEDS_STREAMS = ["db shell"];
 
 interface Leaf {
   path: string[];
@@ -104,11 +107,11 @@ describe("without anybody at the terminal", () => {
   let directory: TestDirectory;
   beforeAll(async () => {
     directory = await operatorDirectory();
-    await pmctl(["init", "acme"], directory);
+    await pmctlHere(["init", "acme"], directory);
     const file = join(directory.cwd, "tenants/acme/tenant.yaml");
     // No server of somebody else's on the usual ports may answer.
     await writeFile(file, `${await readFile(file, "utf8")}\nserver: { port: 0, opsPort: 0 }\n`);
-    expect((await pmctl(["apply"], directory)).code).toBe(0);
+    expect((await pmctlHere(["apply"], directory)).code).toBe(0);
   });
   afterAll(() => directory.remove());
 
@@ -119,7 +122,8 @@ describe("without anybody at the terminal", () => {
   test.each(walked.toSorted((a, b) => last(a) - last(b)).map((leaf) => [leaf.path.join(" "), leaf] as const))(
     "%s ends by itself, with data alone on stdout",
     async (name, { line }) => {
-      const { code, stdout, stderr } = await pmctl([...line, "-o", "json"], directory);
+      const run = NEEDS_STREAMS.includes(name) ? pmctl : pmctlHere;
+      const { code, stdout, stderr } = await run([...line, "-o", "json"], directory);
       expect([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).toContain(code);
       expect({ code, unexpected: code === 1 ? stderr : "" }).toEqual({ code, unexpected: "" });
       if (name === "db shell") return;

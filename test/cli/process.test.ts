@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect } from "../../src/store/connect.ts";
 import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
-import { MAIN, operatorDirectory, pmctl, shell, type TestDirectory } from "./support/pmctl.ts";
+import { MAIN, operatorDirectory, pmctl, pmctlHere, shell, type TestDirectory } from "./support/pmctl.ts";
 
 const CREATE = [
   ...["market", "create", "--question", "Will it hold?", "--category", "tests", "--kind", "cpmm", "--p0", "0.5"],
@@ -23,7 +23,7 @@ const run = (args: readonly string[], env?: Record<string, string>) =>
 
 /** The data of a command that must succeed. */
 async function data<T>(args: readonly string[]): Promise<T> {
-  const { code, stdout, stderr } = await run([...args, "-o", "json"]);
+  const { code, stdout, stderr } = await pmctlHere([...args, "-o", "json"], directory);
   if (code !== 0) throw new Error(`pmctl ${args.join(" ")} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout) as T;
 }
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await data(["apply", "acme"]);
   server = spawn(process.execPath, [MAIN, "serve", "acme", "-o", "ndjson"], {
     cwd: directory.cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: ["ignore", "pipe", "ignore"],
   });
   const [line] = await once(server.stdout as NonNullable<typeof server.stdout>, "data");

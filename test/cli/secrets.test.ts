@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { operatorDirectory, pmctl, type TestDirectory } from "./support/pmctl.ts";
+import { operatorDirectory, pmctl, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
 const SECRET = "a jwt secret of the tests, long enough";
 
@@ -9,7 +9,7 @@ let directory: TestDirectory;
 let original: string;
 beforeAll(async () => {
   directory = await operatorDirectory();
-  await pmctl(["init", "acme"], directory);
+  await pmctlHere(["init", "acme"], directory);
   original = await readFile(join(directory.cwd, "tenants/acme/tenant.yaml"), "utf8");
   await writeFile(join(directory.cwd, "tenants/acme/jwt"), `${SECRET}\n`);
 });

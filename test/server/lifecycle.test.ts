@@ -24,9 +24,12 @@ const handlers = {
   },
 } as unknown as Handlers;
 
+/** Waits for requests on their way as long as a served tenant does. */
+const PRODUCTION = { lastRequestMs: undefined };
+
 describe("closing", () => {
   test("finishes what is in flight, ends its connection, and refuses new ones", async () => {
-    const server = await serve(backend, handlers);
+    const server = await serve(backend, handlers, PRODUCTION);
     const headers = { "x-api-key": PUBLIC_KEY };
     const slow = fetch(`${server.url}/v1/markets/trending`, { headers });
     await delay(100);
@@ -42,7 +45,7 @@ describe("closing", () => {
   });
 
   test("answers every request that was accepted, under load on kept connections", async () => {
-    const server = await serve(backend, handlers);
+    const server = await serve(backend, handlers, PRODUCTION);
     const agent = new Agent({ keepAlive: true, maxSockets: 200 });
     const broken: string[] = [];
     /** Resolves to false once the port is closed. Anything else that fails was an accepted request without an answer. */
@@ -78,7 +81,7 @@ describe("closing", () => {
   });
 
   test("does not wait for connections that say nothing, and may be asked twice", async () => {
-    const server = await serve(backend, handlers);
+    const server = await serve(backend, handlers, PRODUCTION);
     const silent = connectSocket(server.port, "127.0.0.1");
     const halfway = connectSocket(server.port, "127.0.0.1", () => halfway.write("GET /health HTTP/1.1\r\n"));
     for (const socket of [silent, halfway]) socket.on("error", () => {});
@@ -91,7 +94,7 @@ describe("closing", () => {
   });
 
   test("a port in use is refused with a sentence, and leaves nothing open", async () => {
-    const server = await serve(backend, handlers);
+    const server = await serve(backend, handlers, PRODUCTION);
     const { startServer } = await import("../../src/server/server.ts");
     const { pino } = await import("pino");
     const options = {

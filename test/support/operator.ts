@@ -6,17 +6,24 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { execa } from "execa";
 import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { inProcess, isBusy } from "./in-process.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
-/** A directory as an operator has it, with the command line run in it as a process. */
+/** What serves starts its process over with a smaller heap, which must not happen to the tests' own. */
+const OWN_PROCESS = ["serve", "up", "demo"];
+
+/** A directory as an operator has it, with the command line run in it. */
 export interface Operator {
   directory: string;
   /** The secrets of `.env`. */
   secrets(): Promise<Record<string, string>>;
-  /** Runs a command to its end; never throws for an exit code. */
+  /**
+   * Runs a command to its end, and never throws for an exit code. Within this process, unless another one is at it or
+   * the command takes over its process. Texts come without their last line break.
+   */
   run(...args: string[]): Promise<{ stdout: string; stderr: string; exitCode: number | undefined }>;
-  /** The same with variables of the process's own. */
+  /** The same with variables of its own. */
   runWith(env: Record<string, string>, ...args: string[]): ReturnType<Operator["run"]>;
   /** Starts `serve` on free ports and waits until it listens. */
   serve(tenant: string): Promise<ServerProcess>;
@@ -58,6 +65,12 @@ export async function newOperator(): Promise<Operator> {
 }
 
 async function run(directory: string, env: Record<string, string>, args: string[]): ReturnType<Operator["run"]> {
+  if (isBusy() || args.some((word) => OWN_PROCESS.includes(word))) return runProcess(directory, env, args);
+  const { code, stdout, stderr } = await inProcess(args, { cwd: directory, env: { ...process.env, ...env } });
+  return { stdout: stdout.replace(/\n$/, ""), stderr: stderr.replace(/\n$/, ""), exitCode: code };
+}
+
+async function runProcess(directory: string, env: Record<string, string>, args: string[]): ReturnType<Operator["run"]> {
   const { stdout, stderr, exitCode } = await execa(process.execPath, [MAIN, ...args], {
     cwd: directory,
     env,

@@ -70,6 +70,8 @@ async function openHttpDoor(): Promise<TestDoor> {
   const server = await startServer(
     {
       tenantId: TENANT,
+      // Clients here keep their connections, and nothing is on its way when a test is over.
+      lastRequestMs: 20,
       services,
       read: services.read,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },

@@ -1,22 +1,15 @@
-import { Readable, Writable } from "node:stream";
-import { main } from "../../../src/cli/program.ts";
 import { localApi } from "../../../src/client/local-api.ts";
 import { openTenant } from "../../../src/services/tenant.ts";
 import { embeddedCluster } from "../../../src/store/embedded/cluster.ts";
+import { type Ended, inProcess } from "../../support/in-process.ts";
 import { newOperator, type Operator } from "../../support/operator.ts";
-
-/** What a command came to, with whatever differs between two tenants by chance made alike. */
-export interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
 
 /** The whole command line on a tenant of its own, as an operator types it. */
 export interface Side {
-  run(...args: string[]): Promise<Outcome>;
+  /** Runs it, and makes alike whatever differs between two tenants by chance. */
+  run(...args: string[]): Promise<Ended>;
   /** The same, with nothing made alike. */
-  raw(...args: string[]): Promise<Outcome>;
+  raw(...args: string[]): Promise<Ended>;
   /** A text of this tenant with what differs by chance made alike. */
   alike(text: string): string;
   /** A user's own request for a withdrawal; resolves to its id. */
@@ -39,8 +32,6 @@ const OWN_LINES = [
 
 export async function openTwoDoors(): Promise<TwoDoors> {
   const operator = await newOperator();
-  const previous = process.cwd();
-  process.chdir(operator.directory);
   for (const tenant of ["unserved", "served"]) {
     await operator.run("init", tenant);
     await operator.edit(tenant, (text) => `${text.replace('blocked: ["US"]', "blocked: []")}\n${OWN_LINES}\n`);
@@ -52,16 +43,13 @@ export async function openTwoDoors(): Promise<TwoDoors> {
     operator,
     db: side(operator, "unserved"),
     http: side(operator, "served"),
-    close: async () => {
-      process.chdir(previous);
-      await operator.close();
-    },
+    close: () => operator.close(),
   };
 }
 
 function side(operator: Operator, tenant: string): Side {
   const alike = new Likeness(tenant);
-  const raw = (...args: string[]) => inProcess(["-t", tenant, ...args]);
+  const raw = (...args: string[]) => inProcess(["-t", tenant, ...args], { cwd: operator.directory, env: process.env });
   return {
     raw,
     alike: (text) => alike.of(text),
@@ -82,19 +70,6 @@ function side(operator: Operator, tenant: string): Side {
       }
     },
   };
-}
-
-async function inProcess(args: string[]): Promise<Outcome> {
-  const seen = { stdout: "", stderr: "" };
-  const sink = (name: keyof typeof seen) =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        seen[name] += String(chunk);
-        done();
-      },
-    });
-  const code = await main(args, { stdin: Readable.from([]), stdout: sink("stdout"), stderr: sink("stderr") });
-  return { code, ...seen };
 }
 
 /** Replaces what no two runs share: identifiers (by their order of appearance), instants, hashes, and who acts. */

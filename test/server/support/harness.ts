@@ -58,6 +58,8 @@ export async function serve(
   return startServer(
     {
       tenantId: TENANT,
+      // Clients here keep their connections, and nothing is on its way when a test is over.
+      lastRequestMs: 20,
       services: { handlers },
       read: backend.sql,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
