@@ -25,7 +25,10 @@ const ResolutionRef = text(500).meta({
   examples: ["pm:btc > 100000"],
 });
 
-/** Arbitrary key-value data. Measured as the bytes that will be stored; NUL characters hide deep inside, so the text is searched. */
+/** What PostgreSQL does not take, as JSON writes it: a NUL, or half a surrogate pair. Whole pairs stand as they are. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
+/** Arbitrary key-value data. Measured as the bytes that will be stored; what cannot be hides deep inside, so the text is searched. */
 export const Meta = z
   .record(z.string(), z.json())
   .check((context) => {
@@ -33,8 +36,8 @@ export const Meta = z
     const problem =
       Buffer.byteLength(stored) > META_BYTES
         ? `must be at most ${META_BYTES} bytes of JSON`
-        : stored.includes("\\u0000")
-          ? "must not contain NUL characters"
+        : UNSTORABLE.test(stored)
+          ? "must be well-formed text without NUL characters"
           : undefined;
     if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
   })

@@ -83,6 +83,8 @@ describe("bodies", () => {
     ["an infinite number where nobody looks", JSON.stringify({ ...market, x: [1] }).replace("[1]", "[-1e400]")],
     ["a NUL in a text", JSON.stringify({ ...market, question: "a\0b" })],
     ["a NUL in meta", JSON.stringify({ ...market, meta: { a: ["\0"] } })],
+    ["half a surrogate pair in meta", JSON.stringify({ ...market, meta: { a: ["\ud800"] } })],
+    ["half a surrogate pair in a key of meta", JSON.stringify({ ...market, meta: { "a\udfff": 1 } })],
     ["33 levels", nested(32)],
     ["20,000 levels", nested(20_000)],
     ["form data", "question=Q"],
@@ -105,6 +107,11 @@ describe("bodies", () => {
     ["nothing", { "content-type": "" }],
   ])("that say they are %s are 400", async (_name, headers) => {
     await expectRefusal(await post(JSON.stringify(market), headers), 400, "BAD_REQUEST");
+  });
+
+  test("with meta that only looks like an escape pass, and whole surrogate pairs too", async () => {
+    const meta = { a: "\\u0000 \\\\ud800 \u{1f600}" };
+    expect((await accepted(await post(JSON.stringify({ ...market, meta })))).meta).toEqual(meta);
   });
 
   test("of any size are refused after 64 KiB, while the client is still sending", async () => {
