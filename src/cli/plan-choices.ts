@@ -26,15 +26,18 @@ export const acceptLooseningOption = () => new Option("--accept-loosening", "let
  * @throws Fault REFUSED when the answer is no
  */
 export function chooserOf(options: ChoiceOptions, io: Io): Chooser {
-  const unattended = options.yes === true || !io.prompts.available;
   return async (plan) => {
     const flags: Choices = {
       onDrift: options.onDrift ?? "fail",
       acceptLoosening: options.acceptLoosening ?? false,
     };
-    if (unattended || plan.empty || blockers(plan).length > 0) return flags;
-    return ask(plan, flags, options.onDrift !== undefined, io);
+    return asksAbout(plan, options, io) ? ask(plan, flags, options.onDrift !== undefined, io) : flags;
   };
+}
+
+/** Whether somebody is asked about a plan, and so was shown all of it. */
+export function asksAbout(plan: Plan, { yes }: Pick<ChoiceOptions, "yes">, { prompts }: Pick<Io, "prompts">): boolean {
+  return yes !== true && prompts.available && !plan.empty && blockers(plan).length === 0;
 }
 
 async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, prompts }: Io): Promise<Choices> {

@@ -90,7 +90,7 @@ export function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
   for (const { rule, refused, admittedUsers, note } of trades?.rules ?? []) {
     const admitted = admittedUsers === null ? "" : `, ${admittedUsers} more users may trade`;
     lines.push(
-      `${rule}: of the last ${trades?.days} days' trades ${refused.trades} of ${usd(refused.usd)} USD would have been refused${admitted} (${note})`,
+      `${rule}: ${counted(refused.trades, "trade")} of the last ${trades?.days} days (${usd(refused.usd)} USD) would have been refused${admitted} (${note})`,
     );
   }
   if (trades && !trades.complete) lines.push(`Only the latest ${trades.examined} trades were looked at.`);

@@ -53,8 +53,9 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
     async ask(question, { fallback, problem }) {
       const { text } = await import("@clack/prompts");
       const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
-      const placeholder = fallback === undefined ? {} : { placeholder: fallback };
-      const typed = answered(await text({ message: question, ...placeholder, validate, ...streams }));
+      // Without the second, an answer that was taken over would be shown as nothing.
+      const shown = fallback === undefined ? {} : { placeholder: fallback, defaultValue: fallback };
+      const typed = answered(await text({ message: question, ...shown, validate, ...streams }));
       return typed?.trim() || (fallback ?? "");
     },
 

@@ -187,7 +187,7 @@ describe("a tenant as code", { timeout: 120_000 }, () => {
     const text = await readFile(summary, "utf8");
     expect(text.match(/^### .*/gm)).toEqual(["### Plan for acme", "### acme: applied", "### acme: not applied"]);
     expect(text).toContain("**TIGHTENS**");
-    expect(text).toContain("maxTradeUsd: of the last 30 days' trades 0 of 0.00 USD would have been refused");
+    expect(text).toContain("maxTradeUsd: 0 trades of the last 30 days (0.00 USD) would have been refused");
   });
 
   test("a market's changed question stops the apply, and a suspended one goes into its file", async () => {

@@ -42,6 +42,26 @@ test("help alone lists the commands and the topics", async () => {
   for (const name of ["doctor", "why", "exit-codes", "environment", "formats", "yaml"]) expect(stdout).toContain(name);
 });
 
+test("the commands stand in the order of an operator's days: first the files, then what is live, then the record", async () => {
+  const { stdout } = await help();
+  const order = [
+    "init",
+    "validate",
+    "plan",
+    "apply",
+    "drift",
+    "serve",
+    "market",
+    "report",
+    "risk",
+    "hedge",
+    "audit",
+    "reconcile",
+  ];
+  const places = order.map((name) => stdout.indexOf(`\n  ${name} `));
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
+
 test("help on what is not there says what is, and ends with 5", async () => {
   const { exit, stderr } = await help("exit-code");
   expect(exit).toBe(5);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChoiceOptions, chooserOf } from "../../src/cli/plan-choices.ts";
+import { asksAbout, type ChoiceOptions, chooserOf } from "../../src/cli/plan-choices.ts";
 import { shownPlan } from "../../src/cli/plan-view.ts";
 import { planMarkdown, refusalMarkdown } from "../../src/cli/step-summary.ts";
 import type { Plan } from "../../src/config/plan-types.ts";
@@ -62,6 +62,13 @@ describe("who answers the questions of a plan", () => {
     expect((await answers(plan, {}, [false])).choices).toBe("REFUSED");
     expect((await answers(plan, {}, [true, false])).choices).toBe("REFUSED");
     expect(await answers(plan, { onDrift: "fail" }, [])).toMatchObject({ choices: { onDrift: "fail" }, questions: [] });
+  });
+
+  test("whoever was asked saw the plan; nobody else did, so that it is said once", () => {
+    const plan = planned({ loosens: true });
+    expect(asksAbout(plan, {}, testIo({ answers: [true] }))).toBe(true);
+    expect(asksAbout(plan, { yes: true }, testIo({ answers: [true] }))).toBe(false);
+    expect(asksAbout(plan, {}, testIo())).toBe(false);
   });
 
   test("a plan with nothing to do asks nothing", async () => {

@@ -4,7 +4,7 @@ import { openWorkspace, pickTenant, type Workspace } from "../../config/workspac
 import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
+import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
 import { noteRest, shownPlan } from "../plan-view.ts";
 import { openReceipts } from "../receipts.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
@@ -66,7 +66,7 @@ export async function runApply({ options, args, io }: CommandContext<ApplyOption
         });
         if (seal) receipts.onSealed(tenant, seal);
         const shown = shownPlan(plan);
-        noteRest(shown, io.output);
+        if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
         writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
         applied.push({ tenant, changed, migrations });
       } catch (error) {

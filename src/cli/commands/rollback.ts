@@ -4,7 +4,7 @@ import type { CommandContext, ExitCode, Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { count } from "../parsers.ts";
-import { acceptLooseningOption, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
+import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
 import { noteRest, shownPlan } from "../plan-view.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
@@ -51,7 +51,7 @@ export async function runRollback({ options, args, io }: CommandContext<Rollback
     source: fromHistory(options.to),
     rollbackTo: options.to,
   });
-  noteRest(shownPlan(plan), io.output);
+  if (!asksAbout(plan, options, io)) noteRest(shownPlan(plan), io.output);
   await io.output.print({ tenant, to: options.to, changed }, view);
   io.output.note(`${ready.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
   return EXIT.ok;
