@@ -6,7 +6,8 @@ export default defineConfig({
     // One database server for the whole run; every test file takes databases of its own from it.
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    // One more than two cores: many tests wait for a process, a commit or a browser.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // What a browser shows comes when it comes; on a busy machine a second is short.

@@ -1,3 +1,5 @@
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
@@ -31,6 +33,8 @@ oracle:
     acme: { steel: { sources: [{ use: house, id: steel }], maxAge: 1m } }
 `,
   );
+  const markets = join(operator.directory, "tenants/acme/markets");
+  await copyFile(join(markets, "example.yaml.sample"), join(markets, "example.yaml"));
   await json("apply", "acme");
   server = await operator.serve("acme");
 });

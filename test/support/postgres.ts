@@ -14,37 +14,40 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-const retries = 100;
-const pauseMs = 50;
-const objectInUse = "55006";
+const ATTEMPTS = 100;
+const PAUSE_MS = 50;
+/** Somebody is connected; or it is the server's own vacuum, which only a superuser may throw out, and which goes by itself. */
+const PASSING = ["55006", "42501"];
 
 /** Copies the template database of the run's shared server, whose migrations ran once in the global setup. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const template = inject("postgres");
   const database = `test_${randomBytes(6).toString("hex")}`;
-  await administer((sql) => copyTemplate(sql, template.database, database));
+  await administer(async (sql) => {
+    await again(() => sql`create database ${sql(database)} template ${sql(template.database)}`);
+  });
   const connection = { ...template, database };
   return {
     connection,
     url: connectionUrl(connection),
     drop: () =>
       administer(async (sql) => {
-        await sql`drop database if exists ${sql(database)} with (force)`;
+        await again(() => sql`drop database if exists ${sql(database)} with (force)`);
       }),
   };
 }
 
-async function copyTemplate(sql: Sql, template: string, database: string): Promise<void> {
+/** Tries once more for as long as what is in the way passes. */
+async function again(work: () => PromiseLike<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await sql`create database ${sql(database)} template ${sql(template)}`;
+      await work();
       return;
     } catch (error) {
-      // A copy fails while anybody is connected to the template.
-      const mayPass = error instanceof postgres.PostgresError && error.code === objectInUse;
-      if (!mayPass || attempt === retries) throw error;
+      const mayPass = error instanceof postgres.PostgresError && PASSING.includes(error.code);
+      if (!mayPass || attempt === ATTEMPTS) throw error;
     }
-    await delay(pauseMs);
+    await delay(PAUSE_MS);
   }
 }
 
