@@ -89,9 +89,9 @@ export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Pro
   }
   const refusal = isServer ? await unlessMissing(api.getRefusal({ requestId: id })) : undefined;
   if (!refusal) throw notFound(id, isServer);
-  const { field } = refusal.detail;
+  const { field, limit } = refusal.detail;
   const isInFile = typeof field === "string" && field.includes(".");
-  const rule = isInFile ? await findOrigin(field, { notAfter: refusal.ts }, { config, api }) : null;
+  const rule = isInFile ? await findOrigin(field, { notAfter: refusal.ts, limit }, { config, api }) : null;
   await output.print({ kind: "refusal", refusal, because: refusalSentence(refusal), rule }, refusalView);
   return EXIT.ok;
 }

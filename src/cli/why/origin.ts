@@ -32,6 +32,8 @@ export interface Moment {
   beforeSeq?: number | undefined;
   /** ISO 8601; later entries do not count. */
   notAfter?: string | undefined;
+  /** The limit that held then, as text: of two changes within a millisecond it tells which one counted. */
+  limit?: unknown;
 }
 
 /** Enough for years of policy; what is older is said to be unknown. */
@@ -51,7 +53,7 @@ export async function findOrigin(
   const isPolicy = section === POLICY;
   const policy: Record<string, unknown> = isPolicy ? await api.getPolicy({}) : {};
   const updated = isPolicy
-    ? await lastEntry(api, "policy.updated", moment, ({ payload }) => Object.hasOwn(object(payload.changes), name))
+    ? await lastEntry(api, "policy.updated", moment, ({ payload }) => setTo(payload, name, moment.limit))
     : undefined;
   const applied = await lastEntry(
     api,
@@ -67,6 +69,14 @@ export async function findOrigin(
     setBy: setBy ? shown(setBy) : null,
     liveValue: isPolicy ? (valueAt({ policy }, path) ?? null) : null,
   };
+}
+
+/** Whether an entry changed the field, and to this limit where both are plain numbers. */
+function setTo({ changes }: Entry["payload"], name: string, limit: unknown): boolean {
+  const change = object(changes)[name];
+  if (change === undefined) return false;
+  const { to } = object(change);
+  return typeof limit !== "string" || typeof to !== "number" || String(to) === limit;
 }
 
 function placeOf(source: ConfigSource, path: readonly string[]): string | null {
