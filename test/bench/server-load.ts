@@ -57,7 +57,7 @@ export async function marketReads(
 async function withServer<T>(program: string, args: string[], work: (port: number) => Promise<T>): Promise<T> {
   const child = fork(new URL(program, import.meta.url), args, {
     // As `pmctl serve` starts itself.
-    execArgv: ["--max-semi-space-size=16", "--heap-growing-percent=100"],
+    execArgv: ["--max-semi-space-size=16", "--heap-growing-percent=70"],
     env: { ...process.env, MALLOC_ARENA_MAX: "1" },
   });
   const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`The server ended with ${code}`)));
