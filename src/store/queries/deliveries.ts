@@ -34,7 +34,7 @@ function columns(sql: Sql) {
 /** Newest event first. */
 export async function listDeliveries(sql: Sql, query: DeliveryQuery): Promise<DeliveryRow[]> {
   const { receiver, status, after, limit } = query;
-  const rows = await sql`
+  const rows = await sql<StoredDelivery[]>`
     select ${columns(sql)}
       from webhook_delivery
      where true
@@ -54,7 +54,7 @@ export async function replayDeliveries(
   sql: Sql,
   { eventId, receiver }: { eventId: string; receiver: string | undefined },
 ): Promise<DeliveryRow[]> {
-  const rows = await sql`
+  const rows = await sql<StoredDelivery[]>`
     update webhook_delivery
        set status = 'pending', attempts = 0, next_attempt_at = ${nowMs(sql)}
      where event_id = ${eventId}
@@ -95,8 +95,22 @@ export async function enableReceiver(sql: Sql, name: string): Promise<void> {
   await sql`update webhook_receiver set disabled_at = null, failures = 0, paused_until = 0 where name = ${name}`;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
-function toDelivery(row: Record<string, any>): DeliveryRow {
+/** Columns of bigint arrive as text. */
+interface StoredDelivery {
+  receiver: string;
+  event_id: string;
+  seq: string;
+  type: string;
+  status: DeliveryRow["status"];
+  attempts: number;
+  created_at: string;
+  next_attempt_at: string;
+  last_attempt_at: string | null;
+  last_status: number | null;
+  last_excerpt: DeliveryRow["lastExcerpt"];
+}
+
+function toDelivery(row: StoredDelivery): DeliveryRow {
   return {
     receiver: row.receiver,
     eventId: row.event_id,

@@ -52,7 +52,7 @@ export type FollowedEntry = Pick<AuditEntry, "seq" | "type" | "payloadText" | "t
 
 /** Entries after `after`, oldest first. */
 export async function readEntriesAfter(sql: Sql, after: bigint, limit: number): Promise<FollowedEntry[]> {
-  const rows = await sql`
+  const rows = await sql<EntryRow[]>`
     select seq, type, payload, ts, hash
       from audit
      where seq > ${String(after)}
@@ -63,12 +63,19 @@ export async function readEntriesAfter(sql: Sql, after: bigint, limit: number): 
 
 /** The entries with these numbers, in no order. */
 export async function readEntries(sql: Sql, seqs: readonly bigint[]): Promise<FollowedEntry[]> {
-  const rows = await sql`
+  const rows = await sql<EntryRow[]>`
     select seq, type, payload, ts, hash from audit where seq = any(${textArray(seqs.map(String))}::bigint[])`;
   return rows.map(toFollowed);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the driver types a row as any value per column
-function toFollowed(row: Record<string, any>): FollowedEntry {
+interface EntryRow {
+  seq: string;
+  type: string;
+  payload: string;
+  ts: string;
+  hash: string;
+}
+
+function toFollowed(row: EntryRow): FollowedEntry {
   return { seq: BigInt(row.seq), type: row.type, payloadText: row.payload, ts: row.ts, hash: row.hash };
 }
