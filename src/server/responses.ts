@@ -1,7 +1,11 @@
 import { STATUS_CODES } from "node:http";
+import type { Writable } from "node:stream";
 import { FastResponse } from "srvx";
 import { Fault, type FaultCode } from "../domain/fault.ts";
 import type { Standing } from "./rate-limiter.ts";
+
+/** What a response may be made of. */
+type Body = ConstructorParameters<typeof FastResponse>[0];
 
 export type Header = readonly [name: string, value: string];
 
@@ -69,8 +73,27 @@ export function rateLimitHeaders({ limit, remaining, resetSec }: Standing): Head
 
 /** srvx's own response keeps body and headers as they are; a web Response would stream the one and copy the other. */
 export function toResponse({ status, body }: Answer, headers: readonly Header[]): Response {
-  const statusText = STATUS_CODES[status] ?? "";
-  return new FastResponse(body === "" ? null : body, { status, statusText, headers: headers as [string, string][] });
+  const init = { status, statusText: STATUS_CODES[status] ?? "" };
+  if (typeof body !== "string") return new FastResponse(body, { ...init, headers: headers as [string, string][] });
+  if (body === "") return new FastResponse(null, { ...init, headers: headers as [string, string][] });
+  const measured = [...headers, ["content-length", String(Buffer.byteLength(body))]] as [string, string][];
+  return new FastResponse(new WholeText(body) as unknown as Body, { ...init, headers: measured });
+}
+
+/**
+ * A text that leaves in one write together with its headers. srvx writes a plain text after them, which costs a second
+ * buffer and a third of what a small answer takes; to whatever can pipe it hands the response instead.
+ */
+class WholeText {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  pipe(response: Writable): void {
+    response.end(this.#text);
+  }
 }
 
 /** A complete HTTP/1.1 response as text, for sockets on which Node made no request. */
