@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { Command, Option } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
-import type { ExitCode } from "./errors.ts";
+import { EXIT, type ExitCode } from "./errors.ts";
 import { topicList } from "./help-topics.ts";
 import { Interrupts } from "./interrupts.ts";
 import { FORMATS, Output } from "./output.ts";
@@ -33,6 +33,13 @@ export async function main(
   const program = createProgram(streams);
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
+    // Before commander asks for arguments, which whoever only asks for names does not have.
+    const asked = whoseFields(program, argv);
+    if (asked) {
+      const { fieldsOfCommand } = await import("./field-lists.ts");
+      outputFor(program.opts<Globals>(), streams).list(fieldsOfCommand(pathOf(asked)));
+      return EXIT.ok;
+    }
     await program.parseAsync([...argv], { from: "user" });
     return host.exitCode;
   } catch (error) {
@@ -71,7 +78,6 @@ class CommandHost implements Host {
       const { stdin, stderr } = this.#streams;
       if (options.allowExec) allowExec();
       const output = outputFor(options, this.#streams, terminalPager(this.#interrupts));
-      if (options.fields?.includes("?")) return this.#listFields(command, output);
       const context: CommandContext<Options> = {
         options,
         args: command.args,
@@ -84,11 +90,16 @@ class CommandHost implements Host {
       this.exitCode = await work(context);
     };
   }
+}
 
-  async #listFields(command: Command, output: Output): Promise<void> {
-    const { fieldsOfCommand } = await import("./field-lists.ts");
-    output.list(fieldsOfCommand(pathOf(command)));
-  }
+/** The command that `--fields ?` asks about; undefined when nothing is asked, or about a noun without its verb. */
+function whoseFields(program: Command, argv: readonly string[]): Command | undefined {
+  if (!argv.some((word) => word.includes("?"))) return undefined;
+  const { operands } = program.parseOptions([...argv]);
+  if (!program.opts<Globals>().fields?.includes("?")) return undefined;
+  const [noun, verb] = operands;
+  const command = program.commands.find((each) => each.name() === noun);
+  return command?.commands.length ? command.commands.find((each) => each.name() === verb) : command;
 }
 
 /** The command's words, such as `market list`, without the program's own name. */
