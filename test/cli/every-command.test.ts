@@ -59,6 +59,7 @@ describe("help", () => {
       expect(await main([...path, "--help"], streams)).toBe(0);
       expect(text().stderr).toBe("");
       expect(text().stdout).toContain(`Usage: pmctl ${path.join(" ")}`);
+      expect(text().stdout).toMatch(/\nExit codes: 0 done, .*8 INTEGRITY, .*130 interrupted/s);
       for (const option of [
         "--tenant",
         "--output",
@@ -101,6 +102,15 @@ describe("help", () => {
     );
     expect([...packages]).toEqual(["commander"]);
   });
+});
+
+test("every argument and option of every command says what it is", async () => {
+  const silent = (command: Command): string[] =>
+    [...command.registeredArguments, ...command.options]
+      .filter(({ description }) => !description)
+      .map((part) => `${command.name()} ${"flags" in part ? part.flags : part.name()}`)
+      .concat(command.commands.flatMap(silent));
+  expect(silent(await completeProgram())).toEqual([]);
 });
 
 describe("--fields ?", () => {
