@@ -115,6 +115,16 @@ describe("serve --https without a certificate in the file", () => {
     stranger.close();
   });
 
+  test("a port that speaks plain HTTP is told from a certificate that is not accepted", async () => {
+    const { exitCode, stderr } = await operator.run(
+      "market",
+      "list",
+      "--url",
+      server.opsUrl.replace("http:", "https:"),
+    );
+    expect([exitCode, stderr]).toEqual([9, expect.stringContaining("it does not speak TLS")]);
+  });
+
   test("SIGTERM ends it with 0", async () => {
     expect(await server.kill("SIGTERM")).toBe(0);
   });
