@@ -29,6 +29,38 @@ export function barOf<Row>(measure: (row: Row) => number): (row: Row, rows: read
   return (row, rows) => bar(measure(row), Math.max(...rows.map(measure)));
 }
 
+/** An amount of {@link barChart}. */
+export interface BarLine {
+  label: string;
+  value: number;
+  /** The amount as text. */
+  shown: string;
+}
+
+const LEAST_BAR = 8;
+const LONGEST_BAR = 40;
+
+/**
+ * Amounts as bars below each other, with their names before and their texts behind.
+ * @param groups each on a scale of its own, because dollars of volume would hide dollars of revenue
+ * @param width columns for the whole
+ * @returns empty where there is no room; a group without anything above zero is left out
+ */
+export function barChart(groups: readonly (readonly BarLine[])[], width: number): string {
+  const drawn = groups.filter((lines) => lines.some(({ value }) => value > 0));
+  const widest = (part: "label" | "shown") => Math.max(0, ...drawn.flat().map((line) => line[part].length));
+  const room = Math.min(width - widest("label") - widest("shown") - 3, LONGEST_BAR);
+  if (room < LEAST_BAR) return "";
+  return drawn
+    .flatMap((lines) => {
+      const most = Math.max(...lines.map(({ value }) => value));
+      return lines.map(({ label, value, shown }) =>
+        [label.padEnd(widest("label")), ` ${bar(value, most, room)}`, shown].join(" "),
+      );
+    })
+    .join("\n");
+}
+
 const LABEL_WIDTH = 5;
 
 /**

@@ -8,38 +8,86 @@ export type Via = "auto" | "db" | "http";
 /** Which way a command goes to its tenant. */
 export type Door = { kind: "db" } | { kind: "http"; url: string };
 
-/** On this machine a server answers at once; a longer wait would show in every command. */
-const PROBE_TIMEOUT_MS = 300;
+/**
+ * Where nothing listens, the refusal comes at once. Whoever accepts and does not answer is busy or stopped, and going past
+ * a server that only was busy is worse than a wait.
+ */
+const PROBE_TIMEOUT_MS = 2000;
 
 /**
  * Chooses the way: HTTP when `--url` is given or a server of this tenant answers here, else the database.
  *
+ * @param note told of a server that runs here and was passed by
  * @throws Fault USAGE for options that contradict each other, UNREACHABLE when HTTP was asked for and nobody answers
  */
-export async function chooseDoor(tenant: OperatorTenant, via: Via, url: string | undefined): Promise<Door> {
+export async function chooseDoor(
+  tenant: OperatorTenant,
+  via: Via,
+  url: string | undefined,
+  note: (message: string) => void = () => {},
+): Promise<Door> {
   if (url !== undefined) {
     if (via === "db")
       throw new Fault("USAGE", "--url names a server, and --via db asks for the database: leave one out");
     return { kind: "http", url: checkUrl(url) };
   }
   if (via === "db") return { kind: "db" };
-  const running = await findRunningServer(tenant);
-  if (running !== undefined) return { kind: "http", url: running.url };
-  if (via === "auto") return { kind: "db" };
-  throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers on this machine: start one, or name it with --url`);
+  const { found, silent } = await probeServers(tenant);
+  if (found !== undefined) return { kind: "http", url: found.url };
+  if (via === "http") throw noServer(tenant.id, silent);
+  if (silent !== undefined) note(`${describeSilence(tenant.id, silent)}: going straight to the database`);
+  return { kind: "db" };
+}
+
+function noServer(tenant: string, silent: Candidate | undefined): Fault {
+  return new Fault(
+    "UNREACHABLE",
+    silent === undefined
+      ? `No server of ${tenant} answers on this machine: start one, or name it with --url`
+      : `${describeSilence(tenant, silent)}: try again, or stop it`,
+  );
+}
+
+function describeSilence(tenant: string, { pid }: Candidate): string {
+  return `The server of ${tenant} (process ${pid}) runs and did not answer within ${PROBE_TIMEOUT_MS / 1000} s`;
+}
+
+/** Where a server may be. */
+interface Candidate {
+  url: string;
+  opsUrl: string;
+  /** Of its process, which is alive; undefined for what only the tenant file says. */
+  pid?: number;
 }
 
 /** The addresses of a server on this machine that says it serves this tenant. */
-export async function findRunningServer(tenant: OperatorTenant): Promise<{ url: string; opsUrl: string } | undefined> {
+export async function findRunningServer(tenant: OperatorTenant): Promise<Candidate | undefined> {
+  return (await probeServers(tenant)).found;
+}
+
+/** Asks all at once. The first of the list that is ours decides, and those behind it are not waited for. */
+async function probeServers(
+  tenant: OperatorTenant,
+): Promise<{ found: Candidate | undefined; silent: Candidate | undefined }> {
   const { id, directory, config } = tenant;
-  const candidates = [...(await findServers(directory, id)), ...configuredServer(config.server)];
-  const answers = await Promise.all(candidates.map(({ opsUrl }) => serves(opsUrl, tenant)));
-  return candidates.find((_, index) => answers[index]);
+  const candidates: Candidate[] = [...(await findServers(directory, id)), ...configuredServer(config)];
+  const enough = new AbortController();
+  const probes = candidates.map((candidate) => ({ candidate, answer: probe(candidate, tenant, enough.signal) }));
+  let silent: Candidate | undefined;
+  try {
+    for (const { candidate, answer } of probes) {
+      const seen = await answer;
+      if (typeof seen === "object") return { found: seen, silent };
+      if (seen === "silent" && candidate.pid !== undefined) silent ??= candidate;
+    }
+    return { found: undefined, silent };
+  } finally {
+    enough.abort();
+  }
 }
 
 /** Where the tenant file says that the server listens: one that another directory or a container started has no run file. */
-function configuredServer(server: OperatorTenant["config"]["server"]): { url: string; opsUrl: string }[] {
-  const { host, port, opsPort } = server;
+function configuredServer({ server: { host, port, opsPort } }: OperatorTenant["config"]): Candidate[] {
   if (port === 0 || opsPort === 0) return [];
   return [{ url: `http://${reachable(host)}:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }];
 }
@@ -54,19 +102,29 @@ function reachable(host: string): string {
 /**
  * Asks the operations listener, which is never rate limited. Another tenant's server is not ours to talk to, and neither
  * is that of a tenant of the same name: staging and production on one machine differ by the key of their audit log.
+ * @returns the addresses with the scheme that the server states; "silent" when it accepted and did not answer in time
  */
-async function serves(opsUrl: string, tenant: OperatorTenant): Promise<boolean> {
+async function probe(
+  { url, opsUrl, pid }: Candidate,
+  tenant: OperatorTenant,
+  enough: AbortSignal,
+): Promise<Candidate | "silent" | "none"> {
+  const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   try {
     const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, {
       redirect: "error",
-      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+      signal: AbortSignal.any([timeout, enough]),
     });
     const body: unknown = await response.json();
-    if (!response.ok || typeof body !== "object" || body === null) return false;
+    if (!response.ok || typeof body !== "object" || body === null) return "none";
     const keyId = response.headers.get("audit-key-id");
-    return "tenant" in body && body.tenant === tenant.id && (keyId === null || isOurKey(keyId, tenant));
+    const isOurs = "tenant" in body && body.tenant === tenant.id && (keyId === null || isOurKey(keyId, tenant));
+    if (!isOurs) return "none";
+    const scheme = response.headers.get("api-scheme") ?? "";
+    const stated = /^https?$/.test(scheme) ? url.replace(/^https?/, scheme) : url;
+    return { url: stated, opsUrl, ...(pid === undefined ? {} : { pid }) };
   } catch {
-    return false;
+    return timeout.aborted ? "silent" : "none";
   }
 }
 

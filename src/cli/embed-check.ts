@@ -1,3 +1,5 @@
+import { isLoopback } from "./loopback.ts";
+
 /** One thing that was looked at. */
 export interface Check {
   check: string;
@@ -15,6 +17,8 @@ export interface CheckTerms {
   allowedOrigins: readonly string[];
   /** The loader of this build. */
   loader: string;
+  /** One that trusts the tenant's own certificate. */
+  fetch: typeof fetch;
 }
 
 /** How the detail of a check begins that had nobody to ask. */
@@ -24,9 +28,12 @@ const TIMEOUT_MS = 5000;
 
 /** Looks at everything before it says anything, so that one run shows every problem. */
 export async function checkEmbed(terms: CheckTerms): Promise<Check[]> {
-  const { url, origin } = terms;
+  const { url, origin, fetch } = terms;
   const host = origin === undefined ? "" : `?host=${encodeURIComponent(origin)}`;
-  const [script, frame] = await Promise.all([ask(`${url}/assets/embed.js`), ask(`${url}/embed/markets${host}`)]);
+  const [script, frame] = await Promise.all([
+    ask(fetch, `${url}/assets/embed.js`),
+    ask(fetch, `${url}/embed/markets${host}`),
+  ]);
   return [
     checkHttps(url),
     checkScript(script, terms.loader),
@@ -42,9 +49,9 @@ interface Answer {
   text: string;
 }
 
-async function ask(address: string): Promise<Answer | string> {
+async function ask(request: typeof fetch, address: string): Promise<Answer | string> {
   try {
-    const response = await fetch(address, { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await request(address, { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
     return { status: response.status, headers: response.headers, text: await response.text() };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -54,7 +61,7 @@ async function ask(address: string): Promise<Answer | string> {
 
 function checkHttps(url: string): Check {
   const { protocol, hostname } = new URL(url);
-  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  const isLocal = isLoopback(hostname);
   if (protocol === "https:") return { check: "https", result: "ok", detail: "pages with TLS may show it" };
   return isLocal
     ? { check: "https", result: "warn", detail: "no TLS: fine on this machine, but pages with TLS show no such frame" }

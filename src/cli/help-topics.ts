@@ -36,6 +36,13 @@ export function topicList(): string {
   return `\nTopics (pmctl help <topic>):\n${lines.join("\n")}\n\n${BEGIN}\n`;
 }
 
+/** What stands below the help of every command. */
+export function exitLine(): string {
+  const short = Object.entries(EXIT_MEANINGS).map(([exit, meaning]) => `${exit} ${meaning.split(/[:;,(]/)[0]?.trim()}`);
+  const lines = wrap(`Exit codes: ${short.join(", ")} (pmctl help exit-codes)`, 80);
+  return `\n${lines.join("\n")}`;
+}
+
 const INDENT = " ".repeat(9);
 
 /** The error codes of JSON errors and of the `Error-Code` header, beside the exit code that they end with. */

@@ -120,9 +120,11 @@ export class Output {
     this.#options.stdout.write(`\u001b[H${drawn}\u001b[J`);
   }
 
-  /** One line of JSON of a stream that never ends. */
-  line(value: object): void {
-    this.#options.stdout.write(`${JSON.stringify(value)}\n`);
+  /** One line of JSON of a stream that never ends. Its lines differ, so a field that one lacks is null there. */
+  line(value: Readonly<Record<string, unknown>>): void {
+    const { fields, stdout } = this.#options;
+    const picked = fields ? Object.fromEntries(fields.map((field) => [field, fieldOf(value, field) ?? null])) : value;
+    stdout.write(`${JSON.stringify(picked)}\n`);
   }
 
   /** Shows that long work goes on, and for how long. */

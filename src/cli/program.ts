@@ -3,8 +3,8 @@ import type { Readable, Writable } from "node:stream";
 import { Command, Option } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
-import type { ExitCode } from "./errors.ts";
-import { topicList } from "./help-topics.ts";
+import { EXIT, type ExitCode } from "./errors.ts";
+import { exitLine, topicList } from "./help-topics.ts";
 import { Interrupts } from "./interrupts.ts";
 import { FORMATS, Output } from "./output.ts";
 import { type Pager, terminalPager } from "./pager.ts";
@@ -33,6 +33,13 @@ export async function main(
   const program = createProgram(streams);
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
+    // Before commander asks for arguments, which whoever only asks for names does not have.
+    const asked = whoseFields(program, argv);
+    if (asked) {
+      const { fieldsOfCommand } = await import("./field-lists.ts");
+      outputFor(program.opts<Globals>(), streams).list(fieldsOfCommand(pathOf(asked)));
+      return EXIT.ok;
+    }
     await program.parseAsync([...argv], { from: "user" });
     return host.exitCode;
   } catch (error) {
@@ -71,7 +78,6 @@ class CommandHost implements Host {
       const { stdin, stderr } = this.#streams;
       if (options.allowExec) allowExec();
       const output = outputFor(options, this.#streams, terminalPager(this.#interrupts));
-      if (options.fields?.includes("?")) return this.#listFields(command, output);
       const context: CommandContext<Options> = {
         options,
         args: command.args,
@@ -84,11 +90,16 @@ class CommandHost implements Host {
       this.exitCode = await work(context);
     };
   }
+}
 
-  async #listFields(command: Command, output: Output): Promise<void> {
-    const { fieldsOfCommand } = await import("./field-lists.ts");
-    output.list(fieldsOfCommand(pathOf(command)));
-  }
+/** The command that `--fields ?` asks about; undefined when nothing is asked, or about a noun without its verb. */
+function whoseFields(program: Command, argv: readonly string[]): Command | undefined {
+  if (!argv.some((word) => word.includes("?"))) return undefined;
+  const { operands } = program.parseOptions([...argv]);
+  if (!program.opts<Globals>().fields?.includes("?")) return undefined;
+  const [noun, verb] = operands;
+  const command = program.commands.find((each) => each.name() === noun);
+  return command?.commands.length ? command.commands.find((each) => each.name() === verb) : command;
 }
 
 /** The command's words, such as `market list`, without the program's own name. */
@@ -119,6 +130,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .version(packageVersion(), "--version", "print the version")
     .helpOption("-h, --help", "show help")
     .addHelpText("after", topicList())
+    .addHelpText("afterAll", exitLine())
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,
@@ -143,14 +155,17 @@ function globalOptions(): Option[] {
     new Option("-t, --tenant <id>", "the tenant; else PMCTL_TENANT, else the only one there is"),
     new Option("-o, --output <format>", "how to print; a table on a terminal, else json").choices([...FORMATS]),
     new Option("--fields <names>", "only these fields, such as id,yesPrice; ? lists them").argParser(splitFields),
-    new Option("--via <door>", "which way to the tenant; auto asks for a running server first")
+    new Option(
+      "--via <door>",
+      "the way to the tenant: a running server, its database, or auto: the server when one answers",
+    )
       .choices(["auto", "db", "http"])
       .default("auto"),
-    new Option("--url <address>", "the server to talk to"),
-    new Option("--reason <text>", "why; goes into the audit entry"),
+    new Option("--url <address>", "the server to talk to, such as https://predict.acme.example"),
+    new Option("--reason <text>", "why you do it; goes into the audit entry"),
     new Option("--receipt <file>", "append proof of what the command put on record: audit verify --anchor takes it"),
-    new Option("--yes", "confirm in advance whatever the command would ask"),
-    new Option("--no-input", "never ask"),
+    new Option("--yes", "confirm in advance whatever the command would ask; scripts need it"),
+    new Option("--no-input", "never ask, even on a terminal: end with 6 and name the missing option"),
     new Option("--no-pager", "write long tables at once instead of page by page"),
     new Option("--allow-exec", "let secret references of the tenant file run programs"),
     new Option("--quiet", "only errors on stderr"),

@@ -7,7 +7,9 @@ import { Fault } from "../domain/fault.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClock } from "./clock.ts";
 import { chooseDoor, type Via } from "./doors.ts";
+import { isLoopback } from "./loopback.ts";
 import { auditSecretsOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
+import { tenantFetch } from "./trust.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
 
 export interface SessionOptions {
@@ -49,11 +51,12 @@ export async function openSession(
 ): Promise<Session> {
   const reason = checkReason(options.reason);
   const tenant = readOperatorTenant(options.tenant);
-  const door = await chooseDoor(tenant, options.via, options.url);
+  const door = await chooseDoor(tenant, options.via, options.url, note);
   const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
   if (door.kind === "db") return openDatabaseSession(tenant, reason, onSealed);
 
   const apiKey = adminKey(tenant);
+  const fetch = await tenantFetch(tenant, door.url);
   if (isReadableOnTheWay(door.url)) note("The admin key travels unencrypted: this address begins with http://");
   return {
     tenant,
@@ -64,11 +67,12 @@ export async function openSession(
         apiKey,
         reason,
         policyTtlSec,
+        fetch,
         onWait: note,
         onSealed,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
       }),
-    events: (markets, signal) => eventSource({ url: door.url, apiKey, markets, signal, onWait: note }),
+    events: (markets, signal) => eventSource({ url: door.url, apiKey, markets, signal, fetch, onWait: note }),
     auditSecrets: () => auditSecretsOf(tenant),
     close: async () => {},
   };
@@ -77,7 +81,7 @@ export async function openSession(
 /** Plain HTTP that leaves this machine. */
 function isReadableOnTheWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === "http:" && !isLoopback(hostname);
 }
 
 async function userToken(tenant: OperatorTenant, userId: string): Promise<string> {

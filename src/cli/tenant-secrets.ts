@@ -30,6 +30,7 @@ const TYPES: readonly [prefix: string, type: string][] = [
   ["auth.", "jwt"],
   ["database.", "database"],
   ["oracle.", "oracle"],
+  ["server.tls", "tls"],
 ];
 
 /** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */

@@ -12,7 +12,9 @@ import type { Cluster } from "../store/embedded/cluster.ts";
 import { DeliveryWorker } from "../webhooks/delivery.ts";
 import { kycProvider } from "../webhooks/providers/kyc.ts";
 import type { TenantDatabase } from "./database.ts";
+import { isLoopback } from "./loopback.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
+import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { openOracle, oracleGauges, tenantFeeds } from "./tenant-oracle.ts";
 
 export interface ServeOptions {
@@ -24,6 +26,8 @@ export interface ServeOptions {
   /** 0 takes any free port. */
   port?: number | undefined;
   opsPort?: number | undefined;
+  /** Speak TLS, with a certificate of our own where the tenant file names none. */
+  https?: boolean | undefined;
   /** False leaves the oracle's sweep to other processes. */
   sweep?: boolean | undefined;
   /** The demo's page to try the widget. */
@@ -33,6 +37,8 @@ export interface ServeOptions {
 export interface TenantServer {
   url: string;
   opsUrl: string;
+  /** Undefined when it speaks plain HTTP. */
+  certificate: ServedCertificate | undefined;
   services: TenantServices;
   close(): Promise<void>;
 }
@@ -43,6 +49,8 @@ const STDERR = 2;
 /** Serves a tenant that has been applied. Applies nothing by itself. */
 export async function serveTenant(options: ServeOptions): Promise<TenantServer> {
   const { directory, config, secrets, database } = options;
+  const host = options.host ?? config.server.host;
+  const certificate = await servedCertificate({ directory, config, host, signsOwn: options.https === true });
   const log = pino({ name: "pmctl", base: { tenant: config.tenant } }, pino.destination({ dest: STDERR, sync: true }));
   const metrics = new Metrics();
   const services = await openTenant({
@@ -55,13 +63,22 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     onCommit: ({ commands }) => metrics.observeBatch(commands),
   });
   metrics.setQueueLength(() => services.sequencer.queueLength);
-  const server = await listen(options, services, metrics, log).catch(async (error: unknown) => {
-    await services.close();
-    throw error;
-  });
+  const server = await listen({ ...options, host }, services, metrics, log, certificate).catch(
+    async (error: unknown) => {
+      await services.close();
+      throw error;
+    },
+  );
   const { url, opsUrl } = server;
   await writeRunFile(directory, config.tenant, { pid: process.pid, url, opsUrl });
   const stopWatching = watchCluster(database.cluster, services, log);
+  const stopFollowing = certificate?.follow(
+    (renewed) => {
+      server.renew(renewed);
+      log.info({ fingerprint: renewed.fingerprint }, "A renewed certificate was taken up");
+    },
+    (error) => log.error({ err: error }, "The certificate was changed and cannot be used; the old one is still shown"),
+  );
   const closing = startClosingSweeper(services, (error) =>
     log.error({ err: error }, "Closed markets cannot be recorded"),
   );
@@ -78,9 +95,11 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   return {
     url,
     opsUrl,
+    certificate,
     services,
     close: async () => {
       stopWatching();
+      stopFollowing?.();
       await removeRunFile(directory, config.tenant, process.pid);
       await server.close();
       await Promise.all([closing.stop(), overrides.stop(), oracle?.stop()]);
@@ -115,10 +134,11 @@ function startSweep(
 }
 
 function listen(
-  options: ServeOptions,
+  options: ServeOptions & { host: string },
   services: TenantServices,
   metrics: Metrics,
   log: Logger,
+  certificate: ServedCertificate | undefined,
 ): Promise<RunningServer> {
   const { config, secrets } = options;
   return startServer(
@@ -144,15 +164,23 @@ function listen(
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,
       isDatabaseUp: services.isDatabaseUp,
+      strictTransport: certificate?.isSelfSigned === false && isOwnDomain(config.baseUrl),
       metrics,
       log,
     },
     {
-      host: options.host ?? config.server.host,
+      host: options.host,
       port: options.port ?? config.server.port,
       opsPort: options.opsPort ?? config.server.opsPort,
+      keyPair: certificate?.current,
     },
   );
+}
+
+/** On loopback names a browser would keep everybody's plain servers of this machine away too. */
+function isOwnDomain(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === "https:" && !isLoopback(hostname);
 }
 
 function createDeliveries(

@@ -74,6 +74,8 @@ export function connectionFailure(error: unknown): ConnectionFailure {
     return { reason: "no web server may be on this port", neverSent: true };
   const early = NEVER_SENT[code];
   if (early !== undefined) return { reason: early, neverSent: true };
+  if (/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code))
+    return { reason: "it does not speak TLS; is its address http://?", neverSent: true };
   // The handshake comes before the request, so a certificate that is not accepted stops it.
   if (/CERT|SSL|TLS|SIGNATURE/.test(code))
     return { reason: `its certificate is not accepted (${code})`, neverSent: true };

@@ -10,6 +10,14 @@ export const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 
 const Port = z.number().int().min(0).max(65_535);
 
+const Tls = z.strictObject({
+  cert: text(1024).meta({
+    description:
+      "File with the certificate and its chain in PEM, relative to the tenant's folder; a renewed one is taken up while serving.",
+  }),
+  key: SecretReference.meta({ description: "Where the certificate's private key is kept, in PEM." }),
+});
+
 const Server = z.strictObject({
   host: text(255).default("127.0.0.1").meta({ description: "Address to listen on." }),
   port: Port.default(8080).meta({ description: "Port of the API; 0 takes any free one." }),
@@ -21,6 +29,9 @@ const Server = z.strictObject({
     .max(100)
     .default([])
     .meta({ description: "Address ranges of your proxies: X-Forwarded-For counts from them only." }),
+  tls: Tls.optional().meta({
+    description: "The certificate to serve HTTPS with. Without it the server speaks HTTP, or --https signs its own.",
+  }),
 });
 
 /** `writeOnly`: the likeliest mistake here is a connection string with its password. */

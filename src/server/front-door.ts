@@ -27,8 +27,13 @@ export interface FrontDoorOptions {
   cors: Cors;
   metrics: Metrics;
   refusals: RefusalLog;
+  /** Whether browsers are told to come back by HTTPS only. */
+  strictTransport?: boolean | undefined;
   log: Logger;
 }
+
+/** A year, for this host alone: what its subdomains speak is not ours to say (RFC 6797). */
+const STRICT_TRANSPORT: Header = ["strict-transport-security", "max-age=31536000"];
 
 /**
  * What every request passes, whatever it asks for: it is counted first, so that guessing keys or paths is limited too; then
@@ -110,6 +115,7 @@ export class FrontDoor {
     if (exchange.standing) headers.push(...rateLimitHeaders(exchange.standing));
     if (answer.headers) headers.push(...answer.headers);
     if (route.forBrowsers) headers.push(...this.#options.cors.headers(exchange.header("origin")));
+    if (this.#options.strictTransport) headers.push(STRICT_TRANSPORT);
     if (this.draining) headers.push(["connection", "close"]);
     return headers;
   }

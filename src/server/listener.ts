@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createTlsServer, Server as TlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Fault, type FaultCode } from "../domain/fault.ts";
 import { nextRequestId } from "./exchange.ts";
@@ -14,22 +15,33 @@ const CHECK_INTERVAL_MS = 2000;
 const KEEP_ALIVE_MS = 65_000;
 const BACKLOG = 1024;
 
-/** A Node server whose every answer is JSON, those that its parser gives before a request exists included. */
-export function createListener(handle: RequestListener): Server {
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECK_INTERVAL_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // The front door refuses a missing one, in JSON.
-      requireHostHeader: false,
-      // A second Authorization would silently be dropped otherwise, and a proxy may have believed that one.
-      joinDuplicateHeaders: true,
-    },
-    guarded(handle),
-  );
+const LIMITS = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_INTERVAL_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // The front door refuses a missing one, in JSON.
+  requireHostHeader: false,
+  // A second Authorization would silently be dropped otherwise, and a proxy may have believed that one.
+  joinDuplicateHeaders: true,
+};
+
+/** What a TLS listener shows to its clients, both in PEM. */
+export interface KeyPair {
+  /** The certificate and its chain. */
+  cert: string;
+  key: string;
+}
+
+/**
+ * A Node server whose every answer is JSON, those that its parser gives before a request exists included.
+ * @param pair makes it speak TLS, and nothing else
+ */
+export function createListener(handle: RequestListener, pair?: KeyPair): Server {
+  const server = pair
+    ? createTlsServer({ ...LIMITS, ...tlsTerms(pair), handshakeTimeout: HEADERS_TIMEOUT_MS }, guarded(handle))
+    : createServer(LIMITS, guarded(handle));
   server.on("clientError", refuseUnparsed);
   server.on("checkExpectation", (_req, res: ServerResponse) => {
     res.socket?.end(refusalText(417, "The Expect header is not supported"));
@@ -38,6 +50,32 @@ export function createListener(handle: RequestListener): Server {
     socket.on("error", () => {}).end(refusalText(404, "Not found", "NOT_FOUND"));
   });
   return server;
+}
+
+/** Connections from now on see the new certificate; those that are open keep theirs. No effect without TLS. */
+export function renewKeyPair(server: Server, pair: KeyPair): void {
+  if (server instanceof TlsServer) server.setSecureContext(tlsTerms(pair));
+}
+
+/** Stated, because Node's own default gives way to a command-line option. */
+function tlsTerms({ cert, key }: KeyPair) {
+  return { cert, key, minVersion: "TLSv1.2" } as const;
+}
+
+/**
+ * Ends connections whose TLS handshake is not done, which no method of an HTTP server knows of.
+ * @returns to be called once no more are awaited
+ */
+export function trackHandshakes(server: Server): () => void {
+  const sockets = new Set<Socket>();
+  if (server instanceof TlsServer)
+    server.on("connection", (socket: Socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
+  return () => {
+    for (const socket of sockets) socket.destroy();
+  };
 }
 
 /** Starts to listen. Port 0 takes a free one. @throws Fault USAGE when the address cannot be had */
@@ -67,6 +105,8 @@ function guarded(handle: RequestListener): RequestListener {
 
 /** What Node's parser refuses: there is no request, so the answer is written by hand. */
 function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }): void {
+  // A failed handshake comes here too: there is nobody yet who could read an answer.
+  if (/^ERR_(SSL|TLS)/.test(error.code ?? "")) return void socket.destroy();
   const pending = socket._httpMessage;
   if (pending?.req.complete) {
     // Garbage after a whole request: its answer is due first, or the client would take our refusal for it.

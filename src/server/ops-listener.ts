@@ -8,6 +8,8 @@ export interface OpsOptions {
   tenantId: string;
   /** Which of the environments of a tenant this is, to commands on the same machine: public, audit entries state it. */
   auditKeyId?: string | undefined;
+  /** What the API's port speaks, for whoever found this listener and not that one. */
+  scheme: "http" | "https";
   metrics: Metrics;
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
@@ -28,7 +30,8 @@ export function createOpsListener(options: OpsOptions): Server {
 
 async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.method === "GET" ? req.url?.split("?", 1)[0] : undefined;
-  const { tenantId: tenant, auditKeyId, metrics } = options;
+  const { tenantId: tenant, auditKeyId, scheme, metrics } = options;
+  res.setHeader("api-scheme", scheme);
   if (auditKeyId !== undefined) res.setHeader("audit-key-id", auditKeyId);
   if (path === "/livez") return send(res, 200, JSON.stringify({ ok: true, tenant }));
   if (path === "/metrics") return send(res, 200, await metrics.text(), metrics.contentType);

@@ -23,7 +23,7 @@ import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
-import { createListener, listen } from "./listener.ts";
+import { createListener, type KeyPair, listen, renewKeyPair, trackHandshakes } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { createOpsListener } from "./ops-listener.ts";
@@ -67,6 +67,8 @@ export interface ServerOptions {
   trustProxy: readonly string[];
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
   isDatabaseUp: () => Promise<boolean>;
+  /** Whether browsers are told to come back by HTTPS only. */
+  strictTransport?: boolean | undefined;
   /** How often streams show that they are alive, and check their credentials. */
   streamHeartbeatMs?: number | undefined;
   /** Shared with whoever records more than requests. */
@@ -81,6 +83,8 @@ export interface ListenOptions {
   opsPort: number;
   /** Loopback unless given: the operations listener asks for no key. */
   opsHost?: string | undefined;
+  /** Makes the API's port speak TLS; the operations listener never does. */
+  keyPair?: KeyPair | undefined;
 }
 
 export interface RunningServer {
@@ -88,6 +92,8 @@ export interface RunningServer {
   port: number;
   opsUrl: string;
   opsPort: number;
+  /** Shows a renewed certificate to connections from now on. */
+  renew(pair: KeyPair): void;
   /** Stops accepting, finishes what is in flight (at most 25 s), and resolves when both ports are closed. */
   close(): Promise<void>;
 }
@@ -110,7 +116,16 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   });
   const addresses = new ClientAddresses(options.trustProxy);
   const { refusals = new RefusalLog() } = options.services;
-  const door = new FrontDoor({ addresses, limiter, limits: options.rateLimit, cors, metrics, refusals, log });
+  const door = new FrontDoor({
+    addresses,
+    limiter,
+    limits: options.rateLimit,
+    cors,
+    metrics,
+    refusals,
+    log,
+    strictTransport: options.strictTransport,
+  });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(read);
   const handlers = forgettingKeys(options.services.handlers, keys);
@@ -146,11 +161,14 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
         : []),
     ],
   });
-  const server = createListener(toNodeHandler(app));
+  const server = createListener(toNodeHandler(app), where.keyPair);
+  const endHandshakes = trackHandshakes(server);
+  const scheme = where.keyPair ? "https" : "http";
   const { isDatabaseUp } = options;
   const ops = createOpsListener({
     tenantId,
     auditKeyId: options.auditKeyId,
+    scheme,
     metrics,
     isDraining: () => door.draining,
     isDatabaseUp,
@@ -167,7 +185,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const shutDown = async (): Promise<void> => {
     clearInterval(forget);
     hub?.close();
-    await drain(server, door, options.lastRequestMs);
+    await drain(server, door, endHandshakes, options.lastRequestMs);
     limiter.stop();
     await outgoing.close();
     ops.close();
@@ -175,10 +193,11 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   };
   let closing: Promise<void> | undefined;
   return {
-    url: urlOf(where.host, port),
+    url: urlOf(scheme, where.host, port),
     port,
-    opsUrl: urlOf(opsHost, opsPort),
+    opsUrl: urlOf("http", opsHost, opsPort),
     opsPort,
+    renew: (pair) => renewKeyPair(server, pair),
     close() {
       closing ??= shutDown();
       return closing;
@@ -224,7 +243,12 @@ function keySetOf(jwt: JwtOptions, outgoing: OutgoingHttp, log: Logger): KeySet 
  * Lets every accepted request have its answer. `http.Server.close` would cut connections that look idle although a request
  * is on its way, so the port is closed by net's own `close`; connections then end with their next answer, or after a silence.
  */
-async function drain(server: Server, door: FrontDoor, lastRequestMs = LAST_REQUEST_MS): Promise<void> {
+async function drain(
+  server: Server,
+  door: FrontDoor,
+  endHandshakes: () => void,
+  lastRequestMs = LAST_REQUEST_MS,
+): Promise<void> {
   door.draining = true;
   const closed = once(server, "close");
   NetServer.prototype.close.call(server);
@@ -238,12 +262,13 @@ async function drain(server: Server, door: FrontDoor, lastRequestMs = LAST_REQUE
     if (now - quietSince >= lastRequestMs) break;
   }
   server.closeAllConnections();
+  endHandshakes();
   // Nothing is left to close but the timer that checks for slow connections.
   server.close();
   await closed;
 }
 
-function urlOf(host: string, port: number): string {
+function urlOf(scheme: "http" | "https", host: string, port: number): string {
   const reachable = host === "0.0.0.0" || host === "::" ? "localhost" : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+  return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }

@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { areaChart, bar, sparkline } from "../../src/cli/charts.ts";
+import { areaChart, bar, barChart, sparkline } from "../../src/cli/charts.ts";
+import { runReportOverview } from "../../src/cli/commands/report.ts";
 import type { View } from "../../src/cli/output.ts";
 import { displayWidth } from "../../src/cli/text-width.ts";
+import type { Api } from "../../src/contract/operations.ts";
 import { testIo } from "./support/io.ts";
 
 const prices = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 400 });
@@ -48,6 +50,69 @@ describe("a chart", () => {
       expect.stringMatching(/^0\.200 ┤▁+█+$/),
     ]);
     expect([areaChart([0.2, 0.8], 12), areaChart([0.5], 80), areaChart([], 80)]).toEqual(["", "", ""]);
+  });
+});
+
+describe("bars below each other", () => {
+  const line = (label: string, value: number) => ({ label, value, shown: value.toFixed(2) });
+  const groups = [
+    [line("volume", 100), line("before", 50)],
+    [line("fees", 1), line("lost", -3)],
+  ];
+
+  test("have a scale for each group, names before and amounts behind", () => {
+    expect(barChart(groups, 27).split("\n")).toEqual([
+      "volume  ████████████ 100.00",
+      "before  ██████ 50.00",
+      "fees    ████████████ 1.00",
+      "lost     -3.00",
+    ]);
+  });
+
+  test("fit any width or are left out, and so are groups without anything to draw", () => {
+    for (let width = 1; width < 120; width++)
+      for (const drawn of barChart(groups, width).split("\n")) expect(displayWidth(drawn)).toBeLessThanOrEqual(width);
+    expect(barChart(groups, 22)).toBe("");
+    expect(barChart([[line("volume", 0)], [line("fees", 2)]], 80)).toMatch(/^fees/);
+    expect(barChart([[line("volume", 0)]], 80)).toBe("");
+  });
+});
+
+describe("report overview", () => {
+  const totals = { settledMarkets: 1, activeTraders: 2 };
+  const asked: (number | undefined)[] = [];
+  const api = {
+    getOverviewReport: async ({ periodDays = 30 }: { periodDays?: number }) => {
+      asked.push(periodDays);
+      return { periodDays, totalVolume: periodDays === 30 ? 300 : 400, houseRevenue: 3, ...totals };
+    },
+  } as unknown as Api;
+
+  test("compares with the period before on a terminal, and asks once everywhere else", async () => {
+    const shown = testIo({ terminal: 70, color: false });
+    await runReportOverview({}, api, shown);
+    expect(asked.splice(0)).toEqual([30, 60]);
+    expect(shown.stdout.text.split("\n").slice(0, 4)).toEqual([
+      `volume, 30 days       ${"█".repeat(40)} 300.00`,
+      `  the 30 days before  ${"█".repeat(13)}▍ 100.00`,
+      `revenue, 30 days      ${"█".repeat(40)} 3.00`,
+      "  the 30 days before   0.00",
+    ]);
+    for (const options of [{}, { format: "table" }, { terminal: 70, format: "json" }] as const) {
+      const io = testIo(options);
+      await runReportOverview({}, api, io);
+      expect(asked.splice(0)).toEqual([30]);
+      expect(io.stdout.text).not.toContain("█");
+    }
+  });
+
+  test("draws nothing where the interface does not look as far back, or there is no room", async () => {
+    const long = testIo({ terminal: 70 });
+    await runReportOverview({ days: 2000 }, api, long);
+    expect(asked.splice(0)).toEqual([2000]);
+    const narrow = testIo({ terminal: 30 });
+    await runReportOverview({}, api, narrow);
+    expect(narrow.stdout.text).not.toContain("█");
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { judgeAddresses } from "../../src/cli/doctor/addresses.ts";
+import { judgeCertificate } from "../../src/cli/doctor/certificate.ts";
 import type { Check } from "../../src/cli/doctor/check.ts";
 import { type DatabaseFacts, judgeDatabase } from "../../src/cli/doctor/database.ts";
 import { judgeKeySet } from "../../src/cli/doctor/key-set.ts";
@@ -55,6 +56,16 @@ test.each([
   [0o600, "tracked", ["ok", "fail"]],
 ] as const)(".env of mode %o that git says is %s", (mode, git, expected) => {
   expect(judgeEnvFile({ mode, git }).map(({ status }) => status)).toEqual(expected);
+});
+
+test.each([
+  ["none is no matter", undefined, undefined],
+  ["one that cannot be used fails", { problem: "server.tls.cert expired" }, "fail"],
+  ["one for another host fails", { host: "a.example", isForHost: false, daysLeft: 90 }, "fail"],
+  ["one for two more weeks is well", { host: "a.example", isForHost: true, daysLeft: 14 }, "ok"],
+  ["one for less is a warning", { host: "a.example", isForHost: true, daysLeft: 13 }, "warn"],
+] as const)("a certificate: %s", (_what, facts, status) => {
+  expect(statusOf(judgeCertificate(facts), "certificate")).toBe(status);
 });
 
 describe("addresses", () => {

@@ -59,6 +59,7 @@ describe("help", () => {
       expect(await main([...path, "--help"], streams)).toBe(0);
       expect(text().stderr).toBe("");
       expect(text().stdout).toContain(`Usage: pmctl ${path.join(" ")}`);
+      expect(text().stdout).toMatch(/\nExit codes: 0 done, .*8 INTEGRITY, .*130 interrupted/s);
       for (const option of [
         "--tenant",
         "--output",
@@ -103,6 +104,28 @@ describe("help", () => {
   });
 });
 
+test("every argument and option of every command says what it is", async () => {
+  const silent = (command: Command): string[] =>
+    [...command.registeredArguments, ...command.options]
+      .filter(({ description }) => !description)
+      .map((part) => `${command.name()} ${"flags" in part ? part.flags : part.name()}`)
+      .concat(command.commands.flatMap(silent));
+  expect(silent(await completeProgram())).toEqual([]);
+});
+
+describe("--fields ?", () => {
+  test.each(leaves.map(({ path }) => [path.join(" "), path] as const))(
+    "of %s lists its fields, without arguments and without a tenant",
+    async (name, path) => {
+      const { streams, text } = buffers();
+      const code = await main([...path, "--fields", "?"], streams);
+      // The one command that hands its streams to a program has none.
+      if (NEEDS_STREAMS.includes(name)) expect({ code, ...text() }).toMatchObject({ code: 6, stdout: "" });
+      else expect({ code, ...text() }).toEqual({ code: 0, stdout: expect.stringMatching(/^(\S+\n)+$/), stderr: "" });
+    },
+  );
+});
+
 describe("without anybody at the terminal", () => {
   let directory: TestDirectory;
   beforeAll(async () => {
@@ -133,4 +156,19 @@ describe("without anybody at the terminal", () => {
       if (code !== 0) expect(JSON.parse(stderr.trim().split("\n").at(-1) ?? "")).toHaveProperty("code");
     },
   );
+
+  test.each([
+    ...["validate", "render", "plan", "apply", "pull", "history", "tenant list", "tenant show", "key list", "doctor"],
+    ...["oracle feeds", "oracle check pm:btc", "oracle sweep", "db status", "db migrate", "db backup", "audit verify"],
+    ...["embed snippet", "embed check", "version", "completion bash", "help", "audit export --out e.ndjson", "init b"],
+  ])("what %s prints has the names that --fields ? lists", async (line) => {
+    const words = line.split(" ");
+    const { stdout } = await pmctlHere([...words, "-t", "acme", "-o", "ndjson"], directory);
+    const rows = stdout.split("\n").filter(Boolean);
+    const named = await pmctlHere([...words, "--fields", "?", "-o", "json"], directory);
+    for (const row of rows)
+      expect(JSON.parse(named.stdout)).toEqual(expect.arrayContaining(Object.keys(JSON.parse(row))));
+    // After an apply there is nothing left to plan, which is a row of nothing.
+    expect(rows.length > 0 || line === "plan").toBe(true);
+  });
 });

@@ -60,8 +60,9 @@ describe("run files", () => {
 
 describe("choosing the door", () => {
   /** An operations listener that says it serves `tenant`, after `delayMs`. */
-  async function livez(tenant: string, delayMs = 0, auditSecret?: string): Promise<string> {
+  async function livez(tenant: string, delayMs = 0, auditSecret?: string, scheme?: string): Promise<string> {
     const server = createServer((_, response) => {
+      if (scheme !== undefined) response.setHeader("api-scheme", scheme);
       if (auditSecret !== undefined) response.setHeader("audit-key-id", auditKey(auditSecret).id);
       setTimeout(() => response.end(JSON.stringify({ ok: true, tenant })), delayMs);
     });
@@ -101,11 +102,39 @@ describe("choosing the door", () => {
     }
   });
 
-  test("a listener that does not answer in time does not hold up the command", async () => {
-    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 2000) });
+  test("a server that is busy for a second is waited for; a refused connection is no wait at all", async () => {
+    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 1000) });
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url: here.url });
+    await writeRunFile(directory, "acme", { ...here, opsUrl: "http://127.0.0.1:1" });
     const startedAt = performance.now();
     expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+    expect(performance.now() - startedAt).toBeLessThan(500);
+  });
+
+  test("a server that runs and stays silent is passed by after 2 s, and the operator is told", async () => {
+    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 60_000) });
+    const notes: string[] = [];
+    const startedAt = performance.now();
+    expect(await chooseDoor(tenant(), "auto", undefined, (note) => notes.push(note))).toEqual({ kind: "db" });
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+    const silence = `The server of acme (process ${process.pid}) runs and did not answer within 2 s`;
+    expect(notes).toEqual([`${silence}: going straight to the database`]);
+    await expect(chooseDoor(tenant(), "http", undefined)).rejects.toThrow(silence);
+  });
+
+  test("a server that answers is not made to wait for a port of somebody else's that stays silent", async () => {
+    const opsPort = Number(new URL(await livez("acme", 60_000)).port);
+    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme") });
+    const startedAt = performance.now();
+    const found = await chooseDoor(tenant({ host: "127.0.0.1", port: 8123, opsPort }), "auto", undefined);
+    expect(found).toEqual({ kind: "http", url: here.url });
     expect(performance.now() - startedAt).toBeLessThan(1500);
+  });
+
+  test("the server says what its port speaks, where no run file does", async () => {
+    const opsPort = Number(new URL(await livez("acme", 0, undefined, "https")).port);
+    const found = await chooseDoor(tenant({ host: "127.0.0.1", port: 8123, opsPort }), "auto", undefined);
+    expect(found).toEqual({ kind: "http", url: "https://127.0.0.1:8123" });
   });
 
   test("a server where the file says one listens is found without a run file", async () => {

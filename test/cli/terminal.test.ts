@@ -4,9 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fieldsOfCommand } from "../../src/cli/field-lists.ts";
 import { chooseMarket, requireMarketId, suspendedMarkets } from "../../src/cli/market-choice.ts";
-import { completeProgram } from "../../src/cli/program.ts";
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
@@ -24,31 +22,6 @@ describe("--fields ?", () => {
       expect.arrayContaining(["feeBps", "jurisdictions", "jurisdictions.blocked"]),
     );
     await rm(cwd, { recursive: true });
-  });
-
-  test("knows every command of the markets, the users, the money and the reports", async () => {
-    const nouns = [
-      "market",
-      "report",
-      "risk",
-      "hedge",
-      "trade",
-      "position",
-      "user",
-      "suitability",
-      "funding",
-      "policy",
-    ];
-    const program = await completeProgram();
-    const paths = program.commands
-      .filter((noun) => nouns.includes(noun.name()))
-      .flatMap((noun) =>
-        noun.commands.length ? noun.commands.map((verb) => `${noun.name()} ${verb.name()}`) : noun.name(),
-      );
-    expect(paths.length).toBeGreaterThan(25);
-    // What never ends prints events of several kinds.
-    for (const path of paths.filter((each) => each !== "market watch"))
-      expect([path, fieldsOfCommand(path).length > 0]).toEqual([path, true]);
   });
 });
 

@@ -25,8 +25,8 @@ export interface Operator {
   run(...args: string[]): Promise<{ stdout: string; stderr: string; exitCode: number | undefined }>;
   /** The same with variables of its own. */
   runWith(env: Record<string, string>, ...args: string[]): ReturnType<Operator["run"]>;
-  /** Starts `serve` on free ports and waits until it listens. */
-  serve(tenant: string): Promise<ServerProcess>;
+  /** Starts `serve` on free ports, with these options, and waits until it listens. */
+  serve(tenant: string, ...flags: string[]): Promise<ServerProcess>;
   /** Replaces text in the tenant file. */
   edit(tenant: string, change: (text: string) => string): Promise<void>;
   /** Stops the database and removes everything. */
@@ -36,6 +36,8 @@ export interface Operator {
 export interface ServerProcess {
   url: string;
   opsUrl: string;
+  /** What it has said on stderr so far. */
+  errors(): string;
   child: ChildProcess;
   /** Resolves when the process is gone. */
   kill(signal: NodeJS.Signals): Promise<number | null>;
@@ -51,7 +53,7 @@ export async function newOperator(): Promise<Operator> {
     secrets: async () => parseEnv(await readFile(join(directory, ".env"), "utf8")) as Record<string, string>,
     run: (...args) => run(directory, {}, args),
     runWith: (env, ...args) => run(directory, env, args),
-    serve: (tenant) => serve(directory, tenant, servers),
+    serve: (tenant, ...flags) => serve(directory, tenant, flags, servers),
     edit: async (tenant, change) => {
       const file = join(directory, "tenants", tenant, "tenant.yaml");
       await writeFile(file, change(await readFile(file, "utf8")));
@@ -81,8 +83,14 @@ async function runProcess(directory: string, env: Record<string, string>, args: 
   return { stdout, stderr, exitCode };
 }
 
-async function serve(directory: string, tenant: string, servers: Set<ChildProcess>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [MAIN, "serve", tenant, "--port", "0", "--ops-port", "0", "-o", "ndjson"], {
+async function serve(
+  directory: string,
+  tenant: string,
+  flags: string[],
+  servers: Set<ChildProcess>,
+): Promise<ServerProcess> {
+  const args = [MAIN, "serve", tenant, "--port", "0", "--ops-port", "0", "-o", "ndjson", ...flags];
+  const child = spawn(process.execPath, args, {
     cwd: directory,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -100,6 +108,7 @@ async function serve(directory: string, tenant: string, servers: Set<ChildProces
   return {
     url,
     opsUrl,
+    errors: () => errors,
     child,
     kill: async (signal) => {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;

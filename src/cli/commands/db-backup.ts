@@ -39,7 +39,7 @@ export function registerBackup(noun: Command, host: Host): void {
     .command("backup")
     .description("write the tenant's database, as of one moment, into a file")
     .argument("[file]", "the new file (default: .pmctl/backups/TENANT-TIME.backup.gz)", identifier)
-    .option("--out <file>", "the same", identifier)
+    .option("--out <file>", "the new file, instead of the argument", identifier)
     .action(
       host.action<{ out?: string }>(async ({ options, args: [argument], io }) => {
         const [{ openBackupTarget, backupFile }, { wallClock }] = await Promise.all([

@@ -8,6 +8,7 @@ import { type Snippet, snippetFor } from "../embed-snippet.ts";
 import { EXIT } from "../errors.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
+import { tenantFetch } from "../trust.ts";
 
 interface SnippetOptions {
   market?: string;
@@ -83,14 +84,17 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
  * @throws Fault after printing: UNREACHABLE when nobody answers there, EXPECTATION_NOT_MET when a check fails
  */
 export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
-  const { config } = readOperatorTenant(options.tenant);
+  const tenant = readOperatorTenant(options.tenant);
+  const { config } = tenant;
   const { readAssets } = await import("../../server/assets.ts");
+  const url = options.url === undefined ? config.baseUrl : checkUrl(options.url);
   const checks = await checkEmbed({
     baseUrl: config.baseUrl,
-    url: options.url === undefined ? config.baseUrl : checkUrl(options.url),
+    url,
     origin: options.origin === undefined ? undefined : parseOrigin(options.origin),
     allowedOrigins: config.embed.allowedOrigins,
     loader: readAssets().loader,
+    fetch: await tenantFetch(tenant, url),
   });
   await io.output.print({ checks }, checkView);
   const failed = checks.filter(({ result }) => result === "fail");

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { Fault } from "../../domain/fault.ts";
 import type { ExitCode, Host, Io } from "../command.ts";
 import { EXIT } from "../errors.ts";
-import { TOPICS, topicList } from "../help-topics.ts";
+import { exitLine, TOPICS, topicList } from "../help-topics.ts";
 import type { View } from "../output.ts";
 
 interface Page {
@@ -28,7 +28,8 @@ export async function runHelp(
 ): Promise<ExitCode> {
   const topic = words.join(" ");
   const text = TOPICS[topic]?.text() ?? findCommand(program, words).helpInformation();
-  await output.print({ topic, text: topic === "" ? text + topicList() : text }, view);
+  const below = topic === "" ? topicList() : topic in TOPICS ? "" : exitLine();
+  await output.print({ topic, text: text + below }, view);
   return EXIT.ok;
 }
 

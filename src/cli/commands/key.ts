@@ -68,8 +68,12 @@ export function register(noun: Command, host: Host): void {
     .command("create")
     .description("a new API key; its value is shown once")
     .argument("[name]", "what audit entries call it", identifier)
-    .option("--name <name>", "the same", identifier)
-    .addOption(new Option("--type <type>", "what it may reach").choices(["admin", "public"]).makeOptionMandatory())
+    .option("--name <name>", "its name, instead of the argument", identifier)
+    .addOption(
+      new Option("--type <type>", "admin may do everything, public may read and trade for signed-in users")
+        .choices(["admin", "public"])
+        .makeOptionMandatory(),
+    )
     .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry)
     .action(
       host.action<Flags & { type: KeyType }>(({ options, args, io }) => {
@@ -81,7 +85,7 @@ export function register(noun: Command, host: Host): void {
     .command("rotate")
     .description("a new value under the same name; with --type webhook|audit it prints what to put where")
     .argument("[name]", "the API key", identifier)
-    .option("--name <name>", "the same", identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier)
     .addOption(
       new Option("--type <type>", "of the key, or the kind of secret").choices(["admin", "public", "webhook", "audit"]),
     )
@@ -103,7 +107,7 @@ export function register(noun: Command, host: Host): void {
     .command("revoke")
     .description("end an API key at once")
     .argument("[name]", "the API key", identifier)
-    .option("--name <name>", "the same", identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier)
     .addOption(new Option("--type <type>", "of the key").choices(["admin", "public"]))
     .action(
       host.action<Flags & { type?: KeyType }>(({ options, args, io }) => {

@@ -18,12 +18,12 @@ export function registerLooks(noun: Command, host: Host): void {
   noun
     .command("history")
     .description("prices by the hour, from creation to now or settlement")
-    .argument("[id]", "the market", identifier)
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
     .action(host.action((context) => onMarket(context, "market history", runMarketHistory)));
   noun
     .command("depth")
     .description("shares on offer, cent by cent")
-    .argument("[id]", "the market", identifier)
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
     .action(host.action((context) => onMarket(context, "market depth", runMarketDepth)));
   noun
     .command("trending")

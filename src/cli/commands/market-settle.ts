@@ -29,7 +29,7 @@ export function registerSettle(noun: Command, host: Host): void {
   noun
     .command("settle")
     .description("pay the winners; cannot be undone")
-    .argument("[id]", "the market", identifier)
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
     .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
     .option("--preview", "only show what would be paid")
     .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)

@@ -44,7 +44,7 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("show")
     .description("one market")
-    .argument("[id]", "the market", identifier)
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
     .action(host.action((context) => onMarket(context, "market show", runMarketShow)));
   registerLooks(noun, host);
   registerCreate(noun, host);
@@ -100,7 +100,7 @@ function registerHalt(noun: Command, host: Host, verb: string, { summary, run, o
   noun
     .command(verb)
     .description(summary)
-    .argument("[id]", "the market", identifier)
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
     .action(host.action((context) => onMarket(context, `market ${verb}`, run, offered)));
 }
 

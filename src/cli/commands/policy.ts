@@ -28,7 +28,7 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("set")
     .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
-    .argument("<key=value...>")
+    .argument("<key=value...>", "a field and its new value; several at once are one change")
     .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan)
     .action(
       host.action<{ ttl?: number }>(async ({ options, args, io }) => {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { cents, usd } from "../cells.ts";
-import { bar, barOf } from "../charts.ts";
+import { cents, counted, usd } from "../cells.ts";
+import { type BarLine, barChart, barOf } from "../charts.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -13,6 +13,9 @@ type Category = House["byCategory"][number];
 type Traders = WireResult<"getTradersReport">;
 type Trader = Traders["traders"][number];
 type Funding = WireResult<"getFundingReport">;
+
+/** The interface looks no further back. */
+const LONGEST_PERIOD_DAYS = 3650;
 
 export interface ReportOptions {
   days?: number | undefined;
@@ -39,7 +42,8 @@ function registerReport(noun: Command, host: Host, name: string, summary: string
     );
 }
 
-const overviewView: View<Overview, Overview> = {
+/** @param twice the report of a period twice as long, which holds the period before; undefined when nobody looks */
+const overviewView = (twice: Overview | undefined): View<Overview, Overview> => ({
   kind: "record",
   fields: (report) => [
     ["days", String(report.periodDays)],
@@ -48,7 +52,18 @@ const overviewView: View<Overview, Overview> = {
     ["markets settled", String(report.settledMarkets)],
     ["active traders", String(report.activeTraders)],
   ],
-};
+  picture: (report, width) => (twice ? barChart(comparison(report, twice), width) : ""),
+});
+
+/** Sums of days add up, so the period before is what the longer one has more. */
+function comparison(report: Overview, twice: Overview): BarLine[][] {
+  const period = counted(report.periodDays, "day");
+  const line = (label: string, value: number) => ({ label, value, shown: cents(value) });
+  return (["volume", "revenue"] as const).map((name) => {
+    const field = name === "volume" ? "totalVolume" : "houseRevenue";
+    return [line(`${name}, ${period}`, report[field]), line(`  the ${period} before`, twice[field] - report[field])];
+  });
+}
 
 const houseView: View<House, Category> = {
   kind: "list",
@@ -92,10 +107,16 @@ const fundingView: View<Funding, Funding> = {
       ({ provider, inflows, outflows }) => [`via ${provider}`, `in ${usd(inflows)}, out ${usd(outflows)}`] as const,
     ),
   ],
-  picture: ({ inflows, outflows }) => {
-    const most = Math.max(inflows, outflows);
-    return most > 0 ? `in   ${bar(inflows, most, 24)}\nout  ${bar(outflows, most, 24)}` : "";
-  },
+  picture: ({ inflows, outflows }, width) =>
+    barChart(
+      [
+        [
+          { label: "in", value: inflows, shown: cents(inflows) },
+          { label: "out", value: outflows, shown: cents(outflows) },
+        ],
+      ],
+      width,
+    ),
 };
 
 function percent(ratio: number): string {
@@ -103,7 +124,10 @@ function percent(ratio: number): string {
 }
 
 export async function runReportOverview({ days }: ReportOptions, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.getOverviewReport({ periodDays: days }), overviewView);
+  const report = await api.getOverviewReport({ periodDays: days });
+  const periodDays = 2 * report.periodDays;
+  const isDrawn = output.showsPictures && periodDays <= LONGEST_PERIOD_DAYS;
+  await output.print(report, overviewView(isDrawn ? await api.getOverviewReport({ periodDays }) : undefined));
   return EXIT.ok;
 }
 

@@ -8,7 +8,9 @@ const view: View<object, object> = { kind: "text", text: (document) => JSON.stri
 
 export function register(noun: Command, host: Host): void {
   noun
-    .addArgument(new Argument("<what>", "which one").choices(["tenant", "market", "openapi"]))
+    .addArgument(
+      new Argument("<what>", "of which file, or of the HTTP service").choices(["tenant", "market", "openapi"]),
+    )
     .description("JSON Schema (draft-07) of tenant and market files, or the OpenAPI document of the service")
     .action(host.action(runSchema));
 }

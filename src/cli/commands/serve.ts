@@ -11,6 +11,7 @@ interface ServeOptions {
   port?: number;
   host?: string;
   opsPort?: number;
+  https?: true;
   /** False with `--no-sweep`. */
   sweep: boolean;
 }
@@ -35,9 +36,10 @@ export const servedView: View<Served, Served> = {
 export function register(noun: Command, host: Host): void {
   noun
     .argument("[tenant]", "the tenant to serve")
-    .option("--port <n>", "port of the API; 0 takes any free one", parsePort)
-    .option("--host <address>", "address to listen on")
-    .option("--ops-port <n>", "port of health checks and metrics, on loopback", parsePort)
+    .option("--port <n>", "port of the API, instead of the file's; 0 takes any free one", parsePort)
+    .option("--host <address>", "address to listen on, instead of the file's")
+    .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", parsePort)
+    .option("--https", "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory")
     .option("--no-sweep", "leave the oracle's sweep to other processes")
     .description("serve one tenant in the foreground; applies nothing by itself")
     .action(host.action<ServeOptions>(runServe));
@@ -48,13 +50,15 @@ export async function runServe({ options, args, io, interrupts }: CommandContext
   limitHeap();
   const { readyTenant } = await import("../apply-tenant.ts");
   const { serveTenant } = await import("../tenant-server.ts");
+  const { describeCertificate } = await import("../served-certificate.ts");
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const stopped = interrupts.take();
   const ready = await readyTenant(workspace.directory, tenant);
-  const { port, host, opsPort, sweep } = options;
-  const server = await serveTenant({ ...ready, port, host, opsPort, sweep });
-  const { url, opsUrl } = server;
+  const { port, host, opsPort, https, sweep } = options;
+  const server = await serveTenant({ ...ready, port, host, opsPort, https, sweep });
+  const { url, opsUrl, certificate } = server;
+  if (certificate) io.output.note(describeCertificate(certificate, url));
   await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
   if (!stopped.aborted) await once(stopped, "abort");
   io.output.note("Stopping: finishing what is under way");

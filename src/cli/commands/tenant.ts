@@ -26,7 +26,7 @@ export function register(noun: Command, host: Host): void {
   noun
     .command("show")
     .description("what a tenant's file says, defaults filled in")
-    .argument("[id]")
+    .argument("[id]", "the tenant; the only one unless given")
     .action(host.action(({ options, args: [id], io }) => runTenantShow({ tenant: id ?? options.tenant }, io)));
 }
 

@@ -48,7 +48,7 @@ function withTerms(command: Command): Command {
   return command
     .requiredOption("--market <id>", "the market", identifier)
     .addOption(new Option("--side <side>", "which shares").choices(["yes", "no"]).makeOptionMandatory())
-    .option("--amount <usd>", "buy for this much, fee included", decimal)
+    .option("--amount <usd>", "buy for this much, fee included; this or --shares", decimal)
     .option("--shares <number>", "sell this many instead", decimal)
     .option("--max-avg-price <price>", "do not buy at a higher average price", decimal)
     .option("--min-shares <number>", "do not buy fewer", decimal)

@@ -12,6 +12,7 @@ import { EXIT } from "../errors.ts";
 import { type OperatorTenant, readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
+import { tenantFetch } from "../trust.ts";
 import { SAMPLE_EVENTS, type SampleWebhook, sampleWebhook } from "../webhook-samples.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -29,7 +30,7 @@ export function registerSending(noun: Command, host: Host): void {
       host.action<{ set: string[] }>(async ({ options, args: [event = ""], io }) => {
         const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClock() });
         const tenant = readOperatorTenant(options.tenant);
-        return runWebhookSend({ event, sample, url: await serverOf(tenant, options) }, tenant, io);
+        return runWebhookSend({ event, sample, url: await serverOf(tenant, options, io) }, tenant, io);
       }),
     );
   noun
@@ -60,10 +61,10 @@ function collect(value: string, previous: readonly string[]): string[] {
 }
 
 /** @throws Fault USAGE, UNREACHABLE when no server answers */
-async function serverOf(tenant: OperatorTenant, { via, url }: Globals): Promise<string> {
+async function serverOf(tenant: OperatorTenant, { via, url }: Globals, { output }: Io): Promise<string> {
   if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
   const { chooseDoor } = await import("../doors.ts");
-  const door = await chooseDoor(tenant, "http", url);
+  const door = await chooseDoor(tenant, "http", url, (message) => output.note(message));
   if (door.kind === "db") throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers`);
   return door.url;
 }
@@ -92,7 +93,8 @@ export async function runWebhookSend(
 ): Promise<ExitCode> {
   const target = `${url}${sample.path}${tenant.id}`;
   const body = JSON.stringify(sample.body);
-  const response = await post(target, body, await signatureOf(sample, body, tenant));
+  const request = await tenantFetch(tenant, target);
+  const response = await post(request, target, body, await signatureOf(sample, body, tenant));
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw faultFrom(response, answer);
   await output.print({ event, url: target, status: response.status, body: sample.body }, sentView);
@@ -107,9 +109,14 @@ async function signatureOf({ scheme }: SampleWebhook, body: string, tenant: Oper
     : { "x-signature": signBody(Buffer.from(body), secret) };
 }
 
-async function post(url: string, body: string, signature: Record<string, string>): Promise<Response> {
+async function post(
+  request: typeof fetch,
+  url: string,
+  body: string,
+  signature: Record<string, string>,
+): Promise<Response> {
   try {
-    return await fetch(url, {
+    return await request(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...signature },
       body,

@@ -1,4 +1,5 @@
 import type { TenantConfig } from "../../config/tenant-file.ts";
+import { isLoopback } from "../loopback.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 export type AddressFacts = Pick<TenantConfig, "baseUrl" | "server" | "embed" | "cors">;
@@ -26,7 +27,7 @@ function judgeBaseUrl({ baseUrl }: AddressFacts): Check {
 }
 
 /** Everybody in a trusted range can claim to be any client, so it may hold proxies and nobody else. */
-function judgeTrustProxy({ baseUrl, server: { host, trustProxy } }: AddressFacts): Check {
+function judgeTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Check {
   const wide = trustProxy.filter((range) => isWide(range));
   if (wide.length > 0)
     return fail(
@@ -34,7 +35,7 @@ function judgeTrustProxy({ baseUrl, server: { host, trustProxy } }: AddressFacts
       `${wide.join(", ")} takes in much of the internet: anybody there can pretend to be another client`,
       "List the addresses of your proxies only",
     );
-  const isBehindProxy = baseUrl.startsWith("https:") && isLoopback(host);
+  const isBehindProxy = baseUrl.startsWith("https:") && isLoopback(host) && tls === undefined;
   if (trustProxy.length === 0 && isBehindProxy)
     return warn(
       "trustProxy",
@@ -75,8 +76,4 @@ function judgeOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }:
       "Give the tenant an https:// baseUrl",
     );
   return ok("embed origins", allowedOrigins.length === 0 ? "none: any site, read-only" : allowedOrigins.join(", "));
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
 }

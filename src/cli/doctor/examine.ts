@@ -8,6 +8,7 @@ import type { Sql } from "../../store/connect.ts";
 import { counted } from "../cells.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
 import { judgeAddresses } from "./addresses.ts";
+import { gatherCertificate, judgeCertificate } from "./certificate.ts";
 import { type Check, fail, ok, skipped } from "./check.ts";
 import { judgeDatabase, reachDatabase, withoutDatabase } from "./database.ts";
 import { gatherKeySet, judgeKeySet } from "./key-set.ts";
@@ -30,6 +31,7 @@ export interface Patient {
 /** Checks of a tenant that stand on their own. A new group is a line here and a file beside this one. */
 const GROUPS: readonly { name: string; run: (patient: Patient) => Promise<Check[]> }[] = [
   { name: "addresses", run: async ({ config }) => judgeAddresses(config) },
+  { name: "certificate", run: async ({ config, directory }) => judgeCertificate(gatherCertificate(config, directory)) },
   {
     name: "server",
     run: async ({ directory, id }) => judgeServer(await gatherServer(readOperatorTenant(id, directory))),

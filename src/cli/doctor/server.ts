@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { isErrno } from "../../config/environment.ts";
 import { findRunningServer } from "../doors.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
+import { tenantFetch } from "../trust.ts";
 import { type Check, fail, ok, skipped } from "./check.ts";
 
 export interface ServerFacts {
@@ -22,8 +23,8 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
       ports: [],
       running: {
         url: server.url,
-        health: await statusOf(`${server.url}/health`),
-        ready: await statusOf(`${server.opsUrl}/readyz`),
+        health: await statusOf(await tenantFetch(tenant, server.url), `${server.url}/health`),
+        ready: await statusOf(fetch, `${server.opsUrl}/readyz`),
       },
     };
   const ports = [
@@ -64,9 +65,9 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
   });
 }
 
-async function statusOf(url: string): Promise<string> {
+async function statusOf(request: typeof fetch, url: string): Promise<string> {
   try {
-    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await request(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
     await response.body?.cancel();
     return String(response.status);
   } catch {

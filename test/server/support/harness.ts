@@ -3,7 +3,7 @@ import { SignJWT } from "jose";
 import { pino } from "pino";
 import type { Operation } from "../../../src/contract/operation.ts";
 import { operations } from "../../../src/contract/operations.ts";
-import { type RunningServer, type ServerOptions, startServer } from "../../../src/server/server.ts";
+import { type ListenOptions, type RunningServer, type ServerOptions, startServer } from "../../../src/server/server.ts";
 import type { Handlers } from "../../../src/services/invoke.ts";
 import { connect, type Sql } from "../../../src/store/connect.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -54,6 +54,7 @@ export async function serve(
   backend: Backend,
   handlers: Handlers,
   options: Partial<ServerOptions> = {},
+  where: Partial<ListenOptions> = {},
 ): Promise<RunningServer> {
   return startServer(
     {
@@ -71,7 +72,7 @@ export async function serve(
       log: pino({ level: "silent" }),
       ...options,
     },
-    { host: "127.0.0.1", port: 0, opsPort: 0 },
+    { host: "127.0.0.1", port: 0, opsPort: 0, ...where },
   );
 }
 

@@ -1,4 +1,4 @@
-import { connect as connectSocket } from "node:net";
+import { connect as connectSocket, type Socket } from "node:net";
 import { expect } from "vitest";
 import type { FaultCode } from "../../../src/domain/fault.ts";
 
@@ -24,8 +24,16 @@ export function expectCommonHeaders(headers: Headers) {
 
 /** Sends bytes as they are and returns all that comes back until the server ends the connection. */
 export function exchangeRaw(port: number, ...parts: (string | Buffer)[]): Promise<string> {
+  const socket = connectSocket(port, "127.0.0.1");
+  socket.on("connect", () => {
+    for (const part of parts) socket.write(part);
+  });
+  return receiveAll(socket);
+}
+
+/** What arrives on a connection until it is ended, be it by a reset. */
+export function receiveAll(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connectSocket(port, "127.0.0.1");
     let received = "";
     socket.on("data", (chunk) => {
       received += chunk.toString("latin1");
@@ -34,9 +42,6 @@ export function exchangeRaw(port: number, ...parts: (string | Buffer)[]): Promis
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
     });
     socket.on("close", () => resolve(received));
-    socket.on("connect", () => {
-      for (const part of parts) socket.write(part);
-    });
   });
 }
 

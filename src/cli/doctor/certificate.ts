@@ -1,0 +1,46 @@
+import { X509Certificate } from "node:crypto";
+import { readCertificate } from "../../config/certificate.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { loadEnvironment } from "../../config/environment.ts";
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import { wallClock } from "../clock.ts";
+import { type Check, fail, ok, warn } from "./check.ts";
+
+export type CertificateFacts =
+  | { problem: string }
+  /** `isForHost`: whether it names the host of `baseUrl`. */
+  | { host: string; isForHost: boolean; daysLeft: number };
+
+const DAY_MS = 86_400_000;
+/** Automatic renewal is done by then; who renews by hand has two weeks to do so. */
+const SHORT_DAYS = 14;
+
+/** Undefined where the tenant file names no certificate. */
+export function gatherCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
+  try {
+    const found = readCertificate(config, loadEnvironment(directory), wallClock());
+    if (!found) return undefined;
+    const host = new URL(config.baseUrl).hostname.replace(/^\[|\]$/g, "");
+    const parsed = new X509Certificate(found.cert);
+    const isForHost = (parsed.checkHost(host) ?? parsed.checkIP(host)) !== undefined;
+    return { host, isForHost, daysLeft: Math.floor((found.expires - wallClock()) / DAY_MS) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { problem: error.problems.map(({ path, message }) => `${path} ${message}`).join("; ") };
+  }
+}
+
+export function judgeCertificate(facts: CertificateFacts | undefined): Check[] {
+  const check = "certificate";
+  if (!facts) return [];
+  if ("problem" in facts)
+    return [fail(check, facts.problem, "Put certificate and key in place; serve does not start without")];
+  const { host, isForHost, daysLeft } = facts;
+  if (!isForHost)
+    return [fail(check, `it is not for ${host}, the host of baseUrl`, "Have one issued that names this host")];
+  return [
+    daysLeft >= SHORT_DAYS
+      ? ok(check, `for ${host}, valid for ${daysLeft} more days`)
+      : warn(check, `it expires in ${daysLeft} days`, "Renew it: a running server takes the new file up by itself"),
+  ];
+}

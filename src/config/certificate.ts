@@ -1,0 +1,100 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { createSecureContext } from "node:tls";
+import { Fault } from "../domain/fault.ts";
+import { ConfigError } from "./config-error.ts";
+import { type Environment, isErrno } from "./environment.ts";
+import { resolveSecret } from "./secrets.ts";
+import type { TenantConfig } from "./tenant-file.ts";
+
+/** What a server shows to its clients, checked. */
+export interface Certificate {
+  /** The certificate and its chain in PEM. */
+  cert: string;
+  /** The private key in PEM. */
+  key: string;
+  /** Of the certificate, as browsers and `openssl x509 -fingerprint -sha256` show it. */
+  fingerprint: string;
+  /** Milliseconds since 1970. */
+  expires: number;
+}
+
+const MAX_FILE_BYTES = 256 * 1024;
+
+/** Why a certificate cannot be served. The message holds nothing of the key. */
+export class CertificateProblem extends Error {
+  readonly part: "cert" | "key";
+
+  constructor(part: "cert" | "key", message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "CertificateProblem";
+    this.part = part;
+  }
+}
+
+/**
+ * Checks that a certificate and a key belong together and are valid now.
+ * @param now milliseconds since 1970
+ * @throws CertificateProblem
+ */
+export function checkCertificate(cert: string, key: string, now: number): Certificate {
+  const parsed = attempt("cert", "is no certificate in PEM", () => new X509Certificate(cert));
+  const privateKey = attempt("key", "is no private key in PEM, or is locked by a passphrase", () =>
+    createPrivateKey(key),
+  );
+  if (!parsed.checkPrivateKey(privateKey))
+    throw new CertificateProblem("key", "is not the key of the certificate: the two must come from one issue");
+  const [begins, expires] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
+  if (expires <= now) throw new CertificateProblem("cert", `expired on ${parsed.validTo}: put a renewed one there`);
+  if (begins > now) throw new CertificateProblem("cert", `is not valid before ${parsed.validFrom}`);
+  attempt("cert", "is refused by TLS", () => createSecureContext({ cert, key }));
+  return { cert, key, fingerprint: parsed.fingerprint256, expires };
+}
+
+/** Where the tenant file says that the certificate lies; undefined when it names none. */
+export function certificateFile({ server, source }: Pick<TenantConfig, "server" | "source">): string | undefined {
+  return server.tls && resolve(source.directory, server.tls.cert);
+}
+
+/**
+ * The certificate of `server.tls`, read afresh; undefined when the tenant file names none.
+ * @param now milliseconds since 1970
+ * @throws ConfigError at the line of what is missing, unreadable, expired or does not match
+ */
+export function readCertificate(config: TenantConfig, environment: Environment, now: number): Certificate | undefined {
+  const { server, source } = config;
+  const file = certificateFile(config);
+  if (!server.tls || file === undefined) return undefined;
+  try {
+    const cert = readCertificateFile(file, server.tls.cert);
+    const key = resolveSecret(server.tls.key, { environment, directory: source.directory });
+    return checkCertificate(cert, key, now);
+  } catch (error) {
+    if (!(error instanceof CertificateProblem || error instanceof Fault)) throw error;
+    const part = error instanceof CertificateProblem ? error.part : "key";
+    throw new ConfigError(source.problems([{ path: ["server", "tls", part], message: error.message }]));
+  }
+}
+
+function readCertificateFile(file: string, shown: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
+    throw new CertificateProblem("cert", `the file ${shown} ${reason}`, cause);
+  }
+  if (text.length > MAX_FILE_BYTES) throw new CertificateProblem("cert", `the file ${shown} is larger than 256 KiB`);
+  return text;
+}
+
+function attempt<Result>(part: "cert" | "key", message: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    // What OpenSSL says may quote the key's bytes in a later version; its code never does.
+    const code = isErrno(cause) && cause.code !== undefined ? ` (${cause.code})` : "";
+    throw new CertificateProblem(part, `${message}${code}`, cause);
+  }
+}
