@@ -8,6 +8,10 @@ const SECRET_HEADERS = [
   "cookie",
   "x-signature",
   "stripe-signature",
+  "x-payload-digest",
+  "x-hmac-signature",
+  "x-sha2-signature",
+  "persona-signature",
 ];
 
 /** A logger for lines about requests. It redacts by itself, so that no logger given to the server can forget to. */
