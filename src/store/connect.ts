@@ -25,6 +25,8 @@ export interface ConnectOptions {
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */
   restricted?: boolean;
+  /** Commits are on disk before they are acknowledged, in a database that has this turned off. */
+  synchronous?: boolean;
   /** For the commit statement: it is planned once, whatever the parameters. */
   genericPlans?: boolean;
   /** For long reads over whole tables: room for their hashes, and no compilation that takes longer than it saves. */
@@ -37,7 +39,7 @@ export interface ConnectOptions {
  */
 export function connect(
   connection: Connection,
-  { name, max, statementTimeoutMs, restricted, genericPlans, analytical }: ConnectOptions,
+  { name, max, statementTimeoutMs, restricted, synchronous, genericPlans, analytical }: ConnectOptions,
 ): Sql {
   const options: postgres.Options<Record<string, never>> = {
     max,
@@ -56,6 +58,7 @@ export function connect(
       // A process that stalls on the slow path gives the head row back.
       idle_in_transaction_session_timeout: 5000,
       ...(restricted ? { role: APP_ROLE } : {}),
+      ...(synchronous ? { synchronous_commit: "on" } : {}),
       ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
       // The large joins of the checks are over keys in order: merging them is cheaper than hashing, which spills.
       ...(analytical ? { work_mem: "64MB", jit: "off", enable_hashjoin: "off" } : {}),
