@@ -3,9 +3,9 @@ import { Fault } from "../domain/fault.ts";
 import { plain } from "./cells.ts";
 import { type ExitCode, failureOf, refusedRequest } from "./errors.ts";
 import type { Pager } from "./pager.ts";
-import { fieldOf, toCsv, toNdjson, toYaml } from "./serialise.ts";
+import { fieldOf, pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
-import { oneLine, severalLines, shorten, wrap } from "./text-width.ts";
+import { oneLine, severalLines, shorten, spelledOut, wrap } from "./text-width.ts";
 
 export const FORMATS = ["table", "json", "yaml", "csv", "ndjson"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -85,7 +85,7 @@ export class Output {
    * @throws Fault USAGE when a field of `--fields` is not there
    */
   async print<Value extends object, Row extends object = Value>(value: Value, view: View<Value, Row>): Promise<void> {
-    const text = await this.#render(value, view);
+    const text = this.#harmless(await this.#render(value, view));
     this.#clearProgress();
     if (text === "") return;
     const whole = text.endsWith("\n") ? text : `${text}\n`;
@@ -124,7 +124,7 @@ export class Output {
   line(value: Readonly<Record<string, unknown>>): void {
     const { fields, stdout } = this.#options;
     const picked = fields ? Object.fromEntries(fields.map((field) => [field, fieldOf(value, field) ?? null])) : value;
-    stdout.write(`${JSON.stringify(picked)}\n`);
+    stdout.write(`${this.#harmless(JSON.stringify(picked))}\n`);
   }
 
   /** Shows that long work goes on, and for how long. */
@@ -211,6 +211,12 @@ export class Output {
       .join("\n");
   }
 
+  /** Data in a file stays what it is; a terminal must not obey it. A table is safe already. */
+  #harmless(text: string): string {
+    if (!this.#options.stdout.isTTY || this.format === "table") return text;
+    return this.format === "json" || this.format === "ndjson" ? spelledOut(text) : severalLines(text);
+  }
+
   async #render<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<string> {
     const { fields } = this.#options;
     if (view.kind === "text" && !this.#asked) return view.text(value);
@@ -276,18 +282,6 @@ export class Output {
     this.#options.stderr.write("\r\u001b[2K");
     this.#progressShown = false;
   }
-}
-
-function pickFields(
-  rows: readonly Readonly<Record<string, unknown>>[],
-  fields: readonly string[],
-): Readonly<Record<string, unknown>>[] {
-  const missing = fields.find((field) => rows.length > 0 && rows.every((row) => fieldOf(row, field) === undefined));
-  if (missing !== undefined) {
-    const known = [...new Set(rows.flatMap((row) => Object.keys(row)))].join(", ");
-    throw new Fault("USAGE", `There is no field ${missing}; there are: ${known}`);
-  }
-  return rows.map((row) => Object.fromEntries(fields.map((field) => [field, fieldOf(row, field)])));
 }
 
 function stackOf(error: unknown): string {

@@ -23,11 +23,18 @@ export function savePlans(file: string, plans: readonly ShownPlan[]): void {
 export function readPlans(file: string): Bound[] {
   try {
     const { format, plans } = JSON.parse(readFileSync(file, "utf8")) as { format?: unknown; plans?: unknown };
-    if (format === FORMAT && Array.isArray(plans)) return plans as Bound[];
+    if (format === FORMAT && Array.isArray(plans) && plans.length > 0 && plans.every(isBound)) return plans;
   } catch (cause) {
     throw new Fault("USAGE", `${file} is no plan: pmctl plan --out writes one`, { cause });
   }
   throw new Fault("USAGE", `${file} is no plan of this pmctl: make it again with pmctl plan --out`);
+}
+
+/** Enough to compare it: what it says is planned again, and nothing in it is believed. */
+function isBound(plan: unknown): plan is Bound {
+  const { tenant, items } = (plan ?? {}) as Partial<Record<keyof Bound, unknown>>;
+  const holdsItems = Array.isArray(items) && items.every((item) => typeof item === "object" && item !== null);
+  return typeof tenant === "string" && holdsItems;
 }
 
 /**

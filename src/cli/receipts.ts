@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
@@ -25,7 +25,9 @@ export interface ReceiptOptions {
 
 /** What takes the receipts of one command. */
 export interface ReceiptBook {
+  /** Never throws: what it tells of has happened. */
   onSealed(tenant: string, seal: Seal): void;
+  /** @throws Fault INTERNAL when a receipt could not be written, with the receipt in its words */
   close(): void;
 }
 
@@ -35,21 +37,38 @@ export interface ReceiptBook {
  */
 export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions, output: Output): ReceiptBook {
   const handle = file === undefined ? undefined : openForAppending(file);
+  const unwritten: string[] = [];
+  let cause: unknown;
   return {
     onSealed(tenant, { seq, hash, ts, keyId }) {
       const receipt: Receipt = { tenant, seq: Number(seq), hash, ts, keyId, command: commandName };
-      if (handle !== undefined) writeSync(handle, `${JSON.stringify(receipt)}\n`);
+      const line = JSON.stringify(receipt);
+      try {
+        if (handle !== undefined) writeFileSync(handle, `${line}\n`);
+      } catch (error) {
+        unwritten.push(line);
+        cause = error;
+      }
       if (output.speaksToPeople) output.note(`On record as audit entry ${seq}, hash ${hash}`);
     },
     close() {
       if (handle !== undefined) closeSync(handle);
+      if (unwritten.length === 0) return;
+      const what = `Done and on record, but ${file} could not take the receipt (${(cause as Error).message}). Keep it`;
+      throw new Fault("INTERNAL", `${what}: ${unwritten.join(" ")}`, { cause });
     },
   };
 }
 
 function openForAppending(file: string): number {
   try {
-    return openSync(file, "a", 0o600);
+    const handle = openSync(file, "a+", 0o600);
+    const { size } = fstatSync(handle);
+    const last = Buffer.alloc(1);
+    // A line that was cut short, as on a full disk, must not swallow this one.
+    if (size > 0 && readSync(handle, last, 0, 1, size - 1) === 1 && last.toString() !== "\n")
+      writeFileSync(handle, "\n");
+    return handle;
   } catch (cause) {
     throw new Fault("USAGE", `--receipt ${file} cannot be written: ${(cause as Error).message}`, { cause });
   }

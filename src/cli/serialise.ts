@@ -1,17 +1,12 @@
-import { plain } from "./cells.ts";
+import { csvOf } from "../contract/csv.ts";
+import { Fault } from "../domain/fault.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** RFC 4180: a header of every field that occurs, then one line per row. Nested values stand as JSON. */
+/** A header of every field that occurs, then one line per row. Nested values stand as JSON. */
 export function toCsv(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  if (names.length === 0) return "";
-  const lines = rows.map((row) => names.map((name) => csvField(plain(row[name]))).join(","));
-  return `${[names.map(csvField).join(","), ...lines].join("\r\n")}\r\n`;
-}
-
-function csvField(text: string): string {
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return names.length === 0 ? "" : csvOf(names, rows);
 }
 
 /** One line of JSON per row. */
@@ -36,4 +31,14 @@ export function fieldOf(row: Row, path: string): unknown {
           : undefined,
       row,
     );
+}
+
+/** @throws Fault USAGE when no row has one of the fields */
+export function pickFields(rows: readonly Row[], fields: readonly string[]): Row[] {
+  const missing = fields.find((field) => rows.length > 0 && rows.every((row) => fieldOf(row, field) === undefined));
+  if (missing !== undefined) {
+    const known = [...new Set(rows.flatMap((row) => Object.keys(row)))].join(", ");
+    throw new Fault("USAGE", `There is no field ${missing}; there are: ${known}`);
+  }
+  return rows.map((row) => Object.fromEntries(fields.map((field) => [field, fieldOf(row, field)])));
 }

@@ -1,7 +1,8 @@
-import pino, { type Logger } from "pino";
+import type { Logger } from "pino";
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
 import { startOracle } from "../oracle/worker.ts";
+import { openLog } from "../server/log.ts";
 import { Metrics } from "../server/metrics.ts";
 import type { PlaygroundOptions } from "../server/playground-page.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
@@ -51,7 +52,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const { directory, config, secrets, database } = options;
   const host = options.host ?? config.server.host;
   const certificate = await servedCertificate({ directory, config, host, signsOwn: options.https === true });
-  const log = pino({ name: "pmctl", base: { tenant: config.tenant } }, pino.destination({ dest: STDERR, sync: true }));
+  const log = openLog(config.tenant, STDERR);
   const metrics = new Metrics();
   const services = await openTenant({
     tenantId: config.tenant,

@@ -64,6 +64,14 @@ export function oneLine(text: string): string {
     .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
+/** The same for JSON, which stays what it is: `JSON.stringify` leaves these characters, which stand in strings only. */
+export function spelledOut(json: string): string {
+  return json.replace(
+    /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** The same for a text of several lines. */
 export function severalLines(text: string): string {
   return text.split(/\r?\n/).map(oneLine).join("\n");

@@ -46,14 +46,17 @@ export function requireJson(contentType: string | undefined): void {
 
 /**
  * A JSON object whose values mean to every reader what they mean here.
- * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, numbers too large for a double, deep nesting.
+ * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, a key given twice, numbers too large for a
+ * double, deep nesting.
  */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {
-  const value = isUtf8(body) ? parse(body.toString()) : undefined;
+  const text = isUtf8(body) ? body.toString() : "";
+  const value = parse(text);
   if (value === undefined) throw new Fault("BAD_REQUEST", "The body is not valid JSON");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Fault("BAD_REQUEST", "The body must be a JSON object");
-  checkValue(value, 1);
+  // The last of two equal keys would win here, and the first one at a proxy that inspected the request.
+  if (checkValue(value, 1) !== membersIn(text)) throw new Fault("BAD_REQUEST", "The body holds a key twice");
   return value as Record<string, unknown>;
 }
 
@@ -65,19 +68,39 @@ function parse(text: string): unknown {
   }
 }
 
-/** JSON.parse reads 1e400 as Infinity, nests as deep as the text, and makes `__proto__` a property that a later copy would obey. */
-function checkValue(value: unknown, depth: number): void {
+/**
+ * JSON.parse reads 1e400 as Infinity, nests as deep as the text, and makes `__proto__` a property that a later copy would
+ * obey. Returns how many members the objects in it have, those left out included.
+ */
+function checkValue(value: unknown, depth: number): number {
   if (typeof value === "number" && !Number.isFinite(value))
     throw new Fault("BAD_REQUEST", "The body holds a number that is too large");
-  if (typeof value !== "object" || value === null) return;
+  if (typeof value !== "object" || value === null) return 0;
   if (depth > MAX_DEPTH) throw new Fault("BAD_REQUEST", `The body must be nested at most ${MAX_DEPTH} levels deep`);
+  let members = 0;
   if (Array.isArray(value)) {
-    for (const item of value) checkValue(item, depth + 1);
-    return;
+    for (const item of value) members += checkValue(item, depth + 1);
+    return members;
   }
   const object = value as Record<string, unknown>;
   for (const key in object) {
+    members += 1 + checkValue(object[key], depth + 1);
     if (key === "__proto__") delete object[key];
-    else checkValue(object[key], depth + 1);
   }
+  return members;
+}
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
+
+/** How many members the objects in a valid JSON text have, repeated keys included: as many as colons outside of strings. */
+function membersIn(text: string): number {
+  let members = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) inString = !inString;
+    else if (code === BACKSLASH) at += 1;
+    else if (code === COLON && !inString) members += 1;
+  }
+  return members;
 }

@@ -61,7 +61,7 @@ export class FrontDoor {
       let answer: Answer;
       let code: FaultCode | undefined;
       try {
-        requireHost(exchange);
+        requirePlainHead(exchange);
         if (!route.countsItself && exchange.req.method !== "OPTIONS") await this.count(exchange, false);
         answer = await route.answer(exchange);
       } catch (error) {
@@ -135,8 +135,16 @@ export class FrontDoor {
   }
 }
 
-/** HTTP/1.1 requires it; Node's own refusal would have no body. */
-function requireHost({ req }: Exchange): void {
-  if (req.headers.host === undefined && req.httpVersion === "1.1")
-    throw new Fault("BAD_REQUEST", "A Host header is required");
+const PLAIN_HOST = /^[^\s,/?#@\\]*$/;
+
+/**
+ * Node's own refusal of a missing `Host` has no body. Its parser takes two of them (joined by a comma here), one that is
+ * no host, and other codings before `chunked`: a proxy in front may read each of those in another way than we do.
+ */
+function requirePlainHead({ req }: Exchange): void {
+  const { host, "transfer-encoding": coding } = req.headers;
+  if (host === undefined && req.httpVersion === "1.1") throw new Fault("BAD_REQUEST", "A Host header is required");
+  if (host !== undefined && !PLAIN_HOST.test(host)) throw new Fault("BAD_REQUEST", "The Host header is not a host");
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    throw new Fault("BAD_REQUEST", "The body must come in chunks or with its length");
 }

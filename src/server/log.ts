@@ -1,4 +1,5 @@
-import type { Logger } from "pino";
+import { writeSync } from "node:fs";
+import pino, { type Logger } from "pino";
 
 /** Headers that hold secrets. They are logged only beside a failure, and never their values. */
 const SECRET_HEADERS = [
@@ -8,7 +9,31 @@ const SECRET_HEADERS = [
   "cookie",
   "x-signature",
   "stripe-signature",
+  "x-payload-digest",
+  "x-hmac-signature",
+  "x-sha2-signature",
+  "persona-signature",
 ];
+
+/** What is kept while nothing can be written; lines beyond it are lost. */
+const MAX_UNWRITTEN_BYTES = 1024 * 1024;
+
+/**
+ * A tenant's log as lines of JSON. Where it cannot be written, as on a full disk or into a pipe that nobody reads, the
+ * lines wait for the next one. pino's own destination would end the process, or sleep until there is room.
+ */
+export function openLog(tenant: string, fd: number): Logger {
+  let unwritten = Buffer.alloc(0);
+  const write = (line: string): void => {
+    if (unwritten.length < MAX_UNWRITTEN_BYTES) unwritten = Buffer.concat([unwritten, Buffer.from(line)]);
+    try {
+      while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(fd, unwritten));
+    } catch {
+      // Nobody can be told.
+    }
+  };
+  return pino({ name: "pmctl", base: { tenant } }, { write });
+}
 
 /** A logger for lines about requests. It redacts by itself, so that no logger given to the server can forget to. */
 export function requestLogger(log: Logger): Logger {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { HTTPMethod } from "h3";
 import { z } from "zod";
+import { csvOf } from "../contract/csv.ts";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
@@ -15,7 +16,6 @@ import { authenticate, callerOf, type Identities } from "./authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
 import { wallClockMs } from "./clock.ts";
 import { isForBrowsers } from "./cors.ts";
-import { csvOf } from "./csv.ts";
 import type { Exchange } from "./exchange.ts";
 import { assembleInput, planInput } from "./input.ts";
 import { type Answer, type Header, ok } from "./responses.ts";

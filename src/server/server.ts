@@ -10,7 +10,8 @@ import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/refusal-log.ts";
 import type { Sql } from "../store/connect.ts";
-import { countRequests, forgetOldCounts } from "../store/request-count.ts";
+import { forgetOldAnswers, forgetOldCounts } from "../store/forget.ts";
+import { countRequests } from "../store/request-count.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
 import { createApp } from "./app.ts";
 import { assetRoutes, readAssets } from "./assets.ts";
@@ -181,7 +182,10 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     server.close();
     throw error;
   });
-  const forget = setInterval(() => forgetOldCounts(read).catch(() => {}), FORGET_INTERVAL_MS).unref();
+  const forget = setInterval(() => {
+    // What is not done now is done a minute later.
+    for (const one of [forgetOldCounts, forgetOldAnswers]) one(read).catch(() => {});
+  }, FORGET_INTERVAL_MS).unref();
   const shutDown = async (): Promise<void> => {
     clearInterval(forget);
     hub?.close();

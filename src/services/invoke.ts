@@ -3,7 +3,7 @@ import { type Input, type OperationId, operations, type Result, type WireResult 
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { StoredAnswer } from "../engine/rows.ts";
-import { ConnectionLost, classify } from "../store/connect.ts";
+import { ConnectionLost, classify, StatementFailed } from "../store/connect.ts";
 
 /** On whose behalf an operation runs. The doors establish it; services trust it. */
 export interface Caller {
@@ -91,14 +91,22 @@ export async function invoke<Id extends OperationId>(
   // What traders read has nothing to say beside its answer.
   const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
   const result = await handler(decoded, observed).catch((error: unknown) => {
-    throw classify(error) instanceof ConnectionLost
-      ? new Fault("DATABASE_UNAVAILABLE", "The database is not reachable", { cause: error })
-      : error;
+    throw databaseFault(error) ?? error;
   });
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
   if (result instanceof Tagged)
     return { value: encodeResult(id, result.value), replayed: false, tag: result.tag, ...said };
   return { value: method === "GET" ? encodeOnce(id, result) : encodeResult(id, result), replayed: false, ...said };
+}
+
+/** What callers hear when the database is why a read failed. */
+function databaseFault(error: unknown): Fault | undefined {
+  const failure = classify(error);
+  if (failure instanceof ConnectionLost)
+    return new Fault("DATABASE_UNAVAILABLE", "The database is not reachable", { cause: error });
+  if (failure instanceof StatementFailed && failure.isAboutState)
+    return new Fault("DATABASE_UNAVAILABLE", "The database is busy; try again", { cause: error });
+  return undefined;
 }
 
 function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {

@@ -1,16 +1,22 @@
 import type { Input, Result } from "../contract/operations.ts";
 import type { AuditEntry } from "../domain/audit-link.ts";
+import { invariant } from "../domain/fault.ts";
 import { listAuditEntries } from "../store/queries/audit.ts";
-import { reconcileLedger } from "../store/queries/reconcile.ts";
+import { type Check, reconcileLedger } from "../store/queries/reconcile.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
+import { batchReads } from "./read-batch.ts";
+
+const LEDGER = "ledger";
 
 export function recordHandlers(context: ServiceContext) {
+  // It reads the whole ledger: who asks while one check is under way shares the next.
+  const check = batchReads(async () => new Map([[LEDGER, await reconcileLedger(context.checks)]]));
   return {
     listAudit: (input) => listAudit(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
-    reconcile: (_, caller) => reconcile(context, caller),
+    reconcile: async (_, caller) => reconcile(context, await check(LEDGER), caller),
   } satisfies Handlers;
 }
 
@@ -53,8 +59,8 @@ function readPayload(text: string): Result<"listAudit">["entries"][number]["payl
 }
 
 /** The check is a read of its own; that it ran, and what it found, goes on record. */
-async function reconcile(context: ServiceContext, caller: Caller) {
-  const found = await reconcileLedger(context.checks);
+async function reconcile(context: ServiceContext, found: readonly Check[] | undefined, caller: Caller) {
+  invariant(found, "a check that ended has found something or nothing");
   const discrepancyMicro = found.reduce((sum, check) => sum + check.differenceMicro, 0n);
   const ok = discrepancyMicro === 0n;
   return submit(

@@ -5,6 +5,7 @@ import { type Connection, type ConnectOptions, connect, type Sql } from "../stor
 import { answersWithin, isMissingDatabase } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
+import { commitsAreSynchronous } from "../store/queries/server.ts";
 import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
@@ -82,10 +83,10 @@ const HEALTH_TIMEOUT_MS = 1_500;
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, auditSecret, previousAuditSecrets = [], readers = 8, onError, onCommit } = options;
   const { oracle = oracleSetup() } = options;
-  const restricted = await checkDatabase(tenantId, connection);
+  const { restricted, synchronous } = await checkDatabase(tenantId, connection);
   const key = auditKey(auditSecret);
   const auditKeys = [key, ...previousAuditSecrets.map(auditKey)];
-  const journal = openJournal(connection, { restricted });
+  const journal = openJournal(connection, { restricted, synchronous });
   const pool = (own: ConnectOptions & { statementTimeoutMs: number }) =>
     readPool(() => connect(connection, { ...own, restricted }), own.statementTimeoutMs + GRACE_MS);
   const read = pool({ name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS });
@@ -163,12 +164,18 @@ function wallClock(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Refuses a schema of another version, and tells whether the restricted role may be taken. */
-async function checkDatabase(tenantId: string, connection: Connection): Promise<boolean> {
+/**
+ * Refuses a schema of another version, and tells whether the restricted role may be taken, and whether commits must ask
+ * for the disk themselves. Stricter settings, such as waiting for a replica, stay.
+ */
+async function checkDatabase(
+  tenantId: string,
+  connection: Connection,
+): Promise<{ restricted: boolean; synchronous: boolean }> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requireCurrentSchema(sql);
-    return await serverRoleAvailable(sql);
+    return { restricted: await serverRoleAvailable(sql), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (isMissingDatabase(error))

@@ -10,13 +10,23 @@ export type Connection = { host: string; port: number; user: string; database: s
 /** Group role that the running server takes: it may add to the journals but never rewrite them. */
 export const APP_ROLE = "pmctl_app";
 
+/**
+ * How long a statement waits for what another session has locked, such as a transaction forgotten in some shell. Writes
+ * are tried twice, which outlasts a settlement of 100,000 positions by another process and not the 5 s that a provider
+ * of payments waits.
+ */
+const LOCK_TIMEOUT_MS = 1500;
+
 export interface ConnectOptions {
   /** Shown in pg_stat_activity. */
   name: string;
   max: number;
+  /** Whoever has one waits no longer than `LOCK_TIMEOUT_MS` for each lock either. */
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */
   restricted?: boolean;
+  /** Commits are on disk before they are acknowledged, in a database that has this turned off. */
+  synchronous?: boolean;
   /** For the commit statement: it is planned once, whatever the parameters. */
   genericPlans?: boolean;
   /** For long reads over whole tables: room for their hashes, and no compilation that takes longer than it saves. */
@@ -29,7 +39,7 @@ export interface ConnectOptions {
  */
 export function connect(
   connection: Connection,
-  { name, max, statementTimeoutMs, restricted, genericPlans, analytical }: ConnectOptions,
+  { name, max, statementTimeoutMs, restricted, synchronous, genericPlans, analytical }: ConnectOptions,
 ): Sql {
   const options: postgres.Options<Record<string, never>> = {
     max,
@@ -42,10 +52,13 @@ export function connect(
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     connection: {
       application_name: `pmctl ${name}`,
-      ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
+      ...(statementTimeoutMs === undefined
+        ? {}
+        : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
       // A process that stalls on the slow path gives the head row back.
       idle_in_transaction_session_timeout: 5000,
       ...(restricted ? { role: APP_ROLE } : {}),
+      ...(synchronous ? { synchronous_commit: "on" } : {}),
       ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
       // The large joins of the checks are over keys in order: merging them is cheaper than hashing, which spills.
       ...(analytical ? { work_mem: "64MB", jit: "off", enable_hashjoin: "off" } : {}),
@@ -75,6 +88,11 @@ export class StatementFailed extends Error {
   /** Whether it was refused for what it says (data, constraints), and not for the state that the database is in. */
   get isAboutData(): boolean {
     return /^(22|23)/.test(this.sqlState);
+  }
+
+  /** Whether the same statement may succeed later: no room, no lock, no time, no disk. */
+  get isAboutState(): boolean {
+    return /^(53|55|57|58)/.test(this.sqlState);
   }
 }
 

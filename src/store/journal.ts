@@ -38,13 +38,17 @@ const GRACE_MS = 5000;
  * The journal of a tenant's database. Writes have a connection of their own and are autocommit statements: the driver
  * mixes transactions up when a connection dies inside its `begin`.
  */
-export function openJournal(connection: Connection, options: { restricted: boolean; readers?: number }): Journal {
+export function openJournal(
+  connection: Connection,
+  options: Pick<ConnectOptions, "synchronous"> & { restricted: boolean; readers?: number },
+): Journal {
   const open = (own: ConnectOptions & { statementTimeoutMs: number }) =>
     new Client(
       () => connect(connection, { ...own, restricted: options.restricted }),
       own.statementTimeoutMs + GRACE_MS,
     );
-  const writer = open({ name: "writer", max: 1, statementTimeoutMs: 30_000, genericPlans: true });
+  const durability = options.synchronous ? { synchronous: true } : {};
+  const writer = open({ name: "writer", max: 1, statementTimeoutMs: 30_000, genericPlans: true, ...durability });
   const loader = open({ name: "loader", max: options.readers ?? 2, statementTimeoutMs: 10_000 });
   return {
     readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),

@@ -47,14 +47,3 @@ export async function countRequests(sql: Sql, demands: readonly Demand[]): Promi
     remainingMs: Math.min(Math.max(Number(row.remaining_ms), 1), WINDOW_MS),
   }));
 }
-
-/** Removes windows that ended long ago. Rows that somebody is counting in are left for the next time: it waits for nobody. */
-export async function forgetOldCounts(sql: Sql): Promise<void> {
-  await sql`
-    delete from request_count
-     where bucket in (select bucket
-                        from request_count
-                       where window_start < floor(extract(epoch from now()) * 1000)::bigint - ${2 * WINDOW_MS}::int
-                       limit 10000
-                         for update skip locked)`;
-}

@@ -66,6 +66,21 @@ describe("formats", () => {
     );
   });
 
+  test.each(["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\u200b=1", "＝1"])(
+    "csv gives a spreadsheet no formula: %j",
+    async (text) => {
+      const { output, stdout } = testIo({ format: "csv" });
+      await output.print([{ id: "x", text, nested: { amount: -1, codes: [] } }], view);
+      expect(stdout.text.replaceAll('"', "")).toMatch(/^id,text,nested\r\nx,'/);
+    },
+  );
+
+  test("csv leaves numbers below zero what they are", async () => {
+    const { output, stdout } = testIo({ format: "csv", fields: ["id", "nested.amount"] });
+    await output.print([{ id: "x", text: "", nested: { amount: -1.5, codes: [] } }], view);
+    expect(stdout.text).toContain("x,-1.5");
+  });
+
   test("yaml quotes what old readers take for something else", async () => {
     const { output, stdout } = testIo({ format: "yaml" });
     await output.print(items, view);
@@ -129,6 +144,19 @@ describe("tables", () => {
     const evil = "a\u001b[2J\u001b]0;owned\u0007b\u202ec\rd\u009b31me";
     await output.print([{ id: "x", text: evil, nested: { amount: 0, codes: [] } }], view);
     expect(stdout.text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+  });
+
+  test.each(["json", "ndjson", "yaml", "csv"] as const)("nor in %s, which a file gets as it is", async (format) => {
+    const evil = "a\u001b[2J\u009b31mb\u202ec\u2028";
+    const item = { id: "x", text: evil, nested: { amount: 0, codes: [] } };
+    const shown = testIo({ format, terminal: 80 });
+    await shown.output.print([item], view);
+    expect(shown.stdout.text.replaceAll(/\r?\n/g, "")).not.toMatch(/[\p{Cc}\u202e\u2028]/u);
+    const piped = testIo({ format });
+    await piped.output.print([item], view);
+    if (format === "csv") expect(piped.stdout.text).toContain(evil);
+    else if (format === "json")
+      expect([shown, piped].map(({ stdout }) => JSON.parse(stdout.text))).toEqual([[item], [item]]);
   });
 
   test.each([

@@ -104,6 +104,26 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     expect((await latest()).type).toBe("trade.executed");
   });
 
+  test("a receipt that cannot be written is told when the command ends, since what it proves has happened", async () => {
+    const io = testIo({ format: "json" });
+    const book = openReceipts({ receipt: "/dev/full", commandName: "reconcile" }, io.output);
+    const api = door.api(undefined, undefined, { onSealed: (seal) => book.onSealed(TENANT, seal) });
+    expect(await api.reconcile({})).toMatchObject({ ok: true });
+    const { seq, hash } = await latest();
+    expect(() => book.close()).toThrow(
+      expect.objectContaining({ code: "INTERNAL", message: expect.stringMatching(`${seq}.*${hash}`) }),
+    );
+  });
+
+  test("a line that was cut short swallows no later receipt", async () => {
+    await writeFile(path("torn"), '{"tenant":"acme","se');
+    await receipted("torn", (api) => api.reconcile({}));
+    const [torn, whole] = (await readFile(path("torn"), "utf8")).split("\n");
+    expect(torn).toBe('{"tenant":"acme","se');
+    expect(JSON.parse(whole ?? "")).toMatchObject({ seq: (await latest()).seq });
+    await expect(readAnchors(path("torn"), TENANT)).rejects.toThrow("torn:1 is not a receipt");
+  });
+
   test("receipts are appended, and a file that cannot be written is told before anything changes", async () => {
     for (let turn = 0; turn < 2; turn++) await receipted("many", (api) => api.reconcile({}));
     expect((await readAnchors(path("many"), TENANT)).size).toBe(2);

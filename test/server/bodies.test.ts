@@ -85,6 +85,9 @@ describe("bodies", () => {
     ["a NUL in meta", JSON.stringify({ ...market, meta: { a: ["\0"] } })],
     ["half a surrogate pair in meta", JSON.stringify({ ...market, meta: { a: ["\ud800"] } })],
     ["half a surrogate pair in a key of meta", JSON.stringify({ ...market, meta: { "a\udfff": 1 } })],
+    ["a key given twice", JSON.stringify(market).replace("{", '{"p0":0.9,')],
+    ["a key given twice, once in another spelling", JSON.stringify(market).replace("{", '{"p\\u0030":0.9,')],
+    ["a key given twice inside", JSON.stringify(market).replace('"meta":{}', '"meta":{"a":[{"b":1,"b":1}]}')],
     ["33 levels", nested(32)],
     ["20,000 levels", nested(20_000)],
     ["form data", "question=Q"],
@@ -112,6 +115,11 @@ describe("bodies", () => {
   test("with meta that only looks like an escape pass, and whole surrogate pairs too", async () => {
     const meta = { a: "\\u0000 \\\\ud800 \u{1f600}" };
     expect((await accepted(await post(JSON.stringify({ ...market, meta })))).meta).toEqual(meta);
+  });
+
+  test("with colons and quotes in texts, and the same key in several objects, pass", async () => {
+    const meta = { a: 'x":"\\', b: [{ a: ":", "c:d": '\\"' }, { a: "\\\\:" }], c: {} };
+    expect((await accepted(await post(JSON.stringify({ ...market, meta }, null, 1)))).meta).toEqual(meta);
   });
 
   test("of any size are refused after 64 KiB, while the client is still sending", async () => {

@@ -54,6 +54,13 @@ describe("bytes that are no request", () => {
       400,
       "POST /v1/trade HTTP/1.1\r\nhost: x\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
     ],
+    [
+      "a coding before chunked",
+      400,
+      "POST /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: identity, chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["two hosts", 400, "GET /health HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n"],
+    ["a host that is a path", 400, "GET /health HTTP/1.1\r\nhost: a/../b\r\nconnection: close\r\n\r\n"],
     ["headers over 16 KiB", 431, `GET /health HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(17_000)}\r\n\r\n`],
     ["no host", 400, "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n"],
     ["an expectation that nobody knows", 417, "GET /health HTTP/1.1\r\nhost: x\r\nexpect: magic\r\n\r\n"],

@@ -17,3 +17,9 @@ export async function readServer(sql: Sql): Promise<ServerRow> {
            current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as is_durable`;
   return { version: row?.version, versionNumber: row?.version_number, isDurable: row?.is_durable };
 }
+
+/** Whether a commit of this session is on disk when it is acknowledged, as far as the session decides it. */
+export async function commitsAreSynchronous(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ setting: string }[]>`select current_setting('synchronous_commit') as setting`;
+  return row?.setting !== "off";
+}

@@ -1,0 +1,40 @@
+import type { Sql } from "./connect.ts";
+import { WINDOW_MS } from "./request-count.ts";
+
+/** Rows of one statement, so that none takes long. */
+const PORTION = 10_000;
+/** An hour longer than an answer counts, so that no clock finds one gone that it would still give. */
+const ANSWER_LIFE_MS = 25 * 3_600_000;
+
+/**
+ * Removes windows of requests that ended long ago, however many addresses somebody has sent from. Rows that somebody is
+ * counting in are left for the next time: it waits for nobody.
+ */
+export async function forgetOldCounts(sql: Sql): Promise<void> {
+  await inPortions(
+    () => sql`
+      delete from request_count
+       where bucket in (select bucket
+                          from request_count
+                         where window_start < floor(extract(epoch from now()) * 1000)::bigint - ${2 * WINDOW_MS}::int
+                         limit ${PORTION}::int
+                           for update skip locked)`,
+  );
+}
+
+/** Removes answers to requests with an `Idempotency-Key` that are not given any more. */
+export async function forgetOldAnswers(sql: Sql): Promise<void> {
+  await inPortions(
+    () => sql`
+      delete from stored_answer
+       where (caller, key) in (select caller, key
+                                 from stored_answer
+                                where created_at < floor(extract(epoch from now()) * 1000)::bigint - ${ANSWER_LIFE_MS}::int
+                                limit ${PORTION}::int
+                                  for update skip locked)`,
+  );
+}
+
+async function inPortions(remove: () => PromiseLike<{ count: number }>): Promise<void> {
+  while ((await remove()).count === PORTION);
+}
