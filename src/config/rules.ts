@@ -1,4 +1,4 @@
-import { mayBeCalled } from "../domain/outgoing-address.ts";
+import { mayBeCalled } from "../domain/networks.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import { PRESET_SOURCES } from "./oracle-schema.ts";

@@ -57,6 +57,7 @@ export function compareDecimals(a: Decimal, b: Decimal): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
+/** Exact, as the three below. */
 export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   const [left, right, scale] = aligned(a, b);
   return normalize({ units: left - right, scale });

@@ -1,6 +1,6 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { mayBeCalled } from "../domain/outgoing-address.ts";
+import { mayBeCalled } from "../domain/networks.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
