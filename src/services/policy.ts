@@ -9,6 +9,7 @@ import { readClock } from "../store/queries/clock.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
 
+/** The policy in force, and changes of it. */
 export function policyHandlers(context: ServiceContext) {
   return {
     getPolicy: () => readPolicy(context.read),

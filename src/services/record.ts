@@ -3,9 +3,10 @@ import type { AuditEntry } from "../domain/audit-link.ts";
 import { listAuditEntries } from "../store/queries/audit.ts";
 import { reconcileLedger } from "../store/queries/reconcile.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 
+/** The audit log and the check of the ledger. */
 export function recordHandlers(context: ServiceContext) {
   return {
     listAudit: (input) => listAudit(context, input),
@@ -20,12 +21,8 @@ async function listAudit({ read }: ServiceContext, input: Input<"listAudit">): P
   const reached = cursor === undefined ? undefined : BigInt(Number(decodeCursor(cursor, ["number"])[0]));
   const range = after === undefined ? { before: reached } : { after: reached ?? BigInt(after) };
   const rows = await listAuditEntries(read, { ...range, type, actor, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    entries: page.map(auditItem),
-    cursor: rows.length > limit && last ? encodeCursor([Number(last.seq)]) : null,
-  };
+  const { page, nextCursor } = pageOf(rows, limit, ({ seq }) => [Number(seq)]);
+  return { entries: page.map(auditItem), cursor: nextCursor };
 }
 
 /** An entry as it is shown: with the text that was hashed, and what that text says. */
