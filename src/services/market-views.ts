@@ -101,7 +101,7 @@ async function settlement(
 function lifeOf(market: MarketRow): PriceLife {
   const { createdAt, p0Ppm, settledAt, now } = market;
   const latestPpm = Math.round(pricesOf(market, market).yes * 1e6);
-  return { createdAt, p0Ppm, endAt: Math.floor(settledAt ?? now), latestPpm };
+  return { createdAt, p0Ppm, endAt: settledAt ?? now, latestPpm };
 }
 
 async function requireMarket(read: ServiceContext["read"], id: string): Promise<MarketRow> {
