@@ -1,3 +1,5 @@
+import { isLoopback } from "../domain/networks.ts";
+
 /** One thing that was looked at. */
 export interface Check {
   check: string;
@@ -54,9 +56,8 @@ async function ask(address: string): Promise<Answer | string> {
 
 function checkHttps(url: string): Check {
   const { protocol, hostname } = new URL(url);
-  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol === "https:") return { check: "https", result: "ok", detail: "pages with TLS may show it" };
-  return isLocal
+  return isLoopback(hostname)
     ? { check: "https", result: "warn", detail: "no TLS: fine on this machine, but pages with TLS show no such frame" }
     : { check: "https", result: "fail", detail: "no TLS: pages with TLS show no such frame" };
 }

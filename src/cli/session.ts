@@ -4,10 +4,11 @@ import { httpApi } from "../client/http-api.ts";
 import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { isLoopback } from "../domain/networks.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClock } from "./clock.ts";
 import { chooseDoor, type Via } from "./doors.ts";
-import { auditSecretsOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
+import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
 
 export interface SessionOptions {
@@ -77,7 +78,7 @@ export async function openSession(
 /** Plain HTTP that leaves this machine. */
 function isReadableOnTheWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === "http:" && !isLoopback(hostname);
 }
 
 async function userToken(tenant: OperatorTenant, userId: string): Promise<string> {
@@ -98,11 +99,11 @@ async function openDatabaseSession(
   reason: string | undefined,
   onSealed: (seal: Seal) => void,
 ): Promise<Session> {
-  const { id, directory, config, secret } = tenant;
+  const { id, directory, config } = tenant;
   // Before the database is started: a missing secret is the quicker and the clearer answer.
   const auditSecrets = auditSecretsOf(tenant);
   const [auditSecret, ...previousAuditSecrets] = auditSecrets;
-  const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
+  const databaseUrl = databaseUrlOf(tenant);
   const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }, { tenantFeeds }] = await Promise.all([
     import("./database.ts"),
     import("../services/tenant.ts"),

@@ -16,7 +16,7 @@ const PLANNED = new Set([
 
 /** The paths at which two documents differ, other than where the plan has items; lists count as one value. */
 export function changedSettings(before: Partial<ConfigDocument>, after: ConfigDocument): string[] {
-  return differences(before as Json, after as unknown as Json, "");
+  return differences(before, after, "");
 }
 
 function differences(before: Json | undefined, after: Json | undefined, path: string): string[] {

@@ -1,10 +1,9 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 
-export { Name } from "../contract/scalars.ts";
-
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../contract/scalars.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
+import { isLoopback } from "../domain/networks.ts";
 
 export const TenantId = z
   .string()
@@ -91,15 +90,6 @@ export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {
   },
   encode: (origin) => origin,
 });
-
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
-}
 
 const LITERAL = "must be a reference such as { env: ACME_KEY }; a literal secret does not belong in this file";
 

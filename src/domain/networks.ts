@@ -23,3 +23,8 @@ export function mayBeCalled(url: URL, allowPrivate: readonly string[]): boolean 
   const networks = allowPrivate.map((range) => ipaddr.parseCIDR(range));
   return ipaddr.isValid(address) && isInNetworks(ipaddr.process(address), networks);
 }
+
+/** Whether a host, as a URL or a listener names it, is this machine. */
+export function isLoopback(host: string): boolean {
+  return /^((.*\.)?localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
+}

@@ -1,5 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
 import { termsOf } from "../domain/terms.ts";
@@ -91,7 +91,7 @@ function createMarket(context: ServiceContext, input: Input<"createMarket">, cal
       p0Ppm: Math.round(p0 * 1e6),
       closeAt,
       resolutionRef,
-      meta: canonicalJson(meta as Json),
+      meta: canonicalJson(meta),
       liquidityMicro: liquidityUsd ?? null,
       terms: outcome.kind === "terms" ? outcome.terms : null,
     },

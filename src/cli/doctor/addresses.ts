@@ -1,4 +1,5 @@
 import type { TenantConfig } from "../../config/tenant-file.ts";
+import { isLoopback } from "../../domain/networks.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 export type AddressFacts = Pick<TenantConfig, "baseUrl" | "server" | "embed" | "cors">;
@@ -75,8 +76,4 @@ function judgeOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }:
       "Give the tenant an https:// baseUrl",
     );
   return ok("embed origins", allowedOrigins.length === 0 ? "none: any site, read-only" : allowedOrigins.join(", "));
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
 }
