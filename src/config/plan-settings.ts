@@ -1,4 +1,5 @@
 import type { Json } from "../domain/audit-link.ts";
+import { isMapping } from "./mapping.ts";
 import { isSame } from "./plan-compare.ts";
 import type { ConfigDocument } from "./plan-types.ts";
 
@@ -27,8 +28,4 @@ function differences(before: Json | undefined, after: Json | undefined, path: st
   }
   if (before === after || (before !== undefined && after !== undefined && isSame(before, after))) return [];
   return [path];
-}
-
-function isMapping(value: Json | undefined): value is { [key: string]: Json | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../contract/scalars.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
 import { isLoopback } from "../domain/networks.ts";
+import { isMapping } from "./mapping.ts";
 
 export const TenantId = z
   .string()
@@ -127,7 +128,3 @@ export const SecretReference = z
   .meta({ id: "SecretReference", description: "Where a secret is kept; never the secret itself.", writeOnly: true });
 
 export type SecretReference = z.output<typeof SecretReference>;
-
-function isMapping(input: unknown): boolean {
-  return typeof input === "object" && input !== null && !Array.isArray(input);
-}

@@ -6,7 +6,7 @@ import { PolicyBlock } from "./policy-block.ts";
 import { BaseUrl, Cidr, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
-export const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
+const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 
 const Port = z.number().int().min(0).max(65_535);
 

@@ -63,7 +63,7 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   return normalize({ units: left - right, scale });
 }
 
-export function addDecimals(a: Decimal, b: Decimal): Decimal {
+function addDecimals(a: Decimal, b: Decimal): Decimal {
   return subtractDecimals(a, { units: -b.units, scale: b.scale });
 }
 

@@ -143,11 +143,3 @@ class Scanner {
     return match;
   }
 }
-
-/** The reference in its one canonical spelling. */
-export function referenceText({ feed, comparator, strike, upperStrike, instant, rule }: Reference): string {
-  const bounds = upperStrike === null ? strike : `${strike}..${upperStrike}`;
-  const moment = instant === null ? "close" : new Date(instant).toISOString();
-  const how = rule.kind === "last" ? "last" : `${rule.kind}(${rule.windowMs / 1000}s)`;
-  return `${feed} ${comparator} ${bounds} @ ${moment} by ${how}`;
-}

@@ -31,7 +31,7 @@ export function keyHandlers(context: ServiceContext) {
 }
 
 /** 256 bits behind the prefix of its type (decision 10). */
-export function newApiKey(type: KeyType): string {
+function newApiKey(type: KeyType): string {
   return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
 }
 
