@@ -5,6 +5,7 @@ import { auditLines, canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { GENESIS, type SealedLines, type Walked, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
 import { auditKey } from "../engine/seal.ts";
+import { PAGE } from "./paging.ts";
 
 /** An entry as it travels over HTTP and stands in an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];
@@ -23,8 +24,6 @@ export interface ChainReport {
 export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
   onProgress?: (checked: number, count: number) => void;
 }
-
-const PAGE = 200;
 
 /**
  * Verifies a chain over HTTP with the keys at hand, trusting nothing but the entries themselves: each hash is computed
@@ -66,6 +65,7 @@ export async function verifyFile(
   return chainReport({ head: hash, count: Number(seq) }, walked);
 }
 
+/** What a walk found, as it is printed. */
 export function chainReport(head: { head: string; count: number }, { broken }: Pick<Walked, "broken">): ChainReport {
   if (!broken) return { verified: true, ...head };
   return { verified: false, ...head, broken: { ...broken, seq: Number(broken.seq) } };

@@ -3,16 +3,15 @@ import { join } from "node:path";
 import { displayPath } from "../config/config-file.ts";
 import type { BackupTarget } from "./commands/db-backup.ts";
 import { openDatabase } from "./database.ts";
-import { auditSecretsOf, readOperatorTenant } from "./operator-tenant.ts";
+import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-tenant.ts";
 
 /** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
 export async function openBackupTarget(
   named: string | undefined,
 ): Promise<{ directory: string; target: BackupTarget; auditSecrets: () => string[] }> {
   const tenant = readOperatorTenant(named);
-  const { id, directory, config, secret } = tenant;
-  const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
-  const { connection } = await openDatabase(directory, id, databaseUrl);
+  const { id, directory } = tenant;
+  const { connection } = await openDatabase(directory, id, databaseUrlOf(tenant));
   return { directory, target: { tenant: id, connection }, auditSecrets: () => auditSecretsOf(tenant) };
 }
 

@@ -1,4 +1,4 @@
-import { isLoopback } from "./loopback.ts";
+import { isLoopback } from "../domain/networks.ts";
 
 /** One thing that was looked at. */
 export interface Check {
@@ -61,9 +61,8 @@ async function ask(request: typeof fetch, address: string): Promise<Answer | str
 
 function checkHttps(url: string): Check {
   const { protocol, hostname } = new URL(url);
-  const isLocal = isLoopback(hostname);
   if (protocol === "https:") return { check: "https", result: "ok", detail: "pages with TLS may show it" };
-  return isLocal
+  return isLoopback(hostname)
     ? { check: "https", result: "warn", detail: "no TLS: fine on this machine, but pages with TLS show no such frame" }
     : { check: "https", result: "fail", detail: "no TLS: pages with TLS show no such frame" };
 }

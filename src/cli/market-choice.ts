@@ -2,11 +2,9 @@ import type { Api, WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { price } from "./cells.ts";
 import type { Io } from "./command.ts";
+import { PAGE } from "./paging.ts";
 import type { Choice } from "./prompts.ts";
 import { oneLine } from "./text-width.ts";
-
-/** As many as one page of the interface holds: typing narrows them down without asking the server again. */
-const OFFERED = 200;
 
 /** Each costs a request, and a server counts those. */
 const RECENTLY_HALTED = 10;
@@ -22,14 +20,14 @@ export function requireMarketId(id: string | undefined, { prompts }: Pick<Io, "p
 
 type Offer = Pick<WireResult<"getMarket">, "id" | "question" | "category" | "yesPrice">;
 
-/** The markets that trade. */
+/** The markets that trade, as many as a page holds: typing narrows them down without asking the server again. */
 export async function openMarkets(api: Api): Promise<readonly Offer[]> {
-  return (await api.listMarkets({ limit: OFFERED })).items;
+  return (await api.listMarkets({ limit: PAGE })).items;
 }
 
 /** The markets that were halted last and still are: the interface lists open ones only, so the record tells which. */
 export async function suspendedMarkets(api: Api): Promise<readonly Offer[]> {
-  const { entries } = await api.listAudit({ type: "market.suspended", limit: OFFERED });
+  const { entries } = await api.listAudit({ type: "market.suspended", limit: PAGE });
   const ids = [...new Set(entries.map(({ payload }) => String(payload.marketId)))].slice(0, RECENTLY_HALTED);
   const markets = await Promise.all(ids.map((id) => api.getMarket({ id })));
   return markets.filter(({ status }) => status === "suspended");

@@ -1,5 +1,6 @@
 import { loadEnvironment } from "../config/environment.ts";
-import { resolveSecret, type SecretReference } from "../config/secrets.ts";
+import type { SecretReference } from "../config/scalars.ts";
+import { resolveSecret } from "../config/secrets.ts";
 import { loadTenantFile, type TenantConfig } from "../config/tenant-file.ts";
 import { openWorkspace, pickTenant, tenantPath } from "../config/workspace.ts";
 
@@ -49,4 +50,9 @@ export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...
     secret(key, ["audit", "key"]),
     ...previous.map((reference, index) => secret(reference, ["audit", "previous", index])),
   ];
+}
+
+/** The connection string of an external database; undefined for the embedded one. */
+export function databaseUrlOf({ config, secret }: OperatorTenant): string | undefined {
+  return config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
 }

@@ -1,7 +1,9 @@
 import { InvalidArgumentError } from "commander";
+import { isMapping } from "../config/mapping.ts";
 
 /** Readers of option values. They throw what commander turns into a usage error that names the option. */
 
+/** Zero or more. */
 export function wholeNumber(value: string): number {
   if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError("It must be a whole number.");
   return Number(value);
@@ -40,8 +42,7 @@ export function timeSpan(value: string): number {
 export function jsonObject(value: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(value);
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed))
-      return parsed as Record<string, unknown>;
+    if (isMapping(parsed)) return parsed;
   } catch {
     // Said below.
   }

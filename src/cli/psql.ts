@@ -26,7 +26,7 @@ export async function runDbShell(options: { tenant?: string | undefined }): Prom
 }
 
 /** As variables and not as arguments, because every user of the machine sees those, password and all. */
-export function libpqVariables(connection: Connection): Record<string, string> {
+function libpqVariables(connection: Connection): Record<string, string> {
   if (!("url" in connection)) {
     const { host, port, user, database } = connection;
     return { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: database };

@@ -4,11 +4,11 @@ import { httpApi } from "../client/http-api.ts";
 import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { isLoopback } from "../domain/networks.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClock } from "./clock.ts";
 import { chooseDoor, type Via } from "./doors.ts";
-import { isLoopback } from "./loopback.ts";
-import { auditSecretsOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
+import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { tenantFetch } from "./trust.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
 
@@ -102,11 +102,11 @@ async function openDatabaseSession(
   reason: string | undefined,
   onSealed: (seal: Seal) => void,
 ): Promise<Session> {
-  const { id, directory, config, secret } = tenant;
+  const { id, directory, config } = tenant;
   // Before the database is started: a missing secret is the quicker and the clearer answer.
   const auditSecrets = auditSecretsOf(tenant);
   const [auditSecret, ...previousAuditSecrets] = auditSecrets;
-  const databaseUrl = config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
+  const databaseUrl = databaseUrlOf(tenant);
   const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }, { tenantFeeds }] = await Promise.all([
     import("./database.ts"),
     import("../services/tenant.ts"),

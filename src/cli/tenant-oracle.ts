@@ -35,7 +35,7 @@ function statedSecrets({ oracle }: TenantConfig): SourceSecrets {
 type SourceSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries">;
 
 /** The sources that a tenant can use, and what others would need. */
-export function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries }: SourceSecrets): SourceSet {
+function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries }: SourceSecrets): SourceSet {
   const overrides = Object.entries(oracle.sources).map(([name, source]) => [
     name,
     { ...source, headers: sourceHeaders[name], query: sourceQueries[name] },

@@ -1,6 +1,7 @@
 import { formatPath } from "../config/config-error.ts";
 import { environmentPrefix } from "../config/init.ts";
-import { describeReference, fingerprint, type SecretReference } from "../config/secrets.ts";
+import type { SecretReference } from "../config/scalars.ts";
+import { describeReference, fingerprint } from "../config/secrets.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
 import { hashApiKey } from "../services/provision.ts";

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
+import { isLoopback } from "../domain/networks.ts";
 import { startOracle } from "../oracle/worker.ts";
 import { openLog } from "../server/log.ts";
 import { Metrics } from "../server/metrics.ts";
@@ -13,7 +14,6 @@ import type { Cluster } from "../store/embedded/cluster.ts";
 import { DeliveryWorker } from "../webhooks/delivery.ts";
 import { kycProvider } from "../webhooks/providers/kyc.ts";
 import type { TenantDatabase } from "./database.ts";
-import { isLoopback } from "./loopback.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { openOracle, oracleGauges, tenantFeeds } from "./tenant-oracle.ts";

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { StreamEvents } from "../contract/stream.ts";
 import { Fault } from "../domain/fault.ts";
 import { connectionFailure, faultFrom } from "./http-answer.ts";
@@ -44,7 +45,7 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
         throw new Fault("UNREACHABLE", `Cannot reach ${options.url}: ${reason}`, { cause: error });
       onWait?.(`The stream was lost (${reason}): connecting again`);
     }
-    await pause(state.retryMs, signal);
+    await delay(state.retryMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -91,18 +92,4 @@ function parseBlock(block: string, state: { lastId: string | undefined; retryMs:
   if (retryMs > 0) state.retryMs = Math.min(retryMs, 60_000);
   const [event, data] = [fields.get("event"), fields.get("data")];
   return event === undefined || data === undefined ? undefined : ({ event, data: JSON.parse(data) } as StreamEvent);
-}
-
-/** Ends early, and without an error, when the signal is given. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import { ConfigError, type Finding, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
+import { isMapping } from "./mapping.ts";
 import type { SchemaGuide } from "./schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";
 
@@ -141,8 +142,4 @@ function merge(below: unknown, above: unknown): unknown {
       return [name, Object.hasOwn(above, name) && Object.hasOwn(below, name) ? merge(below[name], value) : value];
     }),
   );
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,12 +4,9 @@ import { ConfigError, type Finding, fileProblem, type Path, type Position, type 
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
 import { marketJsonSchema } from "./json-schema.ts";
-import { type MarketEntry, MarketEntrySchema } from "./market-schema.ts";
+import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "./market-schema.ts";
 import { SchemaGuide } from "./schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";
-
-/** More in one file is a mistake, or a job for the API. */
-const MAX_MARKETS_PER_FILE = 1000;
 
 /** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
 export interface DeclaredMarket extends MarketEntry {

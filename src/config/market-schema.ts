@@ -12,9 +12,12 @@ export const MarketEntrySchema = MarketInput.extend({
   .strict()
   .meta({ id: "MarketEntry", description: "A market: created once, never settled or deleted by a file." });
 
+/** More in one file is a mistake, or a job for the API. */
+export const MAX_MARKETS_PER_FILE = 1000;
+
 /** `tenants/<id>/markets/*.yaml`: one market, or a list of them. */
 export const MarketFileSchema = z
-  .union([MarketEntrySchema, z.array(MarketEntrySchema).max(1000)])
+  .union([MarketEntrySchema, z.array(MarketEntrySchema).max(MAX_MARKETS_PER_FILE)])
   .meta({ title: "pmctl market file", description: "One market, or a list of markets." });
 
 export type MarketEntry = z.output<typeof MarketEntrySchema>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { text } from "../contract/scalars.ts";
-import { duration, Name, OutgoingUrl, Percentage, SecretReference } from "./scalars.ts";
+import { Name, text } from "../contract/scalars.ts";
+import { duration, OutgoingUrl, Percentage, SecretReference } from "./scalars.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -153,5 +153,3 @@ export const PRESET_SOURCES: readonly string[] = [
 ];
 
 export type OracleSection = z.output<typeof OracleSection>;
-export type SourceConfig = z.output<typeof Source>;
-export type FeedConfig = z.output<typeof Feed>;

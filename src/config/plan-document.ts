@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { normalPolicy } from "../domain/policy-fields.ts";
 import type { DeclaredMarket } from "./market-files.ts";
@@ -30,7 +30,7 @@ export function documentOf(
     adopted: {},
   };
   // Through its text once, so that what is planned is what a later plan will read.
-  return JSON.parse(canonicalJson(document as unknown as Json)) as ConfigDocument;
+  return JSON.parse(canonicalJson(document)) as ConfigDocument;
 }
 
 /** A stored document; undefined for one that is none. */

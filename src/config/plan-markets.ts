@@ -66,8 +66,8 @@ function state(key: string, terms: DeclaredTerms, market: LiveMarket, base: Part
 
 function ignored(key: string, terms: DeclaredTerms, market: LiveMarket): string[] {
   return FIRST.filter((term) => {
-    const stated = terms[term] as Json | undefined;
-    return stated !== undefined && !isSame(stated, market[term] as Json);
+    const stated = terms[term];
+    return stated !== undefined && !isSame(stated, market[term]);
   }).map((term) => `markets.${key}.${term} counts only when the market is created; it stays as it was`);
 }
 

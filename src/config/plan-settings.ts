@@ -1,4 +1,5 @@
 import type { Json } from "../domain/audit-link.ts";
+import { isMapping } from "./mapping.ts";
 import { isSame } from "./plan-compare.ts";
 import type { ConfigDocument } from "./plan-types.ts";
 
@@ -16,7 +17,7 @@ const PLANNED = new Set([
 
 /** The paths at which two documents differ, other than where the plan has items; lists count as one value. */
 export function changedSettings(before: Partial<ConfigDocument>, after: ConfigDocument): string[] {
-  return differences(before as Json, after as unknown as Json, "");
+  return differences(before, after, "");
 }
 
 function differences(before: Json | undefined, after: Json | undefined, path: string): string[] {
@@ -27,8 +28,4 @@ function differences(before: Json | undefined, after: Json | undefined, path: st
   }
   if (before === after || (before !== undefined && after !== undefined && isSame(before, after))) return [];
   return [path];
-}
-
-function isMapping(value: Json | undefined): value is { [key: string]: Json | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

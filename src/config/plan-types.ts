@@ -3,8 +3,11 @@ import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import type { Direction, Override } from "../domain/policy-fields.ts";
 import type { PlanMoney } from "./plan-money.ts";
 
-/** A market as a document states it. Amounts are dollars, instants milliseconds since 1970. */
-export interface DeclaredTerms {
+/**
+ * A market as a document states it. Amounts are dollars, instants milliseconds since 1970. A type and no interface, as the
+ * document, so that the compiler knows both to be plain JSON.
+ */
+export type DeclaredTerms = {
   question: string;
   category: string;
   kind: "cpmm" | "lmsr";
@@ -15,14 +18,14 @@ export interface DeclaredTerms {
   /** The tenant's default unless stated. */
   liquidityUsd?: number | undefined;
   state: "open" | "suspended";
-}
+};
 
 /**
  * What an apply leaves behind for the next plan, in a form that neither the order of keys, nor that of lists that are
  * sets, nor stated defaults change. Secrets are references in it, API keys fingerprints. Further sections are those of
  * the tenant file.
  */
-export interface ConfigDocument {
+export type ConfigDocument = {
   tenant: string;
   kyc: { required: boolean };
   treasury: { capitalUsd: number };
@@ -34,7 +37,7 @@ export interface ConfigDocument {
   declared: { [key: string]: DeclaredTerms };
   /** Live values that a person decided to keep although the file says otherwise, by field. */
   adopted: { [field: string]: Json };
-}
+};
 
 /** An API key of the file. */
 export interface DesiredKey {

@@ -2,7 +2,8 @@ import { resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
 import { ConfigError, type Finding, type Path } from "./config-error.ts";
 import type { Environment } from "./environment.ts";
-import { resolveSecret, type SecretReference } from "./secrets.ts";
+import type { SecretReference } from "./scalars.ts";
+import { resolveSecret } from "./secrets.ts";
 import type { TenantConfig } from "./tenant-file.ts";
 
 const MIN_KEY_CHARACTERS = 16;

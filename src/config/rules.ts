@@ -1,4 +1,4 @@
-import { mayBeCalled } from "../domain/outgoing-address.ts";
+import { mayBeCalled } from "../domain/networks.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import { PRESET_SOURCES } from "./oracle-schema.ts";
@@ -21,25 +21,25 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   quorumsCanBeReached,
 ];
 
-export function keyNamesAreUnique({ keys }: Draft): Finding[] {
+function keyNamesAreUnique({ keys }: Draft): Finding[] {
   const named = (["admin", "public"] as const).flatMap((type) =>
     (keys?.[type] ?? []).map(({ name }, index) => ({ name, path: ["keys", type, index, "name"] })),
   );
   return repeated(named);
 }
 
-export function webhookNamesAreUnique({ webhooks }: Draft): Finding[] {
+function webhookNamesAreUnique({ webhooks }: Draft): Finding[] {
   return repeated(
     (webhooks?.outbound ?? []).map(({ name }, index) => ({ name, path: ["webhooks", "outbound", index, "name"] })),
   );
 }
 
-export function portsDiffer({ server }: Draft): Finding[] {
+function portsDiffer({ server }: Draft): Finding[] {
   if (!server || server.port !== server.opsPort || server.port === 0) return [];
   return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})` }];
 }
 
-export function httpStaysPrivate(draft: Draft): Finding[] {
+function httpStaysPrivate(draft: Draft): Finding[] {
   const ranges = draft.network?.allowPrivate;
   if (!ranges) return [];
   return outgoingUrls(draft)
@@ -60,7 +60,7 @@ function outgoingUrls({ auth, oracle, policy, webhooks }: Draft): { path: Path; 
   );
 }
 
-export function sourcesAreComplete({ oracle }: Draft): Finding[] {
+function sourcesAreComplete({ oracle }: Draft): Finding[] {
   return Object.entries(oracle?.sources ?? {}).flatMap(([name, source]) => {
     const path = ["oracle", "sources", name];
     const { simulated, push, upstream: _, ...described } = source;
@@ -79,7 +79,7 @@ export function sourcesAreComplete({ oracle }: Draft): Finding[] {
   });
 }
 
-export function simulatedPricesNeedSandbox({ oracle, sandbox }: Draft): Finding[] {
+function simulatedPricesNeedSandbox({ oracle, sandbox }: Draft): Finding[] {
   if (sandbox !== false) return [];
   return Object.entries(oracle?.sources ?? {})
     .filter(([, { simulated }]) => simulated)
@@ -92,7 +92,7 @@ export function simulatedPricesNeedSandbox({ oracle, sandbox }: Draft): Finding[
 
 const HARMLESS_HEADERS = ["accept", "user-agent"];
 
-export function headersAreReferences({ oracle }: Draft): Finding[] {
+function headersAreReferences({ oracle }: Draft): Finding[] {
   return Object.entries(oracle?.sources ?? {}).flatMap(([name, { headers = {} }]) =>
     Object.entries(headers)
       .filter(([header, value]) => typeof value === "string" && !HARMLESS_HEADERS.includes(header.toLowerCase()))
@@ -103,7 +103,7 @@ export function headersAreReferences({ oracle }: Draft): Finding[] {
   );
 }
 
-export function feedsNameKnownSources({ oracle }: Draft): Finding[] {
+function feedsNameKnownSources({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   const known = [...Object.keys(oracle.sources), ...PRESET_SOURCES];
   return feeds(oracle).flatMap(({ feed, path }) =>
@@ -117,7 +117,7 @@ export function feedsNameKnownSources({ oracle }: Draft): Finding[] {
 }
 
 /** A feed of the built-in venue states only what it changes; others have nothing to fall back to. */
-export function feedsHaveSources({ oracle }: Draft): Finding[] {
+function feedsHaveSources({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   return feeds(oracle)
     .filter(({ venue, feed }) => venue !== "pm" && !feed.sources)
@@ -125,7 +125,7 @@ export function feedsHaveSources({ oracle }: Draft): Finding[] {
 }
 
 /** Sources of one upstream say one thing, and so does one source that is named twice. */
-export function quorumsCanBeReached({ oracle }: Draft): Finding[] {
+function quorumsCanBeReached({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) => {
     const voices = new Set(sources?.map(({ use }) => oracle.sources[use]?.upstream ?? use)).size;

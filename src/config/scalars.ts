@@ -1,10 +1,10 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 
-export { Name } from "../contract/scalars.ts";
-
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../contract/scalars.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
+import { isLoopback } from "../domain/networks.ts";
+import { isMapping } from "./mapping.ts";
 
 export const TenantId = z
   .string()
@@ -92,15 +92,6 @@ export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {
   encode: (origin) => origin,
 });
 
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
-}
-
 const LITERAL = "must be a reference such as { env: ACME_KEY }; a literal secret does not belong in this file";
 
 /**
@@ -137,7 +128,3 @@ export const SecretReference = z
   .meta({ id: "SecretReference", description: "Where a secret is kept; never the secret itself.", writeOnly: true });
 
 export type SecretReference = z.output<typeof SecretReference>;
-
-function isMapping(input: unknown): boolean {
-  return typeof input === "object" && input !== null && !Array.isArray(input);
-}

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { Timestamp, text } from "../contract/scalars.ts";
+import { Name, Timestamp, text } from "../contract/scalars.ts";
 import { webhookEventTypes } from "../contract/webhooks.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
-import { BaseUrl, Cidr, Name, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
+import { BaseUrl, Cidr, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
-export const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
+const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 
 const Port = z.number().int().min(0).max(65_535);
 

@@ -6,8 +6,6 @@ import { type Environment, isErrno, SECRET_WARNING } from "./environment.ts";
 import type { SecretReference } from "./scalars.ts";
 import { readFromProgram, readFromSops } from "./secret-programs.ts";
 
-export type { SecretReference } from "./scalars.ts";
-
 const MAX_SECRET_BYTES = 64 * 1024;
 
 export interface SecretContext {

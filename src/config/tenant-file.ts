@@ -75,10 +75,7 @@ export function parseTenantFile(text: string, file: string): TenantConfig {
 }
 
 /** Everything that can be said about a tenant file: its problems, and the sections that are sound nevertheless. */
-export function checkTenantFile(
-  text: string,
-  file: string,
-): { config?: TenantConfig; draft: Draft; problems: Problem[] } {
+function checkTenantFile(text: string, file: string): { config?: TenantConfig; draft: Draft; problems: Problem[] } {
   const guide = new SchemaGuide(tenantJsonSchema());
   const yaml = new LayeredSource(text, file, guide);
   const directory = resolve(dirname(file));

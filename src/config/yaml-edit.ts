@@ -11,6 +11,7 @@ import {
 } from "yaml";
 import type { Json } from "../domain/audit-link.ts";
 import type { Path } from "./config-error.ts";
+import { isMapping } from "./mapping.ts";
 import { isSame } from "./plan-compare.ts";
 
 /** A stretch of the text and what takes its place. */
@@ -120,10 +121,6 @@ function lineEnd(text: string, at: number): number {
   if (text[at - 1] === "\n") return at;
   const end = text.indexOf("\n", at);
   return end === -1 ? text.length : end + 1;
-}
-
-function isMapping(value: Json): value is { [key: string]: Json | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** One line of YAML. Texts are quoted always, so that no reader takes `NO` for false. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_PRICE, MIN_PRICE } from "../domain/market.ts";
 import { NoInput, operation } from "./operation.ts";
 import {
   CategorySlug,
@@ -50,8 +51,8 @@ export const MarketInput = z
     kind: MarketKind,
     p0: z
       .number()
-      .min(0.001)
-      .max(0.999)
+      .min(MIN_PRICE)
+      .max(MAX_PRICE)
       .meta({ description: "Initial YES probability.", examples: [0.5] }),
     closeAt: Timestamp,
     resolutionRef: ResolutionRef,

@@ -1,5 +1,6 @@
 import type { FaultCode } from "../domain/fault.ts";
 import type { Operation } from "./operation.ts";
+import type { OperationId } from "./operations.ts";
 
 /** The market's state goes before the user's, and that before limits and funds (decision 1). */
 const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;
@@ -12,7 +13,7 @@ const TRADE: readonly FaultCode[] = [...MARKET_STATE, ...STANDING, ...LIMITS, ..
 const ORDER: readonly FaultCode[] = [...TRADE, "INSUFFICIENT_SHARES", "SLIPPAGE"];
 
 /** What only some operations refuse, in the order in which they look. */
-const OWN: Record<string, readonly FaultCode[]> = {
+const OWN: Readonly<Record<string, readonly FaultCode[]>> = {
   getMarket: ["MARKET_NOT_FOUND"],
   getMarketHistory: ["MARKET_NOT_FOUND"],
   getMarketDepth: ["MARKET_NOT_FOUND"],
@@ -30,7 +31,7 @@ const OWN: Record<string, readonly FaultCode[]> = {
   createKey: ["KEY_EXISTS"],
   revokeKey: ["KEY_IN_USE"],
   updatePolicy: ["PRECONDITION_FAILED"],
-};
+} satisfies { [Id in OperationId]?: readonly FaultCode[] };
 
 /** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */
 export function refusalsOf(id: string, operation: Operation): FaultCode[] {

@@ -63,13 +63,6 @@ export const QuoteInput = z
   .check(checkTerms)
   .meta({ id: "QuoteInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
 
-const Position = {
-  marketId: MarketId,
-  side: Side,
-  shares: Shares,
-  avgCost: Price,
-};
-
 const Sold = z.literal("sell").optional().meta({ description: "Extension: present on sales only." });
 
 const Fill = {
@@ -136,7 +129,15 @@ export const OrderFilter = z.object({
 });
 
 export const PositionItem = z
-  .object({ ...Position, question: text(500), currentPrice: Price, unrealizedPnl: Usd })
+  .object({
+    marketId: MarketId,
+    side: Side,
+    shares: Shares,
+    avgCost: Price,
+    question: text(500),
+    currentPrice: Price,
+    unrealizedPnl: Usd,
+  })
   .meta({ id: "Position" });
 
 export const SuitabilityInput = z

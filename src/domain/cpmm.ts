@@ -1,6 +1,5 @@
 import type { Side } from "./market.ts";
-import type { Pool } from "./pool.ts";
-import { poolOf, split } from "./pool.ts";
+import { type Bought, type Pool, poolOf, type Sold, split } from "./pool.ts";
 
 /**
  * Constant product: y·n = k over the pool's YES and NO shares, the FPMM of the Gnosis conditional tokens.
@@ -17,12 +16,13 @@ export function openCpmm(fundMicro: bigint, p0Ppm: number): Pool {
   };
 }
 
+/** The unrounded YES price: n/(y+n). */
 export function cpmmYesPrice(pool: Pool): number {
   return Number(pool.noMicro) / Number(pool.yesMicro + pool.noMicro);
 }
 
 /** Spending a mints a YES and a NO into the pool; the shares that keep y·n = k leave: s = own + a - k/(opposite + a). */
-export function buyCpmm(pool: Pool, side: Side, netMicro: bigint): { sharesMicro: bigint; pool: Pool } {
+export function buyCpmm(pool: Pool, side: Side, netMicro: bigint): Bought {
   const [own, opposite] = split(pool, side);
   const oppositeAfter = opposite + netMicro;
   const ownAfter = (own * opposite + oppositeAfter - 1n) / oppositeAfter;
@@ -33,7 +33,7 @@ export function buyCpmm(pool: Pool, side: Side, netMicro: bigint): { sharesMicro
  * Selling s shares burns R complete sets out of the pool: (own + s - R)·(opposite - R) = k, solved for R. It is what
  * buying s of the other side with s - R would come to, and pairing them. R is the largest integer that keeps k whole.
  */
-export function sellCpmm(pool: Pool, side: Side, sharesMicro: bigint): { proceedsMicro: bigint; pool: Pool } {
+export function sellCpmm(pool: Pool, side: Side, sharesMicro: bigint): Sold {
   const [own, opposite] = split(pool, side);
   const total = own + opposite + sharesMicro;
   const proceedsMicro = (total - ceilSqrt(total * total - 4n * sharesMicro * opposite)) / 2n;

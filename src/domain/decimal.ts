@@ -57,12 +57,13 @@ export function compareDecimals(a: Decimal, b: Decimal): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
+/** Exact, as the three below. */
 export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   const [left, right, scale] = aligned(a, b);
   return normalize({ units: left - right, scale });
 }
 
-export function addDecimals(a: Decimal, b: Decimal): Decimal {
+function addDecimals(a: Decimal, b: Decimal): Decimal {
   return subtractDecimals(a, { units: -b.units, scale: b.scale });
 }
 

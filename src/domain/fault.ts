@@ -48,6 +48,7 @@ export type FaultCode = keyof typeof FAULTS;
 
 export const FAULT_CODES = Object.keys(FAULTS) as FaultCode[];
 
+/** Whether a text, such as an `Error-Code` header, is one of the codes. */
 export function isFaultCode(text: string): text is FaultCode {
   return Object.hasOwn(FAULTS, text);
 }

@@ -1,21 +1,20 @@
-import type { Side } from "./market.ts";
-import type { Pool } from "./pool.ts";
-import { poolOf, split } from "./pool.ts";
+import type { Mechanism, Side } from "./market.ts";
+import { type Bought, type Pool, poolOf, type Sold, split } from "./pool.ts";
 
 /**
  * Hanson's logarithmic market scoring rule, kept as complete sets: with reserves r = -b·ln(P) the pool holds shares
  * instead of a cost function, and escrow, minting and settlement are the same as for the constant product.
  */
 
-/** b in micro-dollars for a fund of F: the house can lose b·max(-ln p0, -ln(1-p0)), which is set equal to F. */
-export function lmsrDepth(fundMicro: bigint, p0Ppm: number): number {
+/** Hanson's liquidity parameter b, micro-dollars: the house can lose b·max(-ln p0, -ln(1-p0)), which is set equal to F. */
+export function lmsrLiquidity({ fundMicro, p0Ppm }: Pick<Mechanism, "fundMicro" | "p0Ppm">): number {
   const p0 = p0Ppm / 1e6;
   return Number(fundMicro) / Math.max(-Math.log(p0), -Math.log1p(-p0));
 }
 
 /** The opening pool: the scarcer side's reserve is F itself, the other is rounded up in favour of the pool. */
 export function openLmsr(fundMicro: bigint, p0Ppm: number): Pool {
-  const b = lmsrDepth(fundMicro, p0Ppm);
+  const b = lmsrLiquidity({ fundMicro, p0Ppm });
   const p0 = p0Ppm / 1e6;
   const reserve = (logPrice: number) => BigInt(Math.ceil(-b * logPrice));
   return {
@@ -33,7 +32,7 @@ export function lmsrYesPrice(b: number, pool: Pool): number {
  * Spending a raises the side's price P to P' = 1 - (1-P)·e^(-a/b), and the shares are a + b·ln(P'/P).
  * Written with expm1 and log1p a small trade keeps its digits and a large one cannot overflow.
  */
-export function buyLmsr(b: number, pool: Pool, side: Side, netMicro: bigint): { sharesMicro: bigint; pool: Pool } {
+export function buyLmsr(b: number, pool: Pool, side: Side, netMicro: bigint): Bought {
   const [own, opposite] = split(pool, side);
   // (1-P)/P of the side bought, straight from the reserves: 1 - P would cancel near the bounds.
   const odds = Math.exp(Number(own - opposite) / b);
@@ -48,12 +47,7 @@ export function buyLmsr(b: number, pool: Pool, side: Side, netMicro: bigint): { 
  * Selling s shares takes b·ln((odds + 1) / (odds + e^(-s/b))) out, with odds = (1-P)/P of the side sold: the same as
  * -b·ln(1 - P + P·e^(-s/b)), written so that nothing cancels.
  */
-export function sellLmsr(
-  b: number,
-  pool: Pool,
-  side: Side,
-  sharesMicro: bigint,
-): { proceedsMicro: bigint; pool: Pool } {
+export function sellLmsr(b: number, pool: Pool, side: Side, sharesMicro: bigint): Sold {
   const [own, opposite] = split(pool, side);
   const odds = Math.exp(Number(own - opposite) / b);
   const x = -Number(sharesMicro) / b;

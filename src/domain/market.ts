@@ -1,8 +1,8 @@
 import { buyCpmm, cpmmSpendTo, cpmmYesPrice, openCpmm, sellCpmm } from "./cpmm.ts";
 import { Fault } from "./fault.ts";
-import { buyLmsr, lmsrDepth, lmsrSpendTo, lmsrYesPrice, openLmsr, sellLmsr } from "./lmsr.ts";
+import { buyLmsr, lmsrLiquidity, lmsrSpendTo, lmsrYesPrice, openLmsr, sellLmsr } from "./lmsr.ts";
 import { roundPrice } from "./money.ts";
-import type { Pool } from "./pool.ts";
+import type { Bought, Pool, Sold } from "./pool.ts";
 
 export type Side = "yes" | "no";
 export type MarketKind = "cpmm" | "lmsr";
@@ -23,15 +23,14 @@ export interface Mechanism {
 export const MIN_PRICE = 0.001;
 export const MAX_PRICE = 0.999;
 
+/** The pool of a market that opens: as many complete sets as the house puts in dollars, less its own shares. */
 export function openPool({ kind, fundMicro, p0Ppm }: Mechanism): Pool {
   return kind === "cpmm" ? openCpmm(fundMicro, p0Ppm) : openLmsr(fundMicro, p0Ppm);
 }
 
 /** The unrounded YES price, in (0, 1). */
 export function yesPriceOf(mechanism: Mechanism, pool: Pool): number {
-  return mechanism.kind === "cpmm"
-    ? cpmmYesPrice(pool)
-    : lmsrYesPrice(lmsrDepth(mechanism.fundMicro, mechanism.p0Ppm), pool);
+  return mechanism.kind === "cpmm" ? cpmmYesPrice(pool) : lmsrYesPrice(lmsrLiquidity(mechanism), pool);
 }
 
 /** Both prices to six decimals; they add up to one because NO is computed from YES in millionths. */
@@ -41,37 +40,27 @@ export function pricesOf(mechanism: Mechanism, pool: Pool): { yes: number; no: n
 }
 
 /** The shares that `netMicro` (after the fee) buys, and the pool after it. The price bound is checked by the caller. */
-export function buyShares(
-  mechanism: Mechanism,
-  pool: Pool,
-  side: Side,
-  netMicro: bigint,
-): { sharesMicro: bigint; pool: Pool } {
+export function buyShares(mechanism: Mechanism, pool: Pool, side: Side, netMicro: bigint): Bought {
   return mechanism.kind === "cpmm"
     ? buyCpmm(pool, side, netMicro)
-    : buyLmsr(lmsrDepth(mechanism.fundMicro, mechanism.p0Ppm), pool, side, netMicro);
+    : buyLmsr(lmsrLiquidity(mechanism), pool, side, netMicro);
 }
 
 /**
  * What `sharesMicro` given back to the pool pay, before the fee, and the pool after it: as many complete sets are
  * burned, so escrow and outstanding shares fall together. The price bound is checked by the caller.
  */
-export function sellToPool(
-  mechanism: Mechanism,
-  pool: Pool,
-  side: Side,
-  sharesMicro: bigint,
-): { proceedsMicro: bigint; pool: Pool } {
+export function sellToPool(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint): Sold {
   return mechanism.kind === "cpmm"
     ? sellCpmm(pool, side, sharesMicro)
-    : sellLmsr(lmsrDepth(mechanism.fundMicro, mechanism.p0Ppm), pool, side, sharesMicro);
+    : sellLmsr(lmsrLiquidity(mechanism), pool, side, sharesMicro);
 }
 
 /** Net micro-dollars, unrounded, that move the side's price up to `target`: the rungs of the depth ladder. */
 export function spendTo(mechanism: Mechanism, pool: Pool, side: Side, target: number): number {
   return mechanism.kind === "cpmm"
     ? cpmmSpendTo(pool, side, target)
-    : lmsrSpendTo(lmsrDepth(mechanism.fundMicro, mechanism.p0Ppm), pool, side, target);
+    : lmsrSpendTo(lmsrLiquidity(mechanism), pool, side, target);
 }
 
 /** A suspended market past its closing time reports `closed` too; only `settled` is final. */

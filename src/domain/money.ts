@@ -1,8 +1,7 @@
-/**
+/*
  * Money is micro-dollars (1e-6 USD) and shares are micro-shares, both as bigint. JSON numbers exist only at the
  * edge, and cross it here. One winning share pays one dollar, so a micro-share settles to exactly a micro-dollar.
  */
-export const MICRO = 1_000_000n;
 
 /**
  * The largest amount that JSON carries without loss: 2^33 dollars. Below it neighbouring doubles are 2^-20 apart, which is

@@ -1,6 +1,6 @@
 import type { Json } from "./audit-link.ts";
 import type { Policy, PolicyPatch, SuitabilityThresholds } from "./policy.ts";
-import { covers } from "./trader.ts";
+import { covers, isPassed, suitabilityCapUsd } from "./trader.ts";
 
 /** The parts of a policy that are planned, overridden and guarded one by one. */
 export const POLICY_FIELDS = [
@@ -18,6 +18,7 @@ export type PolicyField = (typeof POLICY_FIELDS)[number];
 /** What a change does to the limits that traders and the house are protected by. */
 export type Direction = "loosens" | "tightens" | "neutral";
 
+/** Whether a name, such as one of the command line, is that of a policy field. */
 export function isPolicyField(name: string): name is PolicyField {
   return (POLICY_FIELDS as readonly string[]).includes(name);
 }
@@ -81,9 +82,7 @@ export function directionOf(field: PolicyField, from: Json, to: Json): Direction
     case "suitabilityRequired":
       return to === true ? "tightens" : "loosens";
     case "suitabilityThresholds":
-      return raisesCaps(from as unknown as SuitabilityThresholds, to as unknown as SuitabilityThresholds)
-        ? "loosens"
-        : "tightens";
+      return raisesCaps(from as SuitabilityThresholds, to as SuitabilityThresholds) ? "loosens" : "tightens";
     case "resolution_url":
       return to === null ? "tightens" : "loosens";
   }
@@ -106,11 +105,10 @@ function raisesCaps(from: SuitabilityThresholds, to: SuitabilityThresholds): boo
   return false;
 }
 
-/** Below every cap: trading is blocked altogether. */
-function capOf(score: number, { blockBelow, tiers }: SuitabilityThresholds): number {
-  if (score < blockBelow) return -1;
-  const tier = tiers.findLast(({ minScore }) => score >= minScore) ?? tiers[0];
-  return tier?.capUsd ?? Number.POSITIVE_INFINITY;
+/** Below every cap, -1, where trading is blocked altogether; above every cap where there is none. */
+function capOf(score: number, thresholds: SuitabilityThresholds): number {
+  if (!isPassed(score, thresholds)) return -1;
+  return suitabilityCapUsd(score, thresholds) ?? Number.POSITIVE_INFINITY;
 }
 
 /** A value that holds for a time over a field's own, and ends by itself. */

@@ -1,7 +1,10 @@
 import { type Override, policyPatchOf } from "./policy-fields.ts";
 
-/** The limits that a tenant trades under, as `GET /v1/policy` shows them. Amounts are USD numbers, as on the wire. */
-export interface Policy {
+/**
+ * The limits that a tenant trades under, as `GET /v1/policy` shows them. Amounts are USD numbers, as on the wire.
+ * A type and no interface, so that the compiler knows it to be plain JSON.
+ */
+export type Policy = {
   feeBps: number;
   maxTradeUsd: number;
   maxUserExposureUsd: number;
@@ -9,14 +12,14 @@ export interface Policy {
   suitabilityRequired: boolean;
   suitabilityThresholds: SuitabilityThresholds;
   resolution_url: string | null;
-}
+};
 
-export interface SuitabilityThresholds {
+export type SuitabilityThresholds = {
   /** A score below this blocks trading until re-assessment. */
   blockBelow: number;
   /** Ascending by `minScore`, the first at 0; `capUsd: null` means no cap. */
   tiers: { minScore: number; capUsd: number | null }[];
-}
+};
 
 /** What a PUT may carry: objects merge, arrays are replaced whole. */
 export type PolicyPatch = Loose<Omit<Policy, "jurisdictions" | "suitabilityThresholds">> & {

@@ -6,11 +6,24 @@ export interface Pool {
   noMicro: bigint;
 }
 
+/** What a purchase takes out of a pool, and the pool after it. */
+export interface Bought {
+  sharesMicro: bigint;
+  pool: Pool;
+}
+
+/** What shares that were given back to a pool bring, before the fee, and the pool after it. */
+export interface Sold {
+  proceedsMicro: bigint;
+  pool: Pool;
+}
+
 /** The pool seen from one side: its own reserve first, the opposite one second. */
 export function split(pool: Pool, side: Side): [own: bigint, opposite: bigint] {
   return side === "yes" ? [pool.yesMicro, pool.noMicro] : [pool.noMicro, pool.yesMicro];
 }
 
+/** The inverse of `split`. */
 export function poolOf(side: Side, own: bigint, opposite: bigint): Pool {
   return side === "yes" ? { yesMicro: own, noMicro: opposite } : { yesMicro: opposite, noMicro: own };
 }

@@ -41,7 +41,8 @@ const INSTANT = /close(?![a-z])|\d{4}-\d\d-\d\d[Tt][^\s]*/iy;
 const RULE = /last(?![a-z(])|(twap|median)\(\s*(\d{1,5})\s*(s|m|h)\s*\)/iy;
 const WORDS: Readonly<Record<string, Comparator>> = { above: ">", below: "<" };
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
-const LONGEST_WINDOW_MS = 3_600_000;
+/** The longest window of a `twap` or `median`. */
+export const LONGEST_WINDOW_MS = 3_600_000;
 
 /**
  * Reads `<venue>:<instrument> <cmp> <strike>[..<strike>] [@ close|<RFC 3339>] [by last|twap(60s)|median(60s)]`. Feed keys
@@ -141,12 +142,4 @@ class Scanner {
     if (!match) throw new ProblemAt(this.#at, expectation);
     return match;
   }
-}
-
-/** The reference in its one canonical spelling. */
-export function referenceText({ feed, comparator, strike, upperStrike, instant, rule }: Reference): string {
-  const bounds = upperStrike === null ? strike : `${strike}..${upperStrike}`;
-  const moment = instant === null ? "close" : new Date(instant).toISOString();
-  const how = rule.kind === "last" ? "last" : `${rule.kind}(${rule.windowMs / 1000}s)`;
-  return `${feed} ${comparator} ${bounds} @ ${moment} by ${how}`;
 }

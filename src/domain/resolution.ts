@@ -46,6 +46,8 @@ export interface SourceValue {
 
 /** Sources publish what they observed a little later; before this much has passed, an answer is not yet the last word. */
 export const SETTLING_MS = 2000;
+/** A price from further ahead of the clock is a mistake, such as milliseconds taken for seconds. */
+export const MAX_AHEAD_MS = 5000;
 /** How far back a price is looked for that the next one may have jumped from. */
 export const JUMP_MEMORY_MS = 3_600_000;
 /** Of a window with fewer observations a mean tells little. */

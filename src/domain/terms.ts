@@ -60,6 +60,7 @@ export function encodeTerms(terms: MarketTerms): string {
   return canonicalJson(termsJson(terms));
 }
 
+/** What `encodeTerms` stored. */
 export function decodeTerms(text: string): MarketTerms {
   const { instant, ...rest } = JSON.parse(text) as Omit<MarketTerms, "instant"> & { instant: string };
   return { ...rest, instant: Date.parse(instant) };

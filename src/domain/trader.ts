@@ -68,10 +68,16 @@ function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: 
     });
 }
 
-/** The tier's cap in micro-dollars, null for none. Scores below the first tier fall into it. */
+/** The cap of a score's tier in US dollars, null for none. Scores below the first tier fall into it. */
+export function suitabilityCapUsd(score: number, { tiers }: SuitabilityThresholds): number | null {
+  const tier = tiers.findLast(({ minScore }) => score >= minScore) ?? tiers[0];
+  return tier?.capUsd ?? null;
+}
+
+/** The same in micro-dollars, as trades are judged. */
 export function suitabilityCapMicro(score: number, thresholds: SuitabilityThresholds): bigint | null {
-  const tier = thresholds.tiers.findLast(({ minScore }) => score >= minScore) ?? thresholds.tiers[0];
-  return tier === undefined || tier.capUsd === null ? null : limitFromUsd(tier.capUsd);
+  const capUsd = suitabilityCapUsd(score, thresholds);
+  return capUsd === null ? null : limitFromUsd(capUsd);
 }
 
 /** The lowest of the policy's limit and the suitability cap, in micro-dollars, and the field that states it. */
@@ -84,6 +90,7 @@ export function exposureCap(trader: TraderStanding, policy: Policy): { capMicro:
     : limit;
 }
 
+/** Whether a score lets trade at all. */
 export function isPassed(score: number, { blockBelow }: SuitabilityThresholds): boolean {
   return score >= blockBelow;
 }
@@ -94,6 +101,7 @@ export function capMinor(score: number, thresholds: SuitabilityThresholds): numb
   return capMicro === null ? NO_CAP_MINOR : centsFromMicro(capMicro);
 }
 
+/** What is shown of a user's standing: a restriction before the KYC state. */
 export function traderStateOf({ kyc, restricted }: Pick<TraderStanding, "kyc" | "restricted">): TraderState {
   return restricted ? "restricted" : kyc;
 }

@@ -43,38 +43,23 @@ export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, 
   const isBlocked = blocked !== undefined;
   useEffect(() => flow.forgive(), [isBlocked]);
 
-  const amount = Number(text.trim().replace(",", "."));
+  const amount = dollarsIn(text);
   const amountMicro = text.trim() === "" ? undefined : microFromUsd(amount);
-  const most = Math.min(limits.maxTradeUsd, balanceUsd ?? limits.maxTradeUsd);
-  const isAmount = amountMicro !== undefined && amountMicro > 0n;
-  const quoted = isAmount
-    ? quoteBuy(market.mechanism, market.pool, { side, amountMicro, feeBps: limits.feeBps })
-    : undefined;
-  const isHopeless = typeof quoted === "object" && quoted.payoutMicro <= quoted.amountMicro;
-  const quote = typeof quoted === "object" && !isHopeless ? quoted : undefined;
-  const said =
-    typeof quoted === "string"
-      ? NOT_QUOTED[quoted]
-      : isHopeless
-        ? `With the fee that costs more than ${nameOf(side)} can pay.`
-        : isAmount
-          ? undefined
-          : "Enter an amount in dollars.";
-  const warning =
-    amount > limits.maxTradeUsd
-      ? `A single trade may be ${dollars(limits.maxTradeUsd)} at most.`
-      : balanceUsd !== undefined && amount > balanceUsd
-        ? `Your wallet holds ${dollars(balanceUsd)}.`
-        : undefined;
-  const price = { yes: market.yesPrice, no: 1 - market.yesPrice };
+  const { quote, said } = quoteOrWhyNot(market, side, amountMicro, limits.feeBps);
+  const warning = overLimit(amount, limits.maxTradeUsd, balanceUsd);
+  const isBusy = phase.name === "sending" || problem?.waitSec !== undefined;
 
-  const change = (apply: () => void): void => {
-    apply();
+  const choose = (chosen: Side): void => {
+    setSide(chosen);
+    flow.edit();
+  };
+  const enter = (entered: string): void => {
+    setText(entered);
     flow.edit();
   };
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (!quote || phase.name === "sending" || problem?.waitSec !== undefined) return;
+    if (!quote || isBusy) return;
     if (blocked) {
       flow.refuse(blocked);
       if (blocked.offer) onOffer(blocked.offer);
@@ -85,47 +70,8 @@ export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, 
   if (phase.name === "done") return <Done trade={phase.trade} onAgain={flow.edit} />;
   return (
     <form class="panel" onSubmit={submit} aria-label="Trade">
-      <fieldset class="sides">
-        <legend class="hidden">What do you think?</legend>
-        {SIDES.map((each) => (
-          <label key={each} class={`side ${each} ${each === side ? "chosen" : ""}`}>
-            <input type="radio" name="side" checked={each === side} onChange={() => change(() => setSide(each))} />
-            <span>{nameOf(each)}</span> <b>{cents(price[each])}</b>
-          </label>
-        ))}
-      </fieldset>
-      <div class="amount">
-        <label class="money">
-          <span class="hidden">Amount in dollars</span>
-          <span aria-hidden="true">$</span>
-          <input
-            inputMode="decimal"
-            autoComplete="off"
-            value={text}
-            onInput={(event) => change(() => setText(event.currentTarget.value))}
-          />
-        </label>
-        <div class="chips">
-          {CHIPS.map((chip) => (
-            <button
-              key={chip}
-              type="button"
-              aria-label={`${chip} dollars`}
-              aria-pressed={amount === chip}
-              onClick={() => change(() => setText(String(chip)))}
-            >
-              ${chip}
-            </button>
-          ))}
-          <button
-            type="button"
-            aria-label={`Max, ${dollars(most)}`}
-            onClick={() => change(() => setText(String(Math.floor(most * 100) / 100)))}
-          >
-            Max
-          </button>
-        </div>
-      </div>
+      <SideChoice chosen={side} yesPrice={market.yesPrice} onChoose={choose} />
+      <AmountField text={text} most={Math.min(limits.maxTradeUsd, balanceUsd ?? limits.maxTradeUsd)} onEnter={enter} />
       <QuoteLines quote={quote} side={side} said={said} />
       {warning !== undefined && <p class="warning">{warning}</p>}
       {market.live === "offline" && (
@@ -139,7 +85,7 @@ export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, 
           ref={buy}
           type="submit"
           class={`buy ${side}`}
-          disabled={!quote || phase.name === "sending" || problem?.waitSec !== undefined}
+          disabled={!quote || isBusy}
           onClick={(event) => {
             // The second click of a double click would confirm what nobody has read.
             if (event.detail > 1) event.preventDefault();
@@ -164,6 +110,97 @@ export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, 
         </p>
       )}
     </form>
+  );
+}
+
+/** People in much of the world write 2,50. */
+function dollarsIn(text: string): number {
+  return Number(text.trim().replace(",", "."));
+}
+
+/** What an amount comes to, or in words why it comes to nothing. */
+function quoteOrWhyNot(
+  { mechanism, pool }: LiveMarket,
+  side: Side,
+  amountMicro: bigint | undefined,
+  feeBps: number,
+): { quote?: Quote; said?: string | undefined } {
+  if (amountMicro === undefined || amountMicro <= 0n) return { said: "Enter an amount in dollars." };
+  const quote = quoteBuy(mechanism, pool, { side, amountMicro, feeBps });
+  if (typeof quote === "string") return { said: NOT_QUOTED[quote] };
+  const isHopeless = quote.payoutMicro <= quote.amountMicro;
+  return isHopeless ? { said: `With the fee that costs more than ${nameOf(side)} can pay.` } : { quote };
+}
+
+/** What the server would refuse the amount for; in US dollars. */
+function overLimit(amount: number, maxTradeUsd: number, balanceUsd: number | undefined): string | undefined {
+  if (amount > maxTradeUsd) return `A single trade may be ${dollars(maxTradeUsd)} at most.`;
+  return balanceUsd !== undefined && amount > balanceUsd ? `Your wallet holds ${dollars(balanceUsd)}.` : undefined;
+}
+
+interface SideChoiceProps {
+  chosen: Side;
+  yesPrice: number;
+  onChoose(side: Side): void;
+}
+
+function SideChoice({ chosen, yesPrice, onChoose }: SideChoiceProps) {
+  const price = { yes: yesPrice, no: 1 - yesPrice };
+  return (
+    <fieldset class="sides">
+      <legend class="hidden">What do you think?</legend>
+      {SIDES.map((side) => (
+        <label key={side} class={`side ${side} ${side === chosen ? "chosen" : ""}`}>
+          <input type="radio" name="side" checked={side === chosen} onChange={() => onChoose(side)} />
+          <span>{nameOf(side)}</span> <b>{cents(price[side])}</b>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface AmountFieldProps {
+  text: string;
+  /** US dollars, for the button that takes all there is. */
+  most: number;
+  onEnter(text: string): void;
+}
+
+function AmountField({ text, most, onEnter }: AmountFieldProps) {
+  const amount = dollarsIn(text);
+  return (
+    <div class="amount">
+      <label class="money">
+        <span class="hidden">Amount in dollars</span>
+        <span aria-hidden="true">$</span>
+        <input
+          inputMode="decimal"
+          autoComplete="off"
+          value={text}
+          onInput={(event) => onEnter(event.currentTarget.value)}
+        />
+      </label>
+      <div class="chips">
+        {CHIPS.map((chip) => (
+          <button
+            key={chip}
+            type="button"
+            aria-label={`${chip} dollars`}
+            aria-pressed={amount === chip}
+            onClick={() => onEnter(String(chip))}
+          >
+            ${chip}
+          </button>
+        ))}
+        <button
+          type="button"
+          aria-label={`Max, ${dollars(most)}`}
+          onClick={() => onEnter(String(Math.floor(most * 100) / 100))}
+        >
+          Max
+        </button>
+      </div>
+    </div>
   );
 }
 

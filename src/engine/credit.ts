@@ -2,7 +2,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import type { Draft } from "./draft.ts";
 import { externalOf, receivableOf, walletOf } from "./rows.ts";
 
-export interface Credit {
+interface Credit {
   provider: string;
   userId: string;
   amountMicro: bigint;

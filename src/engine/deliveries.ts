@@ -11,10 +11,12 @@ export interface KeepDelivery {
   outcome: "kept" | "no effect";
 }
 
+/** The row that tells whether the delivery was there before. */
 export function needsOfDelivery(delivery: Delivery | undefined): Need[] {
   return delivery ? [{ table: "inboundDelivery", key: deliveryKey(delivery.provider, delivery.sha256) }] : [];
 }
 
+/** Keeps a delivery that nothing follows from, the same bytes once. */
 export function keepDelivery(draft: Draft, { delivery, outcome }: KeepDelivery, now: number): undefined {
   once(draft, delivery, now, () => outcome);
 }

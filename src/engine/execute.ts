@@ -13,8 +13,8 @@ import { placeTrade, sellShares } from "./trade.ts";
 import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
 
 /** A command's result and everything that must be committed for the result to be true. */
-export interface Decision<Type extends Command["type"] = Command["type"]> {
-  result: Results[Type];
+export interface Decision {
+  result: Results[Command["type"]];
   draft: Draft;
 }
 

@@ -3,7 +3,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import type { CreditWallet, DecideWithdrawal, RequestWithdrawal, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { externalOf, pendingOf, type Withdrawal, walletOf } from "./rows.ts";
-import { newTrader } from "./traders.ts";
+import { ensureTrader } from "./traders.ts";
 
 /** Takes the money out of the wallet at once, so that it cannot be spent twice while an operator decides. */
 export function requestWithdrawal(
@@ -61,7 +61,7 @@ export function creditWallet(
   { traderId, amountMicro }: CreditWallet,
   now: number,
 ): Results["creditWallet"] {
-  if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
+  ensureTrader(draft, traderId, now);
   draft.transfer(externalOf("operator"), walletOf(traderId), amountMicro);
   draft.record("wallet.credited", { userId: traderId, amount: decimalFromMicro(amountMicro), provider: "operator" });
   return { balanceMicro: draft.account(walletOf(traderId)).balanceMicro, ts: now };

@@ -15,6 +15,7 @@ export function requireMarket(state: Reader, id: string): { market: Market; book
   return { market, book };
 }
 
+/** @throws Fault REFUSED before the first apply */
 export function requireTenant(state: Reader): Tenant {
   const tenant = state.get("tenant", SINGLE);
   if (!tenant) throw new Fault("REFUSED", "The tenant has not been applied yet: run pmctl apply");

@@ -5,7 +5,7 @@ import { statusAt } from "../domain/market.ts";
 import type { Results, SettleMarket } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { requireMarket } from "./markets.ts";
-import { type Book, type Market, SINGLE } from "./rows.ts";
+import { type Book, type Market, SINGLE, type Watch } from "./rows.ts";
 
 /** What a machine settles by, as it stands in `oracle.resolved`. */
 export interface OracleEvidence {
@@ -26,7 +26,11 @@ export interface HoldMarket {
 
 /** From its creation on, the sweep finds the market by the instant that decides it. */
 export function watchMarket(draft: Draft, marketId: string, instantAt: number): void {
-  draft.put("watch", marketId, { marketId, instantAt, parsed: true, settled: false, hold: null, version: 0 });
+  draft.put("watch", marketId, newWatch(marketId, instantAt, true));
+}
+
+function newWatch(marketId: string, instantAt: number, parsed: boolean): Watch {
+  return { marketId, instantAt, parsed, settled: false, hold: null, version: 0 };
 }
 
 /**
@@ -53,17 +57,11 @@ export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Se
   if (oracle) draft.record("oracle.resolved", { ...oracle.evidence, marketId, outcome });
 }
 
+/** Puts a hold on record; one for the reason that holds already, or of a market that is not open, changes nothing. */
 export function holdMarket(draft: Draft, command: HoldMarket, now: number): Results["holdMarket"] {
   const { marketId, reason, detail } = command;
   const { market, book } = requireMarket(draft, marketId);
-  const watch = draft.get("watch", marketId) ?? {
-    marketId,
-    instantAt: market.closeAt,
-    parsed: false,
-    settled: false,
-    hold: null,
-    version: 0,
-  };
+  const watch = draft.get("watch", marketId) ?? newWatch(marketId, market.closeAt, false);
   if (book.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
   draft.put("watch", marketId, { ...watch, hold: { reason, detail, at: now } });
   draft.record("oracle.held", { marketId, reason, detail });

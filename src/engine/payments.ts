@@ -4,7 +4,7 @@ import { creditUser } from "./credit.ts";
 import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 import { externalOf, type Need, type Payment, receiptKey, receivableOf, walletOf } from "./rows.ts";
-import { newTrader } from "./traders.ts";
+import { ensureTrader } from "./traders.ts";
 
 /** What one event of a payment provider says. Amounts are micro-dollars. */
 export type PaymentFact =
@@ -41,6 +41,7 @@ export interface RecordPayment {
 const failedRefund = (id: string) => `${id} failed`;
 const wonDispute = (id: string) => `${id} won`;
 
+/** The rows of the payment, of what the event is about, and of whoever it belongs to. */
 export function needsOfPayment({ provider, reference, ownerId, fact, delivery }: RecordPayment): Need[] {
   const ids =
     fact.kind === "refund"
@@ -118,7 +119,7 @@ function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: 
     recordConflict(draft, payment, "names no user", asked);
   } else {
     const creditedMicro = receivedMicro === null ? amountMicro : smaller(amountMicro, receivedMicro);
-    if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
+    ensureTrader(draft, traderId, now);
     const { provider, reference: txRef } = payment;
     creditUser(draft, { provider, userId: traderId, amountMicro: creditedMicro, txRef });
     // Refunds and disputes that were faster than the payment take their part at once.

@@ -68,7 +68,7 @@ function requireSound({ suitabilityThresholds }: Policy): void {
 export function policyChanges(before: Policy, after: Policy): { [field: string]: Json } {
   const changes: { [field: string]: Json } = {};
   for (const field of Object.keys(after) as (keyof Policy)[]) {
-    const [from, to] = [before[field] as Json, after[field] as Json];
+    const [from, to] = [before[field], after[field]];
     if (!isSame(from, to)) changes[field] = { from, to };
   }
   return changes;

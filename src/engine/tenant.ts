@@ -1,13 +1,14 @@
-import type { Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY, mergePolicy } from "../domain/policy.ts";
 import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
+import { isLive } from "./keys.ts";
 import { createMarket, requireMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { policyChanges } from "./policy.ts";
 import { type ApiKey, CAPITAL, SINGLE, TREASURY } from "./rows.ts";
 
+/** Puts on record that the ledger was checked, and what came of it. */
 export function recordReconciliation(
   draft: Draft,
   { ok, discrepancyMicro }: RecordReconciliation,
@@ -49,7 +50,7 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
   draft.record("config.applied", {
     sha256: command.documentSha256,
     gitCommit: command.gitCommit,
-    policy: before ? changes : (policy as unknown as Json),
+    policy: before ? changes : policy,
     capitalAdded: decimalFromMicro(addedMicro),
     document: JSON.parse(document),
     rollbackTo: command.rollbackTo,
@@ -65,17 +66,17 @@ function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number
     const wanted = keys.find(({ hash }) => hash === key.hash);
     // A value that goes by another name from now on keeps its row: there is one for each value.
     if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted };
-    return revoke.includes(key.hash) && isActive(key, now) ? { ...key, expiresAt: now } : key;
+    return revoke.includes(key.hash) && isLive(key, now) ? { ...key, expiresAt: now } : key;
   });
   for (const key of keys) {
     if (keyring.some(({ hash }) => hash === key.hash)) continue;
-    if (next.some((each) => each.name === key.name && isActive(each, now))) throw stale(`the key ${key.name}`);
+    if (next.some((each) => each.name === key.name && isLive(each, now))) throw stale(`the key ${key.name}`);
     next.push({ ...key, createdAt: now, version: 0 });
   }
   const changed = next.filter((key) => !keyring.includes(key));
   for (const key of changed) {
     draft.put("apiKey", key.hash, key);
-    draft.record(isActive(key, now) ? "key.created" : "key.revoked", { name: key.name, type: key.type });
+    draft.record(isLive(key, now) ? "key.created" : "key.revoked", { name: key.name, type: key.type });
   }
   if (changed.length > 0) draft.put("keyring", SINGLE, next);
   return changed.length > 0;
@@ -83,10 +84,6 @@ function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number
 
 function isAsWanted(key: ApiKey, wanted: ApplyConfig["keys"][number]): boolean {
   return key.name === wanted.name && key.type === wanted.type && key.expiresAt === wanted.expiresAt;
-}
-
-function isActive({ expiresAt }: ApiKey, now: number): boolean {
-  return expiresAt === null || expiresAt > now;
 }
 
 /** Markets are only ever created, suspended and resumed here: nothing declarative settles or deletes. */

@@ -6,7 +6,7 @@ import type { PlaceTrade, SellShares, TradeResult } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell } from "./fill.ts";
 import { escrowOf, FEES, type Position, positionKey, walletOf } from "./rows.ts";
-import { newTrader } from "./traders.ts";
+import { ensureTrader } from "./traders.ts";
 
 /**
  * Buys shares for `amountMicro`, fee included: each net dollar mints a complete set into the pool, and the trader's
@@ -18,7 +18,7 @@ export function placeTrade(draft: Draft, command: PlaceTrade, now: number): Trad
   const fill = fillBuy(draft, command, traderId, now);
   draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);
   draft.transfer(walletOf(traderId), FEES, fill.feeMicro);
-  if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
+  ensureTrader(draft, traderId, now);
   const held = heldOf(draft, command);
   const position = putPosition(draft, held, {
     sharesMicro: held.sharesMicro + fill.sharesMicro,

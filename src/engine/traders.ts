@@ -25,6 +25,11 @@ export function newTrader(id: string, now: number): Trader {
   };
 }
 
+/** Makes the user exist, as whatever names it first does. */
+export function ensureTrader(draft: Draft, id: string, now: number): void {
+  if (!draft.get("trader", id)) draft.put("trader", id, newTrader(id, now));
+}
+
 /** A later result overrides an earlier one by `verifiedAt`, whatever the order of arrival; other statuses are ignored. */
 export function recordKyc(draft: Draft, command: RecordKyc, now: number): undefined {
   return once(draft, command.delivery, now, () => applyKyc(draft, command, now));
@@ -70,7 +75,7 @@ function creditDeposit(draft: Draft, command: RecordDeposit, now: number): undef
     });
     return;
   }
-  if (!draft.get("trader", traderId)) draft.put("trader", traderId, newTrader(traderId, now));
+  ensureTrader(draft, traderId, now);
   draft.put("receipt", key, { provider, reference, amountMicro, userId: traderId });
   creditUser(draft, { provider, userId: traderId, amountMicro, txRef: reference });
 }

@@ -3,7 +3,7 @@ import type { FeedDefinition } from "../domain/feed.ts";
 import { decide, SETTLING_MS, type SourceRecord, spreadOf } from "../domain/resolution.ts";
 import type { MarketTerms } from "../domain/terms.ts";
 import { isTrading, parseTradingHours } from "../domain/trading-hours.ts";
-import { type FetchContext, type Fetched, fetchPrices } from "./fetch.ts";
+import { type FetchContext, type Fetched, fetchPrices, keyOf } from "./fetch.ts";
 import { symbolOf, upstreamOf, usableSources } from "./records.ts";
 
 /** What asking all sources of a feed once came to. */
@@ -26,7 +26,7 @@ export async function checkFeeds(context: FetchContext, feeds: readonly FeedDefi
   const wanted = feeds.flatMap((feed) => usableSources(feed, context.sources).map(symbolOf));
   const fetched = await fetchPrices(context, wanted);
   const now = await context.now();
-  const answers = new Map(fetched.map((each) => [`${each.source}\n${each.symbol}`, each]));
+  const answers = new Map(fetched.map((each) => [keyOf(each), each]));
   return feeds.map((feed) => checkFeed(context, feed, answers, now));
 }
 
@@ -38,7 +38,7 @@ function checkFeed(
 ): FeedCheck {
   const asked = usableSources(feed, sources).map((source) => ({
     source,
-    answer: answers.get(`${source.use}\n${source.id}`),
+    answer: answers.get(keyOf(symbolOf(source))),
   }));
   const records = asked.map(({ source, answer }): SourceRecord => {
     const upstream = upstreamOf(source.use, sources);

@@ -1,6 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/hold.ts";
 import type { OracleEvidence } from "../engine/commands.ts";
+import { MACHINE } from "../services/sweeper.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import type { FetchContext } from "./fetch.ts";
 
@@ -33,9 +34,6 @@ const OVERTAKEN = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MAR
 /** With these no other market would fare better, so the sweep ends and the next one tries again. */
 const HOPELESS = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
 
-/** Settlements and holds are the machine's own doing. */
-const ACTOR = "oracle";
-
 /** Settles as the settlement by hand does, with the evidence in the same commit. */
 export async function settleMarket(
   { services }: OracleContext,
@@ -43,7 +41,7 @@ export async function settleMarket(
   report: SweepReport,
 ): Promise<void> {
   try {
-    await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: ACTOR });
+    await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: MACHINE });
     report.settled.push(market.marketId);
   } catch (error) {
     const code = error instanceof Fault ? error.code : "INTERNAL";
@@ -59,9 +57,10 @@ export async function holdMarket(
   report: SweepReport,
 ): Promise<void> {
   report.held.push({ marketId: hold.marketId, reason: hold.reason });
-  await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: ACTOR });
+  await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: MACHINE });
 }
 
+/** Of a sweep that has seen nothing yet. */
 export function emptyReport(): SweepReport {
   return { watched: 0, asked: 0, settled: [], held: [], failures: [], wakeAt: null };
 }

@@ -1,15 +1,17 @@
-import type { OutgoingHttp } from "../services/guarded-fetch.ts";
-import { OutgoingFailure } from "../services/guarded-fetch.ts";
+import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
 import { mapLimited } from "./pool.ts";
 import { type Reading, readAnswer, readLastTrade, UnreadableAnswer } from "./reading.ts";
 import { simulatedPrice } from "./simulated.ts";
-import type { HttpSource, Source, TradeList } from "./source.ts";
+import type { HttpSource, SimulatedSource, Source, TradeList } from "./source.ts";
 
 /** An instrument at a source. */
 export interface SourceSymbol {
   source: string;
   symbol: string;
 }
+
+/** One text for each symbol; no name of a source holds a newline. */
+export const keyOf = ({ source, symbol }: SourceSymbol): string => `${source}\n${symbol}`;
 
 /** What asking a source came to. */
 export type Fetched = SourceSymbol & ({ reading: Reading; receivedAt: number } | { failure: string });
@@ -30,19 +32,12 @@ const TRADES_SEC = 60;
 
 /** Asks sources for the price now, several symbols at a time where they can. Never throws for a source's faults. */
 export async function fetchPrices(context: FetchContext, wanted: readonly SourceSymbol[]): Promise<Fetched[]> {
-  const answers = await mapLimited(
-    AT_ONCE,
-    groupRequests(context.sources, wanted),
-    async ({ name, source, symbols }) => {
-      if (source.kind === "push") return [];
-      if (source.kind === "http") return fetchGroup(context, name, source, symbols, source.url);
-      const receivedAt = await context.now();
-      return symbols.map((symbol): Fetched => {
-        const price = simulatedPrice(source, symbol, receivedAt);
-        return { source: name, symbol, reading: { price, conf: null, observedAt: receivedAt }, receivedAt };
-      });
-    },
-  );
+  const answers = await mapLimited(AT_ONCE, groupRequests(context.sources, wanted), async (group) => {
+    if (isOf(group, "http")) return fetchGroup(context, group, group.source.url);
+    if (!isOf(group, "simulated")) return [];
+    const now = await context.now();
+    return simulated(group, now, now);
+  });
   return answers.flat();
 }
 
@@ -55,20 +50,21 @@ export async function fetchHistory(
   wanted: readonly SourceSymbol[],
   instant: number,
 ): Promise<Fetched[]> {
-  const groups = groupRequests(context.sources, wanted);
-  const answers = await mapLimited(AT_ONCE, groups, async ({ name, source, symbols }) => {
-    if (source.kind === "simulated") {
-      const receivedAt = await context.now();
-      return symbols.map((symbol): Fetched => {
-        const price = simulatedPrice(source, symbol, instant);
-        return { source: name, symbol, reading: { price, conf: null, observedAt: instant }, receivedAt };
-      });
-    }
-    if (source.kind !== "http") return [];
-    if (source.trades) return fetchTrades(context, name, { source, trades: source.trades, symbols, instant });
-    return source.historyUrl === undefined ? [] : fetchBackwards(context, name, source, symbols, instant);
+  const answers = await mapLimited(AT_ONCE, groupRequests(context.sources, wanted), async (group) => {
+    if (isOf(group, "simulated")) return simulated(group, instant, await context.now());
+    if (!isOf(group, "http")) return [];
+    const { historyUrl, trades } = group.source;
+    if (trades) return fetchTrades(context, group, trades, instant);
+    return historyUrl === undefined ? [] : fetchBackwards(context, group, historyUrl, instant);
   });
   return answers.flat();
+}
+
+function simulated({ name, source, symbols }: Group<SimulatedSource>, observedAt: number, receivedAt: number) {
+  return symbols.map((symbol): Fetched => {
+    const price = simulatedPrice(source, symbol, observedAt);
+    return { source: name, symbol, reading: { price, conf: null, observedAt }, receivedAt };
+  });
 }
 
 /**
@@ -77,17 +73,15 @@ export async function fetchHistory(
  */
 async function fetchBackwards(
   context: FetchContext,
-  name: string,
-  source: HttpSource,
-  symbols: readonly string[],
+  group: Group<HttpSource>,
+  historyUrl: string,
   instant: number,
 ): Promise<Fetched[]> {
   const fetched: Fetched[] = [];
-  let open = [...symbols];
+  let open = group.symbols;
   for (let back = 0; back < HISTORY_SECONDS && open.length > 0; back++) {
     const time = String(Math.floor(instant / 1000) - back);
-    const url = (source.historyUrl ?? source.url).replace("{time}", time);
-    const answers = await fetchGroup(context, name, source, open, url);
+    const answers = await fetchGroup(context, { ...group, symbols: open }, historyUrl.replace("{time}", time));
     fetched.push(...answers);
     open = answers.flatMap((each) => ("reading" in each && each.reading.observedAt > instant ? [each.symbol] : []));
   }
@@ -96,11 +90,13 @@ async function fetchBackwards(
 
 async function fetchTrades(
   context: FetchContext,
-  name: string,
-  { source, trades, symbols, instant }: { source: HttpSource; trades: TradeList; symbols: string[]; instant: number },
+  group: Group<HttpSource>,
+  trades: TradeList,
+  instant: number,
 ): Promise<Fetched[]> {
+  const { source, symbols } = group;
   const url = trades.url.replace("{time}", String(Math.floor(instant / 1000) - TRADES_SEC));
-  return fetchGroup(context, name, source, symbols, url, (body, receivedAt) => {
+  return fetchGroup(context, group, url, (body, receivedAt) => {
     const reading = readLastTrade(source, trades, body, { instant, receivedAt });
     return new Map(symbols.map((symbol) => [symbol, reading]));
   });
@@ -112,10 +108,15 @@ export function remembers(source: Source | undefined): boolean {
   return source?.kind === "http" && (source.historyUrl !== undefined || source.trades !== undefined);
 }
 
-interface Group {
+/** Symbols that one request asks a source for. */
+interface Group<Of extends Source = Source> {
   name: string;
-  source: Source;
-  symbols: string[];
+  source: Of;
+  symbols: readonly string[];
+}
+
+function isOf<Kind extends Source["kind"]>(group: Group, kind: Kind): group is Group<Extract<Source, { kind: Kind }>> {
+  return group.source.kind === kind;
 }
 
 function groupRequests(sources: FetchContext["sources"], wanted: readonly SourceSymbol[]): Group[] {
@@ -135,9 +136,7 @@ function groupRequests(sources: FetchContext["sources"], wanted: readonly Source
 
 async function fetchGroup(
   { http, now }: FetchContext,
-  name: string,
-  source: HttpSource,
-  symbols: string[],
+  { name, source, symbols }: Group<HttpSource>,
   template: string,
   read = (body: string, receivedAt: number): ReturnType<typeof readAnswer> =>
     readAnswer(source, symbols, body, receivedAt),

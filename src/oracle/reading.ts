@@ -1,5 +1,6 @@
 import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/decimal.ts";
 import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/exact-json.ts";
+import { MAX_AHEAD_MS } from "../domain/resolution.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import type { HttpSource, Literal, NumberPointer, TradeList } from "./source.ts";
 
@@ -18,9 +19,6 @@ export class UnreadableAnswer extends Error {
     this.name = "UnreadableAnswer";
   }
 }
-
-/** A price from further ahead of the clock is a mistake, such as milliseconds taken for seconds. */
-const MAX_AHEAD_MS = 5000;
 
 /**
  * Reads the prices of some symbols out of one answer. A symbol that is missing or unreadable has its reason instead.

@@ -4,7 +4,7 @@ import { JUMP_MEMORY_MS, lookbackMs, type SourceRecord } from "../domain/resolut
 import type { MarketTerms } from "../domain/terms.ts";
 import type { Sql } from "../store/connect.ts";
 import { listTicks, recordTicks, type TickRow } from "../store/queries/oracle.ts";
-import type { Fetched, SourceSymbol } from "./fetch.ts";
+import { type Fetched, keyOf, type SourceSymbol } from "./fetch.ts";
 import type { Source } from "./source.ts";
 
 /** The sources of a feed that the tenant can ask. */
@@ -12,6 +12,7 @@ export function usableSources(feed: FeedDefinition, sources: ReadonlyMap<string,
   return feed.sources.filter(({ use }) => sources.has(use));
 }
 
+/** What to ask a source of a feed for. */
 export const symbolOf = ({ use, id }: FeedSource): SourceSymbol => ({ source: use, symbol: id });
 
 /** What is on record of a feed for an instant: nothing after it, and when each source was last seen to answer. */
@@ -24,9 +25,7 @@ export async function readRecords(
   const usable = usableSources(feed, sources);
   if (usable.length === 0) return [];
   const from = terms.instant - lookbackMs(feed, terms) - JUMP_MEMORY_MS;
-  const ticks = Map.groupBy(await listTicks(sql, usable.map(symbolOf), from), ({ source, symbol }) =>
-    keyOf({ source, symbol }),
-  );
+  const ticks = Map.groupBy(await listTicks(sql, usable.map(symbolOf), from), keyOf);
   return usable.map((source) => {
     const own = ticks.get(keyOf(symbolOf(source))) ?? [];
     return {
@@ -44,8 +43,6 @@ function observationOf({ observedAt, price, conf, receivedAt }: TickRow): Source
     ? [{ observedAt, price: value, conf: conf === null ? null : (parseDecimal(conf) ?? null), receivedAt }]
     : [];
 }
-
-const keyOf = ({ source, symbol }: SourceSymbol) => `${source}\n${symbol}`;
 
 /** Two names for one address are one voice, and so are sources that say so themselves. */
 export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): string {

@@ -1,16 +1,16 @@
 import type { FeedDefinition } from "../domain/feed.ts";
+import { LONGEST_WINDOW_MS } from "../domain/reference.ts";
 import { decide, isConfirmed, SETTLING_MS, type SourceRecord, type Verdict } from "../domain/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../domain/terms.ts";
 import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../store/queries/oracle.ts";
 import { emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { feedEvidence } from "./evidence.ts";
-import { fetchHistory, fetchPrices, remembers, type SourceSymbol } from "./fetch.ts";
+import { type Fetched, fetchHistory, fetchPrices, keyOf, remembers, type SourceSymbol } from "./fetch.ts";
 import { keepTicks, readRecords, symbolOf, usableSources } from "./records.ts";
 
 const PAGE = 1000;
 /** Sampling begins this long before the instant at the most; what a slower feed showed last, it still shows then. */
 const LONGEST_SAMPLING_MS = 120_000;
-const LONGEST_WINDOW_MS = 3_600_000;
 /** A last look this long before the instant, whatever the sweep's own beat; longer than the worker's pause. */
 export const LAST_LOOK_MS = 500;
 /** An older sample may be good enough by the feed's rules; where a source remembers, the price of the instant is better. */
@@ -38,8 +38,8 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
   ];
   const fetched = await fetchPrices(context, distinct(wanted));
   const history = await healOutages(context, ripe, before);
-  await keepTicks(context.services.read, [...fetched, ...history.fetched]);
-  report.asked = fetched.length + history.fetched.length;
+  await keepTicks(context.services.read, [...fetched, ...history]);
+  report.asked = fetched.length + history.length;
   const due = ripe.filter(({ closeAt }) => now >= closeAt);
   const again = due.filter((market) => before.get(market)?.verdict.kind !== "resolved");
   const after = await decideAll(context, again);
@@ -121,7 +121,11 @@ function unheard(judged: Judged | undefined, { parsed }: Watched): SourceSymbol[
 }
 
 /** Asks about the past where nothing was observed right before the instant. */
-async function healOutages(context: OracleContext, ripe: readonly Watched[], judged: ReadonlyMap<Watched, Judged>) {
+async function healOutages(
+  context: OracleContext,
+  ripe: readonly Watched[],
+  judged: ReadonlyMap<Watched, Judged>,
+): Promise<Fetched[]> {
   const byInstant = new Map<number, SourceSymbol[]>();
   for (const market of ripe) {
     const { verdict, records } = judged.get(market) ?? {};
@@ -134,14 +138,14 @@ async function healOutages(context: OracleContext, ripe: readonly Watched[], jud
     const symbols = silent?.map(({ source }) => symbolOf(source)) ?? [];
     byInstant.set(instant, [...(byInstant.get(instant) ?? []), ...symbols]);
   }
-  const answers = [];
+  const answers: Fetched[] = [];
   for (const [instant, symbols] of byInstant)
     answers.push(...(await fetchHistory(context, distinct(symbols), instant)));
-  return { fetched: answers };
+  return answers;
 }
 
 function distinct(symbols: readonly SourceSymbol[]): SourceSymbol[] {
-  return [...new Map(symbols.map((each) => [`${each.source}\n${each.symbol}`, each])).values()];
+  return [...new Map(symbols.map((each) => [keyOf(each), each])).values()];
 }
 
 /** Shortly before an instant, right after it, and often within a window. */

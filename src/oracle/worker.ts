@@ -1,4 +1,5 @@
 import { readNextInstant } from "../store/queries/oracle.ts";
+import { Alarm } from "../webhooks/alarm.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { sweep } from "./sweep.ts";
 import { LAST_LOOK_MS } from "./sweep-feeds.ts";
@@ -26,15 +27,7 @@ export function startOracle(
   let stopped = false;
   let failing = false;
   let endedAt: number | null = null;
-  let wake = () => {};
-  const pause = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  const alarm = new Alarm();
   const sweepOnce = async (): Promise<number | null> => {
     const report = await sweep(context);
     endedAt = performance.now();
@@ -47,7 +40,7 @@ export function startOracle(
     while (!stopped) {
       try {
         const now = await context.now();
-        // Asked anew each second: a market may have been created that closes before the next sweep.
+        // Asked anew at each look: a market may have been created that closes before the next sweep.
         const instant = await readNextInstant(context.services.read, now);
         const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
         if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);
@@ -56,7 +49,7 @@ export function startOracle(
         if (!failing) onError(error);
         failing = true;
       }
-      if (!stopped) await pause(Math.min(PAUSE_MS, context.sweepMs));
+      if (!stopped) await alarm.sleep(Math.min(PAUSE_MS, context.sweepMs));
     }
   };
   const running = run();
@@ -64,7 +57,7 @@ export function startOracle(
     ageMs: () => (endedAt === null ? null : performance.now() - endedAt),
     stop: async () => {
       stopped = true;
-      wake();
+      alarm.ring();
       await running;
     },
   };

@@ -1,8 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { Fault } from "../domain/fault.ts";
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Network = [Address, number];
+import { type Address, isInNetworks, type Network } from "../domain/networks.ts";
 
 const CACHED_ADDRESSES = 10_000;
 
@@ -56,9 +54,7 @@ export class ClientAddresses {
   }
 
   #isTrusted(address: Address): boolean {
-    return this.#trusted.some(
-      ([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never),
-    );
+    return isInNetworks(address, this.#trusted);
   }
 }
 

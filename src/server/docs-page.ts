@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { escapeHtml as text } from "./html.ts";
+import type { JsonObject } from "./openapi-parts.ts";
 import type { Answer } from "./responses.ts";
 import type { Route } from "./routes.ts";
-
-type Json = Record<string, unknown>;
 
 const STYLE = `:root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--line:#dfe3e8;--page:#fff;--card:#f6f7f9;--accent:#0b5cad}
 @media(prefers-color-scheme:dark){:root{--ink:#e7eaee;--soft:#9aa4b1;--line:#2d343d;--page:#12161b;--card:#1a2027;--accent:#74b3f5}}
@@ -28,7 +27,7 @@ nav a,.jump{display:inline-block;padding:.25rem 0}main{padding:1.2rem 1rem 3rem}
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `/docs`: the OpenAPI document for people, made once. */
-export function docsRoute(document: Json): Route {
+export function docsRoute(document: JsonObject): Route {
   const answer: Answer = {
     status: 200,
     body: docsPage(document),
@@ -41,19 +40,19 @@ export function docsRoute(document: Json): Route {
 interface Described {
   path: string;
   method: string;
-  operation: Json;
+  operation: JsonObject;
 }
 
 /** The whole page. Every text is escaped: what stands in the document is not trusted to be markup. */
-export function docsPage(document: Json): string {
-  const { info, tags, paths, components } = document as Record<string, Json> & { tags: Json[] };
-  const schemas = (components?.schemas ?? {}) as Record<string, Json>;
+export function docsPage(document: JsonObject): string {
+  const { info, tags, paths, components } = document as Record<string, JsonObject> & { tags: JsonObject[] };
+  const schemas = (components?.schemas ?? {}) as Record<string, JsonObject>;
   const operations = Object.entries(paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item as Json).map(
+    Object.entries(item as JsonObject).map(
       ([method, operation]): Described => ({
         path,
         method: method.toUpperCase(),
-        operation: operation as Json,
+        operation: operation as JsonObject,
       }),
     ),
   );
@@ -81,9 +80,9 @@ function typeItem(name: string): string {
 
 function article({ path, method, operation }: Described): string {
   const { operationId, summary, description, parameters, requestBody, responses } = operation;
-  const answers = Object.entries((responses ?? {}) as Record<string, Json>);
+  const answers = Object.entries((responses ?? {}) as Record<string, JsonObject>);
   const rows = listOf(parameters).map((one) => {
-    const { name, in: where, required, schema, description: words } = one as Json & { schema: Json };
+    const { name, in: where, required, schema, description: words } = one as JsonObject & { schema: JsonObject };
     return [
       `<code>${text(name)}</code>`,
       text(where),
@@ -95,7 +94,7 @@ function article({ path, method, operation }: Described): string {
     operation["x-extension"] ? '<span class="tag">extension</span>' : ""
   }</h3><p>${prose(summary)} <span class="soft">${securityOf(operation.security)}</span></p><p class="soft">${prose(description)}</p>${
     rows.length > 0 ? `<h4>Parameters</h4>${table(rows)}` : ""
-  }${requestBody ? `<h4>Body</h4>${contentOf(requestBody as Json)}` : ""}${answers
+  }${requestBody ? `<h4>Body</h4>${contentOf(requestBody as JsonObject)}` : ""}${answers
     .filter(([status]) => status === "200")
     .map(([, answer]) => `<h4>Answer</h4>${contentOf(answer)}`)
     .join("")}<h4>Refusals</h4>${table(
@@ -103,9 +102,9 @@ function article({ path, method, operation }: Described): string {
   )}</article>`;
 }
 
-function typeArticle(name: string, schema: Json): string {
+function typeArticle(name: string, schema: JsonObject): string {
   const required = listOf(schema.required) as unknown[];
-  const rows = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([field, part]) => [
+  const rows = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>).map(([field, part]) => [
     `<code>${text(field)}</code>`,
     typeOf(part),
     `${required.includes(field) ? "" : "optional. "}${prose(part.description)}`,
@@ -114,18 +113,18 @@ function typeArticle(name: string, schema: Json): string {
   return `<article id="type-${text(name)}"><h3>${text(name)}</h3><p class="soft">${prose(schema.description)}</p>${body}</article>`;
 }
 
-function contentOf({ content }: Json): string {
-  return Object.entries((content ?? {}) as Record<string, Json>)
+function contentOf({ content }: JsonObject): string {
+  return Object.entries((content ?? {}) as Record<string, JsonObject>)
     .map(([type, { schema, example }]) => {
       const sample = typeof example === "string" ? example : JSON.stringify(example, null, 2);
-      return `<p>${typeOf(schema as Json)} <span class="soft">${text(type)}</span></p>${
+      return `<p>${typeOf(schema as JsonObject)} <span class="soft">${text(type)}</span></p>${
         sample === undefined ? "" : `<pre tabindex="0">${text(sample)}</pre>`
       }`;
     })
     .join("");
 }
 
-function typeOf(schema: Json | undefined): string {
+function typeOf(schema: JsonObject | undefined): string {
   if (!schema) return "";
   if (typeof schema.$ref === "string") {
     const name = text(schema.$ref.replace(/^.*\//, ""));
@@ -133,16 +132,16 @@ function typeOf(schema: Json | undefined): string {
   }
   if (schema.const !== undefined) return `<code>${text(JSON.stringify(schema.const))}</code>`;
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => `<code>${text(value)}</code>`).join(" | ");
-  const options = (schema.anyOf ?? schema.oneOf) as Json[] | undefined;
+  const options = (schema.anyOf ?? schema.oneOf) as JsonObject[] | undefined;
   if (options) return options.map(typeOf).join(" | ");
-  if (schema.type === "array") return `array of ${typeOf(schema.items as Json)}`;
+  if (schema.type === "array") return `array of ${typeOf(schema.items as JsonObject)}`;
   const bounds = ["minimum", "maximum", "minLength", "maxLength"].filter((bound) => schema[bound] !== undefined);
   const limits = bounds.map((bound) => `${bound} ${text(schema[bound])}`).join(", ");
   return `${text(schema.type ?? "any")}${limits ? ` <span class="soft">(${limits})</span>` : ""}`;
 }
 
 function securityOf(security: unknown): string {
-  const ways = listOf(security).map((way) => Object.keys(way as Json).join(" + "));
+  const ways = listOf(security).map((way) => Object.keys(way as JsonObject).join(" + "));
   return ways.length === 0 ? "No credentials." : `Needs ${text(ways.join(", or "))}.`;
 }
 
@@ -158,6 +157,6 @@ function prose(value: unknown): string {
   return text(value ?? "").replace(/`([^`]+)`/g, "<code>$1</code>");
 }
 
-function listOf(value: unknown): Json[] & { [index: number]: unknown } {
+function listOf(value: unknown): JsonObject[] & { [index: number]: unknown } {
   return Array.isArray(value) ? value : [];
 }

@@ -6,7 +6,7 @@ import { wallClockMs } from "./clock.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
 import type { FrameReader, View } from "./embed-data.ts";
 import type { Exchange } from "./exchange.ts";
-import { escapeHtml, jsonInScript } from "./html.ts";
+import { escapeHtml, jsonInScript, pagePolicy } from "./html.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Origins } from "./origins.ts";
 import { type Answer, refusal } from "./responses.ts";
@@ -135,15 +135,7 @@ function documentOf(
   return {
     status: 200,
     contentType: "text/html; charset=utf-8",
-    contentSecurityPolicy: [
-      "default-src 'none'",
-      `script-src 'nonce-${nonce}'`,
-      `style-src 'nonce-${nonce}'`,
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      `frame-ancestors ${ancestors}`,
-    ].join("; "),
+    contentSecurityPolicy: pagePolicy(nonce, ancestors),
     body: `<!doctype html>
 <html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="color-scheme" content="${theme === "auto" ? "light dark" : theme}"><title>${escapeHtml(title)}</title>

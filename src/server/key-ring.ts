@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
 import type { ApiKey } from "../engine/rows.ts";
+import { withinDeadline } from "../store/client.ts";
 import type { Sql } from "../store/connect.ts";
 import { listApiKeys } from "../store/load.ts";
 import { monotonicMs, wallClockMs } from "./clock.ts";
@@ -75,7 +76,8 @@ export class KeyRing {
     const startedAt = monotonicMs();
     let keys: ApiKey[];
     try {
-      keys = await within(REFRESH_TIMEOUT_MS, listApiKeys(this.#sql, { inForce: true }));
+      // While the database is away the driver holds queries back; nobody should wait that long.
+      keys = await withinDeadline(listApiKeys(this.#sql, { inForce: true }), REFRESH_TIMEOUT_MS);
     } catch (cause) {
       throw new Fault("DATABASE_UNAVAILABLE", "The service cannot check keys at the moment", { cause });
     }
@@ -84,19 +86,5 @@ export class KeyRing {
     this.#byHash = new Map(keys.map((key) => [key.hash, key]));
     for (const [text, hash] of this.#hashByText) if (!this.#byHash.has(hash)) this.#hashByText.delete(text);
     this.#loadedAt = startedAt;
-  }
-}
-
-/** While the database is away the driver holds queries back; nobody should wait that long. */
-async function within<Value>(timeoutMs: number, work: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,17 +1,17 @@
-type Json = Record<string, unknown>;
+import type { JsonObject } from "./openapi-parts.ts";
 
 const MAX_DEPTH = 8;
 
 /** A value that the schema accepts, put together from the examples that its parts state. */
-export function exampleOf(schema: Json, components: Record<string, Json>, depth = 0): unknown {
+export function exampleOf(schema: JsonObject, components: Record<string, JsonObject>, depth = 0): unknown {
   if (depth > MAX_DEPTH) return null;
-  const inner = (part: unknown) => exampleOf((part ?? {}) as Json, components, depth + 1);
+  const inner = (part: unknown) => exampleOf((part ?? {}) as JsonObject, components, depth + 1);
   if (Array.isArray(schema.examples)) return schema.examples[0];
   if (schema.default !== undefined && typeof schema.default !== "object") return schema.default;
   if ("const" in schema) return schema.const;
   if (Array.isArray(schema.enum)) return schema.enum[0];
   if (typeof schema.$ref === "string") return inner(components[schema.$ref.replace(/^.*\//, "")]);
-  const options = (schema.anyOf ?? schema.oneOf) as Json[] | undefined;
+  const options = (schema.anyOf ?? schema.oneOf) as JsonObject[] | undefined;
   // A pattern cannot be filled by rule; null or a constant beside it can.
   if (options) return inner(options.find((one) => one.pattern === undefined || one.examples) ?? options[0]);
   if (Array.isArray(schema.allOf)) return Object.assign({}, ...schema.allOf.map(inner));
@@ -32,11 +32,11 @@ export function exampleOf(schema: Json, components: Record<string, Json>, depth 
   }
 }
 
-function objectOf(schema: Json, inner: (part: unknown) => unknown): Json {
-  const properties = (schema.properties ?? {}) as Record<string, Json>;
+function objectOf(schema: JsonObject, inner: (part: unknown) => unknown): JsonObject {
+  const properties = (schema.properties ?? {}) as Record<string, JsonObject>;
   const example = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part)]));
   const isMap = Object.keys(properties).length === 0 && typeof schema.additionalProperties === "object";
   // A map of numbers deserves an entry; a map of anything is most often empty.
-  const part = schema.additionalProperties as Json | undefined;
+  const part = schema.additionalProperties as JsonObject | undefined;
   return isMap && part?.type === "integer" ? { q1: inner(part) } : example;
 }

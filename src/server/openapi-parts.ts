@@ -1,7 +1,8 @@
 import type { Auth } from "../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../contract/policy.ts";
 
-type Json = Record<string, unknown>;
+/** A part of the OpenAPI document. */
+export type JsonObject = Record<string, unknown>;
 
 /** The parts of the document that no schema gives. */
 export const TAGS = {
@@ -11,7 +12,7 @@ export const TAGS = {
   identity: "Identity verification.",
   operations: "Reports, policy, audit and the oracle.",
 };
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
 /** By the first segment of the path after the version; the rest is `operations`. */
 export const TAG_BY_SEGMENT: Record<string, Tag> = {
@@ -33,7 +34,7 @@ export const TAG_BY_SEGMENT: Record<string, Tag> = {
   kyc: "identity",
 };
 
-export const SECURITY: Record<Auth, Json[]> = {
+export const SECURITY: Record<Auth, JsonObject[]> = {
   none: [],
   public: [{ apiKey: [] }],
   user: [

@@ -1,8 +1,8 @@
 import type { Operation } from "../contract/operation.ts";
 import { refusalsOf } from "../contract/refusals.ts";
 import { Fault, type FaultCode } from "../domain/fault.ts";
-
-type Json = Record<string, unknown>;
+import { MAX_PRICE, MIN_PRICE } from "../domain/market.ts";
+import type { JsonObject } from "./openapi-parts.ts";
 
 /** What each code means, for people. */
 const MEANING: Partial<Record<FaultCode, string>> = {
@@ -29,7 +29,7 @@ const MEANING: Partial<Record<FaultCode, string>> = {
   INSUFFICIENT_FUNDS: "the wallet does not hold the amount",
   TREASURY_INSUFFICIENT: "the treasury cannot fund it",
   AMOUNT_TOO_SMALL: "the amount buys nothing",
-  PRICE_BOUND: "the price would leave 0.001 to 0.999",
+  PRICE_BOUND: `the price would leave ${MIN_PRICE} to ${MAX_PRICE}`,
   INSUFFICIENT_SHARES: "the user holds fewer shares",
   SLIPPAGE: "the price is worse than the limit that was named",
   EXPECTATION_NOT_MET: "it would pay otherwise than was expected; nothing was done",
@@ -52,11 +52,15 @@ export function orderOfRefusals(id: string, operation: Operation): string {
 }
 
 /** The refusals of one operation by status, each with the codes that it can carry. */
-export function refusalResponses(id: string, operation: Operation, headers: (status: number) => Json): Json {
+export function refusalResponses(
+  id: string,
+  operation: Operation,
+  headers: (status: number) => JsonObject,
+): JsonObject {
   const byStatus = new Map<number, FaultCode[]>();
   for (const code of refusalsOf(id, operation))
     byStatus.set(statusOf(code), [...(byStatus.get(statusOf(code)) ?? []), code]);
-  const entries = [...byStatus].map(([status, codes]): [number, Json] => {
+  const entries = [...byStatus].map(([status, codes]): [number, JsonObject] => {
     const schema = { type: "string", enum: codes };
     return [
       status,

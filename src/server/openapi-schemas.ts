@@ -1,12 +1,14 @@
 import { z } from "zod";
-
-type Json = Record<string, unknown>;
+import type { JsonObject } from "./openapi-parts.ts";
 
 /**
  * The wire side of schemas, as one JSON Schema with definitions among the document's components. zod drops the examples
  * of a codec, since they might be of either side; the contract's are of the wire.
  */
-export function wireSchema(schema: z.ZodType): { properties: Record<string, Json>; $defs: Record<string, Json> } {
+export function wireSchema(schema: z.ZodType): {
+  properties: Record<string, JsonObject>;
+  $defs: Record<string, JsonObject>;
+} {
   const all = z.toJSONSchema(schema, {
     target: "draft-2020-12",
     io: "input",
@@ -32,7 +34,10 @@ function markExtension(_key: string, value: unknown): unknown {
 const REFERENCE = /"#\/components\/schemas\/([^"]+)"/g;
 
 /** The components that the sections of the document refer to, and those that these refer to. */
-export function usedComponents(sections: Json, components: Record<string, Json>): Record<string, Json> {
+export function usedComponents(
+  sections: JsonObject,
+  components: Record<string, JsonObject>,
+): Record<string, JsonObject> {
   const used = new Set<string>();
   const visit = (part: unknown) => {
     for (const [, name = ""] of JSON.stringify(part).matchAll(REFERENCE)) {

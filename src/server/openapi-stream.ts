@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { streamEvents } from "../contract/stream.ts";
+import type { JsonObject } from "./openapi-parts.ts";
 import { wireSchema } from "./openapi-schemas.ts";
 
-type Json = Record<string, unknown>;
-
 /** The schemas of the stream's events, as components. */
-export function streamComponents(): Record<string, Json> {
+export function streamComponents(): Record<string, JsonObject> {
   return wireSchema(z.object(streamEvents)).$defs;
 }
 
@@ -34,7 +33,7 @@ export const LAST_EVENT_ID = {
 };
 
 /** What stands in place of a JSON answer. */
-export function streamContent(): Json {
+export function streamContent(): JsonObject {
   const events = Object.entries(streamEvents).map(([name, schema]) => [
     name,
     { $ref: `#/components/schemas/${String(schema.meta()?.id)}` },

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { webhookBodies, webhookEventTypes } from "../contract/webhooks.ts";
 import { exampleOf } from "./openapi-examples.ts";
-
-type Json = Record<string, unknown>;
+import type { JsonObject } from "./openapi-parts.ts";
+import { wireSchema } from "./openapi-schemas.ts";
 
 const SCHEME = `Signed after the Standard Webhooks scheme: \`webhook-signature\` holds one or more \`v1,<base64>\`, separated by
 spaces, each the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body>\`. Verify the bytes that arrived, and refuse a
@@ -12,7 +12,7 @@ may overtake each other: \`sequence\` tells their order.`;
 const RETRIES = `Any 2xx within ten seconds takes the event. Redirects are not followed. Otherwise it is sent again after 5 s,
 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, or later when \`Retry-After\` asks for it. 410 ends all deliveries to the receiver.`;
 
-const header = (name: string, description: string, example: string): Json => ({
+const header = (name: string, description: string, example: string): JsonObject => ({
   name,
   in: "header",
   required: true,
@@ -36,16 +36,15 @@ const HEADERS = [
 ];
 
 /** The schemas of the outgoing events, as components. */
-export function webhookComponents(): Record<string, Json> {
-  const all = z.toJSONSchema(z.object(webhookBodies), { target: "draft-2020-12", io: "input" });
-  return JSON.parse(JSON.stringify(all.$defs ?? {}).replaceAll("#/$defs/", "#/components/schemas/"));
+export function webhookComponents(): Record<string, JsonObject> {
+  return wireSchema(z.object(webhookBodies)).$defs;
 }
 
 /**
  * The `webhooks` section: what receivers are sent.
  * @param components all schemas of the document, for the examples
  */
-export function webhookSection(components: Record<string, Json>): Record<string, Json> {
+export function webhookSection(components: Record<string, JsonObject>): Record<string, JsonObject> {
   return Object.fromEntries(
     webhookEventTypes.map((type) => {
       const { id, description } = webhookBodies[type].meta() ?? {};

@@ -12,6 +12,7 @@ import {
   HEADERS,
   IDEMPOTENCY_KEY,
   IF_MATCH,
+  type JsonObject,
   POLICY_TTL,
   RATE_LIMIT_HEADERS,
   SEAL_HEADERS,
@@ -26,8 +27,6 @@ import { usedComponents, wireSchema } from "./openapi-schemas.ts";
 import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
 import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
 
-type Json = Record<string, unknown>;
-
 export interface OpenApiOptions {
   /** Only operations with a handler are described; all of them unless given. */
   handlers?: Handlers | undefined;
@@ -40,10 +39,10 @@ export interface OpenApiOptions {
  * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
  * id are shared components.
  */
-export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOptions = {}): Json {
+export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOptions = {}): JsonObject {
   const served = operationIds.filter((id) => !handlers || handlers[id]);
   const { properties, components } = wireSchemas(served);
-  const paths: Record<string, Json> = {};
+  const paths: Record<string, JsonObject> = {};
   for (const id of served) {
     const operation: Operation = operations[id];
     const path = operation.path.replace(/:(\w+)/g, "{$1}");
@@ -74,14 +73,14 @@ export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOpt
   };
 }
 
-function headers(...names: (keyof typeof HEADERS)[]): Json {
+function headers(...names: (keyof typeof HEADERS)[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 interface WireSchemas {
   /** By `<operation>.input` and `<operation>.output`. */
-  properties: Record<string, Json>;
-  components: Record<string, Json>;
+  properties: Record<string, JsonObject>;
+  components: Record<string, JsonObject>;
 }
 
 /** One conversion of all schemas together, so that zod shares what they share. */
@@ -97,9 +96,9 @@ function wireSchemas(ids: readonly OperationId[]): WireSchemas {
 function describe(
   id: OperationId,
   operation: Operation,
-  properties: Record<string, Json>,
-  components: Record<string, Json>,
-): Json {
+  properties: Record<string, JsonObject>,
+  components: Record<string, JsonObject>,
+): JsonObject {
   const plan = planInput(operation);
   const input = properties[`${id}.input`] ?? {};
   const fields = resolve(input, components);
@@ -139,23 +138,23 @@ function describe(
 }
 
 interface Fields {
-  properties: Record<string, Json>;
+  properties: Record<string, JsonObject>;
   required: string[];
 }
 
 /** The fields of an object schema, whether it stands here or among the components. */
-function resolve(schema: Json, components: Record<string, Json>): Fields {
+function resolve(schema: JsonObject, components: Record<string, JsonObject>): Fields {
   const target = typeof schema.$ref === "string" ? components[schema.$ref.replace(/^.*\//, "")] : schema;
   return { properties: {}, required: [], ...target };
 }
 
-function parameter(name: string, where: "path" | "query", fields: Fields, required: boolean): Json {
+function parameter(name: string, where: "path" | "query", fields: Fields, required: boolean): JsonObject {
   const { description, ...schema } = fields.properties[name] ?? {};
   return { name, in: where, required, ...(description === undefined ? {} : { description }), schema };
 }
 
 /** What the path does not carry. */
-function bodySchema(input: Json, fields: Fields, inPath: readonly string[]): Json {
+function bodySchema(input: JsonObject, fields: Fields, inPath: readonly string[]): JsonObject {
   if (inPath.length === 0) return input;
   const { properties, required, ...rest } = fields;
   return {
@@ -165,11 +164,11 @@ function bodySchema(input: Json, fields: Fields, inPath: readonly string[]): Jso
   };
 }
 
-function json(schema: Json, components: Record<string, Json>): Json {
+function json(schema: JsonObject, components: Record<string, JsonObject>): JsonObject {
   return { "application/json": { schema, example: exampleOf(schema, components) } };
 }
 
-function describeStream(): Json {
+function describeStream(): JsonObject {
   const { markets } = wireFields(streamOperation);
   const { description, ...schema } = markets ?? {};
   return {
@@ -191,11 +190,11 @@ function describeStream(): Json {
   };
 }
 
-function wireFields({ input }: Operation): Record<string, Json> {
+function wireFields({ input }: Operation): Record<string, JsonObject> {
   return wireSchema(input).properties;
 }
 
-const refusalHeaders = (status: number): Json =>
+const refusalHeaders = (status: number): JsonObject =>
   headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 ? (["Retry-After"] as const) : []));
 
 /** Providers hear no more than that their event arrived, and a session is not on record. */
@@ -203,7 +202,7 @@ function mayRecord({ method, auth, path }: Operation): boolean {
   return method !== "GET" && (auth === "admin" || auth === "user") && path !== "/v1/session";
 }
 
-function responsesOf(id: OperationId, operation: Operation, content: Json): Json {
+function responsesOf(id: OperationId, operation: Operation, content: JsonObject): JsonObject {
   const { paged, writes, tagged } = operation;
   const answered = headers(
     "Request-Id",

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { withinDeadline } from "../store/client.ts";
 import { nextRequestId } from "./exchange.ts";
 import { createListener } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
@@ -37,22 +38,10 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   if (path === "/metrics") return send(res, 200, await metrics.text(), metrics.contentType);
   if (path !== "/readyz") return send(res, 404, errorBody("Not found"));
   const draining = options.isDraining();
-  const db = await isUpInTime(options.isDatabaseUp());
+  // A probe that hangs is a database that is away.
+  const db = await withinDeadline(options.isDatabaseUp(), DATABASE_TIMEOUT_MS).catch(() => false);
   const ok = db && !draining;
   send(res, ok ? 200 : 503, JSON.stringify({ ok, tenant, db, draining }));
-}
-
-/** A probe that hangs is a database that is away. */
-async function isUpInTime(probe: Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), DATABASE_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([probe.catch(() => false), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function send(res: ServerResponse, status: number, body: string, contentType = "application/json"): void {

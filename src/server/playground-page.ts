@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { PlaygroundData } from "../contract/embed.ts";
 import type { EmbedServices } from "./embed-page.ts";
-import { jsonInScript, escapeHtml as text } from "./html.ts";
+import { jsonInScript, pagePolicy, escapeHtml as text } from "./html.ts";
 import type { Route } from "./routes.ts";
 
 export interface PlaygroundOptions {
@@ -27,16 +27,7 @@ export function playgroundRoute({ options, assets, reader, keys }: EmbedServices
       return {
         status: 200,
         contentType: "text/html; charset=utf-8",
-        contentSecurityPolicy: [
-          "default-src 'none'",
-          `script-src 'nonce-${nonce}'`,
-          `style-src 'nonce-${nonce}'`,
-          "connect-src 'self'",
-          "frame-src 'self'",
-          "base-uri 'none'",
-          "form-action 'none'",
-          "frame-ancestors 'none'",
-        ].join("; "),
+        contentSecurityPolicy: pagePolicy(nonce, "'none'", ["frame-src 'self'"]),
         body: `<!doctype html>
 <html lang="en" data-theme="dark"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>Playground - ${text(options.name)}</title><style nonce="${nonce}">${assets.playgroundStyle}</style></head>

@@ -6,10 +6,12 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Browsers keep 4096 bytes of name, value and attributes. */
 export const MAX_COOKIE_TOKEN = 3800;
 
+/** `Set-Cookie` that keeps a token for as long as it holds. */
 export function sessionCookie(token: string, maxAgeSec: number): string {
   return `${NAME}=${token}; Max-Age=${maxAgeSec}; ${ATTRIBUTES}`;
 }
 
+/** `Set-Cookie` that takes the token away. */
 export function clearedCookie(): string {
   return `${NAME}=; Max-Age=0; ${ATTRIBUTES}`;
 }

@@ -1,4 +1,4 @@
-import { operations } from "../contract/operations.ts";
+import { type OperationId, operationIds, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { encodeResult, type Handlers } from "../services/invoke.ts";
 import { authenticate, type Identities } from "./authenticate.ts";
@@ -43,13 +43,13 @@ export function sessionRoutes({ identities }: { identities: Identities }): Route
 
 /** Marks operations as served that the server answers without a service behind them. */
 export function servedHere(handlers: Handlers, routes: readonly Route[]): Handlers {
-  const isHere = (id: string): boolean => {
-    const { method, path } = operations[id as keyof typeof operations];
+  const isHere = (id: OperationId): boolean => {
+    const { method, path } = operations[id];
     return routes.some((route) => route.method === method && route.path === path);
   };
   const unreachable = async () => {
     throw new Fault("NOT_FOUND", "Not found");
   };
-  const here = Object.keys(operations).filter((id) => isHere(id));
+  const here = operationIds.filter(isHere);
   return { ...handlers, ...Object.fromEntries(here.map((id) => [id, unreachable])) };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { ChainBreak, ChainPoint } from "../engine/chain-walk.ts";
 import type { AuditKey } from "../engine/seal.ts";
 import type { Sql } from "../store/connect.ts";
@@ -141,16 +142,7 @@ function statusOf({ verified, head, count }: Verification) {
   return { verified, head, count };
 }
 
-/** Does not keep the process alive. */
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms).unref();
-    signal.addEventListener("abort", end);
-  });
+/** Ends early, and without an error, when the signal aborts. Does not keep the process alive. */
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

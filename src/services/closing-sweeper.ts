@@ -1,15 +1,12 @@
 import { listUnrecordedClosings } from "../store/queries/closings.ts";
 import type { ServiceContext } from "./context.ts";
-import { type Sweeper, startSweeper } from "./sweeper.ts";
+import { MACHINE, type Sweeper, startSweeper } from "./sweeper.ts";
 
 type SweeperContext = Pick<ServiceContext, "read" | "sequencer">;
 
 /** Markets per sweep; what is left is taken by the next one. */
 const MAX_CLOSINGS = 500;
 const SWEEP_MS = 2000;
-
-/** Closing needs no key and no operator: like the oracle's sweep it is the machine's own doing. */
-const ACTOR = "oracle";
 
 /**
  * Writes `market.closed` for every market whose closing time has passed. Any number of processes may sweep at once: the
@@ -19,7 +16,7 @@ const ACTOR = "oracle";
 export async function sweepClosings({ read, sequencer }: SweeperContext): Promise<number> {
   const marketIds = await listUnrecordedClosings(read, MAX_CLOSINGS);
   const answers = await Promise.all(
-    marketIds.map((marketId) => sequencer.submit({ command: { type: "closeMarket", marketId }, actor: ACTOR })),
+    marketIds.map((marketId) => sequencer.submit({ command: { type: "closeMarket", marketId }, actor: MACHINE })),
   );
   return answers.filter(({ result }) => result?.recorded).length;
 }

@@ -1,9 +1,8 @@
 import type { Seal } from "../domain/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
 import { type ApiKey, SINGLE, type Tenant } from "../engine/rows.ts";
 import { connect } from "../store/connect.ts";
-import { isMissingDatabase } from "../store/database.ts";
+import { isMissingDatabase, unusable } from "../store/database.ts";
 import { listApiKeys, loadRows } from "../store/load.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import { readClock } from "../store/queries/clock.ts";
@@ -66,9 +65,7 @@ export async function openIfApplied(options: TenantOptions): Promise<TenantServi
     if ((await schemaVersion(sql)) === 0) return undefined;
   } catch (error) {
     if (isMissingDatabase(error)) return undefined;
-    throw new Fault("DATABASE_UNAVAILABLE", `The database of the tenant cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw unusable(error);
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -21,3 +21,18 @@ export function decodeCursor(cursor: string, shape: ("string" | "number")[]): (s
   }
   throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
 }
+
+/**
+ * The page of a list and the cursor of the next one.
+ * @param rows what was found, one more than `limit` if there is more
+ * @param placeOf the sort key of an item, where the next page goes on
+ */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  limit: number,
+  placeOf: (last: Row) => (string | number)[],
+): { page: Row[]; nextCursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { page, nextCursor: rows.length > limit && last ? encodeCursor(placeOf(last)) : null };
+}

@@ -9,7 +9,7 @@ import {
   replayDeliveries,
 } from "../store/queries/deliveries.ts";
 import type { ServiceContext } from "./context.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Handlers } from "./invoke.ts";
 
 /** What operators see and do about outgoing webhooks. The delivering itself is the worker's, which sees the rows change. */
@@ -30,12 +30,8 @@ async function list(
   const after =
     cursor === undefined ? undefined : { seq: Number(seq), receiver: String(name), eventId: String(eventId) };
   const rows = await listDeliveries(read, { receiver, status, after, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    items: page.map(deliveryView),
-    nextCursor: rows.length > limit && last ? encodeCursor([last.seq, last.receiver, last.eventId]) : null,
-  };
+  const { page, nextCursor } = pageOf(rows, limit, (last) => [last.seq, last.receiver, last.eventId]);
+  return { items: page.map(deliveryView), nextCursor };
 }
 
 /** An event's id holds no dot; behind it stands the receiver, whose name may. */

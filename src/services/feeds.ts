@@ -15,6 +15,7 @@ export interface OracleSetup {
   allowPrivate: readonly string[];
 }
 
+/** The feeds of a tenant's venues beside the built-in ones, with what depends on the sources of its file. */
 export function oracleSetup(
   venues: Venues = {},
   pushSources: Iterable<string> = [],

@@ -2,6 +2,7 @@ import { lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Agent, buildConnector, request } from "undici";
+import { isInNetworks, type Network } from "../domain/networks.ts";
 
 /** Why a request of ours got no answer. The message may go to logs, and never to callers: it would map our network. */
 export class OutgoingFailure extends Error {
@@ -34,7 +35,7 @@ export interface OutgoingAnswer {
  * is connected to, so neither a redirect (never followed), nor a name that resolves anew, nor an odd notation leads inside.
  */
 export class OutgoingHttp {
-  readonly #allowed: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
+  readonly #allowed: readonly Network[];
   readonly #agent: Agent;
 
   /** @param allowPrivate networks in CIDR notation that may be reached although they are private, also by http */
@@ -118,11 +119,7 @@ export class OutgoingHttp {
   }
 
   #isAllowed(address: string): boolean {
-    if (!ipaddr.isValid(address)) return false;
-    const parsed = ipaddr.process(address);
-    return this.#allowed.some(
-      ([network, bits]) => network.kind() === parsed.kind() && parsed.match([network, bits] as never),
-    );
+    return ipaddr.isValid(address) && isInNetworks(ipaddr.process(address), this.#allowed);
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
+import { isLive } from "../engine/keys.ts";
 import type { KeyType } from "../engine/rows.ts";
 import { listApiKeys } from "../store/load.ts";
 import { readClock } from "../store/queries/clock.ts";
@@ -30,20 +31,17 @@ export function keyHandlers(context: ServiceContext) {
 }
 
 /** 256 bits behind the prefix of its type (decision 10). */
-export function newApiKey(type: KeyType): string {
+function newApiKey(type: KeyType): string {
   return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
 }
 
 async function listKeys({ read }: ServiceContext): Promise<Result<"listKeys">> {
   const [keys, now] = await Promise.all([listApiKeys(read), readClock(read)]);
   return keys
-    .map(({ name, type, createdAt, expiresAt }) => ({
-      name,
-      type,
-      active: expiresAt === null || expiresAt > now,
-      createdAt,
-      expiresAt,
-    }))
+    .map((key) => {
+      const { name, type, createdAt, expiresAt } = key;
+      return { name, type, active: isLive(key, now), createdAt, expiresAt };
+    })
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt - b.createdAt);
 }
 

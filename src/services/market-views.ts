@@ -2,7 +2,7 @@ import { RECENT_MARKETS } from "../contract/markets.ts";
 import type { Input, Result } from "../contract/operations.ts";
 import { depthOf } from "../domain/depth.ts";
 import { Fault } from "../domain/fault.ts";
-import { historyFrom, hourlyHistory } from "../domain/history.ts";
+import { historyFrom, hourlyHistory, type PriceLife } from "../domain/history.ts";
 import { pricesOf, type Side, statusAt } from "../domain/market.ts";
 import { listHourPrices, listRecentHours, listTrendingMarkets } from "../store/queries/market-views.ts";
 import { findMarket, findMarkets, type MarketRow } from "../store/queries/markets.ts";
@@ -34,17 +34,14 @@ async function trending({ read }: ServiceContext): Promise<Result<"listTrendingM
   }));
 }
 
-/** The life of a market up to now or to its settlement; it stays readable afterwards. */
+/** The prices of a market's life; they stay readable after its end. */
 async function history(
   { read }: ServiceContext,
   { id }: Input<"getMarketHistory">,
 ): Promise<Result<"getMarketHistory">> {
-  const market = await requireMarket(read, id);
-  const { createdAt, p0Ppm } = market;
-  const endAt = Math.floor(market.settledAt ?? market.now);
-  const hours = await listHourPrices(read, id, historyFrom(createdAt, endAt));
-  const latestPpm = Math.round(pricesOf(market, market).yes * 1e6);
-  return hourlyHistory({ createdAt, p0Ppm, endAt, latestPpm }, hours).map(({ t, yesPpm }) => ({
+  const life = lifeOf(await requireMarket(read, id));
+  const hours = await listHourPrices(read, id, historyFrom(life.createdAt, life.endAt));
+  return hourlyHistory(life, hours).map(({ t, yesPpm }) => ({
     t,
     yes: yesPpm / 1e6,
     no: (1_000_000 - yesPpm) / 1e6,
@@ -71,10 +68,7 @@ async function recentPrices(
   return wanted.flatMap((id) => {
     const market = markets.get(id);
     if (!market) return [];
-    const { createdAt, p0Ppm } = market;
-    const endAt = Math.floor(market.settledAt ?? market.now);
-    const latestPpm = Math.round(pricesOf(market, market).yes * 1e6);
-    const points = hourlyHistory({ createdAt, p0Ppm, endAt, latestPpm }, hours.get(id) ?? [], RECENT_HOURS);
+    const points = hourlyHistory(lifeOf(market), hours.get(id) ?? [], RECENT_HOURS);
     return { id, yes: points.slice(-RECENT_HOURS).map(({ yesPpm }) => yesPpm / 1e6) };
   });
 }
@@ -101,6 +95,13 @@ async function settlement(
     houseResultUsd: houseResultMicro,
     largest: largest && { userId: largest.traderId, amountUsd: largest.sharesMicro },
   };
+}
+
+/** From its creation to now, or to its settlement. */
+function lifeOf(market: MarketRow): PriceLife {
+  const { createdAt, p0Ppm, settledAt, now } = market;
+  const latestPpm = Math.round(pricesOf(market, market).yes * 1e6);
+  return { createdAt, p0Ppm, endAt: settledAt ?? now, latestPpm };
 }
 
 async function requireMarket(read: ServiceContext["read"], id: string): Promise<MarketRow> {

@@ -1,14 +1,15 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
 import { termsOf } from "../domain/terms.ts";
 import { findMarkets, listOpenMarkets, type MarketRow } from "../store/queries/markets.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { batchReads } from "./read-batch.ts";
 
+/** The markets and what operators do with them. */
 export function marketHandlers(context: ServiceContext) {
   const detail = batchReads(async (ids) => mapValues(await findMarkets(context.read, ids), marketDetail));
   return {
@@ -38,20 +39,17 @@ async function listMarkets({ read }: ServiceContext, input: Input<"listMarkets">
   const [closeAt, id] = cursor === undefined ? [] : decodeCursor(cursor, ["number", "string"]);
   const after = cursor === undefined ? undefined : { closeAt: Number(closeAt), id: String(id) };
   const rows = await listOpenMarkets(read, { category, kind, q, limit: limit + 1, after });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    items: page.map((row) => ({
-      id: row.id,
-      question: row.question,
-      category: row.category,
-      kind: row.kind,
-      yesPrice: pricesOf(row, row).yes,
-      volume24h: row.volume24hMicro,
-      closeAt: row.closeAt,
-    })),
-    nextCursor: rows.length > limit && last ? encodeCursor([last.closeAt, last.id]) : null,
-  };
+  const { page, nextCursor } = pageOf(rows, limit, (last) => [last.closeAt, last.id]);
+  const items = page.map((row) => ({
+    id: row.id,
+    question: row.question,
+    category: row.category,
+    kind: row.kind,
+    yesPrice: pricesOf(row, row).yes,
+    volume24h: row.volume24hMicro,
+    closeAt: row.closeAt,
+  }));
+  return { items, nextCursor };
 }
 
 function mapValues<From, To>(map: Map<string, From>, convert: (value: From) => To): Map<string, To> {
@@ -93,7 +91,7 @@ function createMarket(context: ServiceContext, input: Input<"createMarket">, cal
       p0Ppm: Math.round(p0 * 1e6),
       closeAt,
       resolutionRef,
-      meta: canonicalJson(meta as Json),
+      meta: canonicalJson(meta),
       liquidityMicro: liquidityUsd ?? null,
       terms: outcome.kind === "terms" ? outcome.terms : null,
     },

@@ -2,6 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
+import { MAX_AHEAD_MS } from "../domain/resolution.ts";
 import { readClock } from "../store/queries/clock.ts";
 import { listHeldMarkets, type ResolutionRow, readOracleFigures, recordTicks } from "../store/queries/oracle.ts";
 import type { ServiceContext } from "./context.ts";
@@ -9,8 +10,6 @@ import type { Caller, Handlers } from "./invoke.ts";
 
 const RECENT = 50;
 const MAX_HELD = 200;
-/** Clocks differ; a price from further ahead is a mistake, such as milliseconds taken for seconds. */
-const MAX_AHEAD_MS = 5000;
 
 /** What the oracle shows of itself, from the database: any process can answer, whichever one sweeps. */
 export function oracleHandlers(context: ServiceContext) {

@@ -3,7 +3,7 @@ import { Fault } from "../domain/fault.ts";
 import { averagePrice } from "../domain/money.ts";
 import { findOrder, listOrders, type OrderRow } from "../store/queries/orders.ts";
 import { requireUser, type ServiceContext } from "./context.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Handlers } from "./invoke.ts";
 
 /** A user's own fills. */
@@ -12,9 +12,8 @@ export function orderHandlers({ read }: ServiceContext) {
     listOrders: async ({ limit, cursor, marketId }, caller) => {
       const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
       const rows = await listOrders(read, { traderId: requireUser(caller).id, marketId, before, limit: limit + 1 });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return { items: page.map(orderItem), nextCursor: rows.length > limit && last ? encodeCursor([last.seq]) : null };
+      const { page, nextCursor } = pageOf(rows, limit, ({ seq }) => [seq]);
+      return { items: page.map(orderItem), nextCursor };
     },
     getOrder: async ({ id }, caller) => {
       const row = await findOrder(read, requireUser(caller).id, id);

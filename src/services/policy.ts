@@ -1,6 +1,6 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { mayBeCalled } from "../domain/outgoing-address.ts";
+import { mayBeCalled } from "../domain/networks.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
 import type { Sql } from "../store/connect.ts";
@@ -9,6 +9,7 @@ import { readClock } from "../store/queries/clock.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
 
+/** The policy in force, and changes of it. */
 export function policyHandlers(context: ServiceContext) {
   return {
     getPolicy: () => readPolicy(context.read),

@@ -9,6 +9,7 @@ import { getSuitability } from "./users.ts";
 
 const SETTLEMENTS = 20;
 
+/** All that one user's page shows. */
 export function portfolioHandlers(context: ServiceContext) {
   return {
     getPortfolio: (_, caller) => getPortfolio(context, requireUser(caller).id),

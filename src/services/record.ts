@@ -4,12 +4,13 @@ import { invariant } from "../domain/fault.ts";
 import { listAuditEntries } from "../store/queries/audit.ts";
 import { type Check, reconcileLedger } from "../store/queries/reconcile.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { batchReads } from "./read-batch.ts";
 
 const LEDGER = "ledger";
 
+/** The audit log and the check of the ledger. */
 export function recordHandlers(context: ServiceContext) {
   // It reads the whole ledger: who asks while one check is under way shares the next.
   const check = batchReads(async () => new Map([[LEDGER, await reconcileLedger(context.checks)]]));
@@ -26,12 +27,8 @@ async function listAudit({ read }: ServiceContext, input: Input<"listAudit">): P
   const reached = cursor === undefined ? undefined : BigInt(Number(decodeCursor(cursor, ["number"])[0]));
   const range = after === undefined ? { before: reached } : { after: reached ?? BigInt(after) };
   const rows = await listAuditEntries(read, { ...range, type, actor, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    entries: page.map(auditItem),
-    cursor: rows.length > limit && last ? encodeCursor([Number(last.seq)]) : null,
-  };
+  const { page, nextCursor } = pageOf(rows, limit, ({ seq }) => [Number(seq)]);
+  return { entries: page.map(auditItem), cursor: nextCursor };
 }
 
 /** An entry as it is shown: with the text that was hashed, and what that text says. */

@@ -1,4 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
+import { roundPrice } from "../domain/money.ts";
 import {
   type CategoryRow,
   countActiveTraders,
@@ -86,7 +87,7 @@ function traderView(row: TraderResult): Result<"getTradersReport">["traders"][nu
     volume: volumeMicro,
     trades,
     markets,
-    winRate: settledPositions === 0 ? null : sixDecimals(wins / settledPositions),
+    winRate: settledPositions === 0 ? null : roundPrice(wins / settledPositions),
     realizedPnl: realizedMicro,
     unrealizedPnl: unrealizedMicro,
     totalPnl: realizedMicro + unrealizedMicro,
@@ -141,9 +142,5 @@ function sum<Row>(rows: readonly Row[], of: (row: Row) => bigint): bigint {
 }
 
 function ratio(part: bigint, whole: bigint): number {
-  return whole === 0n ? 0 : sixDecimals(Number(part) / Number(whole));
-}
-
-function sixDecimals(value: number): number {
-  return Math.round(value * 1e6) / 1e6;
+  return whole === 0n ? 0 : roundPrice(Number(part) / Number(whole));
 }

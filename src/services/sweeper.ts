@@ -1,3 +1,6 @@
+/** Who acts where nobody does: closings, ends of overrides, holds and resolutions are the machine's own doing. */
+export const MACHINE = "oracle";
+
 /** Something that is done again and again until it is stopped. */
 export interface Sweeper {
   /** Waits for a sweep that is under way. */

@@ -2,7 +2,7 @@ import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "../store/connect.ts";
-import { answersWithin, isMissingDatabase } from "../store/database.ts";
+import { answersWithin, isMissingDatabase, unusable } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { commitsAreSynchronous } from "../store/queries/server.ts";
@@ -180,9 +180,7 @@ async function checkDatabase(
     if (error instanceof Fault) throw error;
     if (isMissingDatabase(error))
       throw new Fault("REFUSED", `${tenantId} has no database yet: run pmctl apply ${tenantId}`, { cause: error });
-    throw new Fault("DATABASE_UNAVAILABLE", `The database of the tenant cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw unusable(error);
   } finally {
     await sql.end({ timeout: 5 });
   }

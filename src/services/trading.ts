@@ -8,6 +8,7 @@ import { requireUser, type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { quoteTrade } from "./quote.ts";
 
+/** Trades, what they would come to, and what is held. */
 export function tradingHandlers(context: ServiceContext) {
   return {
     placeTrade: (input, caller) =>

@@ -5,7 +5,7 @@ import { listStatement, type StatementRow } from "../store/queries/statement.ts"
 import { readTrader } from "../store/queries/traders.ts";
 import { listWithdrawals, ownerOfWithdrawal } from "../store/queries/withdrawals.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { decodeCursor, encodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 
 const JSON_PAGE = 50;
@@ -43,9 +43,8 @@ function withdrawalView({ id, traderId, amountMicro, status, createdAt }: Withdr
 async function withdrawals({ read }: ServiceContext, { status, limit, cursor }: Input<"listWithdrawals">) {
   const before = cursor === undefined ? undefined : String(decodeCursor(cursor, ["string"])[0]);
   const rows = await listWithdrawals(read, { status, before, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return { items: page.map(withdrawalView), nextCursor: rows.length > limit && last ? encodeCursor([last.id]) : null };
+  const { page, nextCursor } = pageOf(rows, limit, ({ id }) => [id]);
+  return { items: page.map(withdrawalView), nextCursor };
 }
 
 /** The owner never changes, so it may be read before the command; the decision itself is the sequencer's. */

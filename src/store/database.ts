@@ -1,5 +1,6 @@
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
+import { withinDeadline } from "./client.ts";
 import { type Connection, connect, type Sql } from "./connect.ts";
 
 const MISSING_DATABASE = "3D000";
@@ -15,7 +16,7 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
   try {
     await sql`select 1`;
   } catch (error) {
-    if (!isMissingDatabase(error)) throw unreachable(error);
+    if (!isMissingDatabase(error)) throw unusable(error);
     await createDatabase(connection, sql.options.database);
   } finally {
     await sql.end({ timeout: 5 });
@@ -32,7 +33,7 @@ async function createDatabase(connection: Connection, name: string): Promise<voi
     await administer(connection, (sql) => sql.unsafe(`create database ${quoted(name)}`));
   } catch (error) {
     // Another command created it at the same moment.
-    if (!(error instanceof postgres.PostgresError) || error.code !== DUPLICATE_DATABASE) throw unreachable(error);
+    if (!(error instanceof postgres.PostgresError) || error.code !== DUPLICATE_DATABASE) throw unusable(error);
   }
 }
 
@@ -63,7 +64,7 @@ export function quoted(name: string): string {
 }
 
 /** The server's own words help an operator; they name the database and the user, never the password. */
-function unreachable(error: unknown): Fault {
+export function unusable(error: unknown): Fault {
   return new Fault("DATABASE_UNAVAILABLE", `The tenant's database cannot be used: ${(error as Error).message}`, {
     cause: error,
   });
@@ -71,10 +72,8 @@ function unreachable(error: unknown): Fault {
 
 /** Whether the database answers in time, whatever state it is in. */
 export async function answersWithin(sql: Sql, timeoutMs: number): Promise<boolean> {
-  const answer = sql`select 1`.then(
+  return withinDeadline(sql`select 1`, timeoutMs).then(
     () => true,
     () => false,
   );
-  const timeout = new Promise<false>((resolve) => setTimeout(resolve, timeoutMs, false).unref());
-  return Promise.race([answer, timeout]);
 }

@@ -6,6 +6,7 @@ import { byKey, columns } from "./load.ts";
 export const DELIVERY_COLUMNS =
   "provider text, sha256 text, event text, reference text, user_id text, outcome text, body text, received_at bigint";
 
+/** What the commit statement writes of an inbound delivery. */
 export function deliveryCells(d: InboundDelivery) {
   return [d.provider, d.sha256, d.event, d.reference, d.userId, d.outcome, d.body, d.receivedAt];
 }

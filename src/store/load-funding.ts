@@ -2,6 +2,7 @@ import type { Withdrawal } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
 import type { Row, Sql } from "./connect.ts";
 
+/** Withdrawals by id. */
 export async function loadWithdrawals(sql: Sql, ids: string[]): Promise<Map<string, Withdrawal>> {
   const rows = await sql`
     select id, trader_id, amount_micro, status, created_at, decided_at, version
@@ -10,6 +11,7 @@ export async function loadWithdrawals(sql: Sql, ids: string[]): Promise<Map<stri
   return new Map(rows.map((row) => [row.id as string, toWithdrawal(row)]));
 }
 
+/** A row with all columns of `withdrawal`. */
 export function toWithdrawal(row: Row): Withdrawal {
   return {
     id: row.id,

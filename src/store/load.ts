@@ -24,7 +24,7 @@ import { loadDeliveries } from "./deliveries.ts";
 import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
-import { nowMs } from "./queries/now.ts";
+import { nowMs } from "./queries/clock.ts";
 import { loadWatches } from "./watches.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
@@ -82,7 +82,7 @@ function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }
 
-/** Text arrays travel as one parameter; the driver serialises string arrays itself. */
+/** Rows by the key that they were asked for by. */
 export function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row> {
   return new Map(rows.map((row) => [keyOf(row), row]));
 }

@@ -2,10 +2,11 @@ import type { Watch } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
 
-/** Columns of the commit statement, and a row's cells in their order. */
+/** The columns of the commit statement, in the order of the cells. */
 export const WATCH_COLUMNS =
   "market_id text, instant_at bigint, parsed boolean, settled boolean, reason text, detail text, held_at bigint, version bigint";
 
+/** What the commit statement writes of a watch. */
 export function watchCells({ hold, ...watch }: Watch): (string | number | boolean | null)[] {
   return [
     watch.marketId,
@@ -19,6 +20,7 @@ export function watchCells({ hold, ...watch }: Watch): (string | number | boolea
   ];
 }
 
+/** Watches by market. */
 export async function loadWatches(sql: Sql, marketIds: string[]): Promise<Map<string, Watch>> {
   const rows = await sql`
     select market_id, instant_at, parsed, settled, reason, detail, held_at, version

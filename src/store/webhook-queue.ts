@@ -37,6 +37,7 @@ export async function registerReceiver(sql: Sql, name: string, fingerprint: stri
      where r.fingerprint <> excluded.fingerprint`;
 }
 
+/** Undefined for a receiver that was never registered. */
 export async function readReceiver(sql: Sql, name: string): Promise<ReceiverState | undefined> {
   const [row] = await sql`select position, disabled_at from webhook_receiver where name = ${name}`;
   return row && { position: BigInt(row.position), disabled: row.disabled_at !== null };
@@ -166,6 +167,7 @@ export async function recordFailure(
      where name = ${receiver}`;
 }
 
+/** Ends all deliveries to a receiver until somebody enables it, or its configuration changes. */
 export async function disableReceiver(sql: Sql, receiver: string, now: number): Promise<void> {
   await sql`update webhook_receiver set disabled_at = ${now} where name = ${receiver} and disabled_at is null`;
 }

@@ -9,6 +9,7 @@ import {
 import { runRisk } from "../../src/cli/commands/risk.ts";
 import type { ExitCode } from "../../src/cli/errors.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { end, type TestIo, testIo } from "./support/io.ts";
 
@@ -21,14 +22,7 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
   beforeAll(async () => {
     door = await open();
     api = door.api();
-    const created = await api.createMarket({
-      question: "Will it rain?",
-      category: "weather",
-      kind: "cpmm",
-      p0: 0.5,
-      closeAt: "2096-01-01T00:00:00Z",
-      resolutionRef: "the press",
-    });
+    const created = await api.createMarket(anyMarket({}));
     id = created.id;
     await door.deposit("usr_1", 100n);
     await door.api("usr_1").placeTrade({ marketId: id, selection: { side: "yes" }, amount: 25 });

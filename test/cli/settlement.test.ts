@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runMarketSettle, type SettleOptions } from "../../src/cli/commands/market-settle.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { end, type TestIoOptions, testIo } from "./support/io.ts";
 
@@ -16,15 +17,7 @@ describe.each(doors)("settling through the %s door", (_name, open) => {
 
   /** A market in which ann holds more YES than bob. Resolves to its id and what YES pays. */
   async function traded(): Promise<{ id: string; ann: number; bob: number; total: number }> {
-    const { id } = await api.createMarket({
-      question: "Will it pay?",
-      category: "tests",
-      kind: "cpmm",
-      p0: 0.5,
-      closeAt: "2096-01-01T00:00:00Z",
-      resolutionRef: "the press",
-      liquidityUsd: 500,
-    });
+    const { id } = await api.createMarket(anyMarket({ question: "Will it pay?", liquidityUsd: 500 }));
     const buy = async (user: string, amount: number) =>
       (await door.api(user).placeTrade({ marketId: id, selection: { side: "yes" }, amount })).shares;
     const [ann, bob] = [await buy("ann", 20), await buy("bob", 5)];

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chooseMarket, requireMarketId, suspendedMarkets } from "../../src/cli/market-choice.ts";
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { testIo } from "./support/io.ts";
 import { operatorDirectory, pmctl, shell, type TestDirectory } from "./support/pmctl.ts";
@@ -44,15 +45,7 @@ describe.each(doors)("choosing a market through the %s door", (_name, open) => {
   afterAll(() => door.close());
 
   test("words of the question find it, and an id that is not listed can be typed", async () => {
-    const create = (question: string) =>
-      api.createMarket({
-        question,
-        category: "weather",
-        kind: "cpmm",
-        p0: 0.5,
-        closeAt: "2096-01-01T00:00:00Z",
-        resolutionRef: "the press",
-      });
+    const create = (question: string) => api.createMarket(anyMarket({ question }));
     await create("Will it rain in Bern?");
     const { id } = await create("Will it snow in Bern?");
     expect(await chooseMarket(api, testIo({ answers: ["BERN snow"] }))).toBe(id);

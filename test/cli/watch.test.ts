@@ -3,6 +3,7 @@ import { runMarketWatch } from "../../src/cli/commands/market-watch.ts";
 import { eventSource } from "../../src/client/event-source.ts";
 import { localEvents } from "../../src/client/local-events.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { anyMarket } from "../support/market.ts";
 import { ADMIN_KEY, doors, type TestDoor } from "./support/doors.ts";
 import { end, type TestIo, testIo } from "./support/io.ts";
 
@@ -16,17 +17,7 @@ describe.each(doors)("market watch through the %s door", (_name, open) => {
   });
   afterAll(() => door.close());
 
-  const create = async (question: string) =>
-    (
-      await api.createMarket({
-        question,
-        category: "tests",
-        kind: "cpmm",
-        p0: 0.5,
-        closeAt: "2096-01-01T00:00:00Z",
-        resolutionRef: "the press",
-      })
-    ).id;
+  const create = async (question: string) => (await api.createMarket(anyMarket({ question }))).id;
   const trade = (marketId: string) => door.api("ann").placeTrade({ marketId, selection: { side: "yes" }, amount: 5 });
 
   /** Watches until what was printed satisfies `seen`, acting once the state at the beginning is out. */

@@ -8,6 +8,7 @@ import {
 import { listenSecret, runWebhookListen } from "../../src/cli/commands/webhook-listen.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
 import { DeliveryWorker } from "../../src/webhooks/delivery.ts";
+import { anyMarket } from "../support/market.ts";
 import { answer, SECRET, TestReceiver } from "../webhooks/support/receiver.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
@@ -138,15 +139,8 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     const ids: string[] = [];
     while (target.received.length === 0) {
       // The listening begins when its first look is over; a market from before it is not told.
-      const { id } = await door.api().createMarket({
-        question: `Will it be heard, ${ids.length}?`,
-        category: "test",
-        kind: "cpmm",
-        p0: 0.5,
-        closeAt: "2096-01-01T00:00:00Z",
-        resolutionRef: "the press",
-        liquidityUsd: 1,
-      });
+      const question = `Will it be heard, ${ids.length}?`;
+      const { id } = await door.api().createMarket(anyMarket({ question, liquidityUsd: 1 }));
       ids.push(id);
       await door.api().suspendMarket({ id });
     }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { lmsrDepth } from "../../src/domain/lmsr.ts";
+import { lmsrLiquidity } from "../../src/domain/lmsr.ts";
 import {
   buyShares,
   type MarketKind,
@@ -101,7 +101,7 @@ describe("published cases", () => {
 
   test("gm-lmsr-open: b = 100 over two outcomes takes a fund of 69.3147, and a fund of 69.3147 makes b = 100", () => {
     const subsidy = vector("gm-lmsr-open").exact.subsidyDebitedFromMaker ?? 0;
-    expect(lmsrDepth(micro(subsidy), 500_000) / 1e6).toBeCloseTo(100, 5);
+    expect(lmsrLiquidity({ fundMicro: micro(subsidy), p0Ppm: 500_000 }) / 1e6).toBeCloseTo(100, 5);
     const mechanism: Mechanism = { kind: "lmsr", fundMicro: micro(subsidy), p0Ppm: 500_000 };
     expect(openPool(mechanism)).toEqual({ yesMicro: micro(subsidy), noMicro: micro(subsidy) });
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseReference, type Reference, referenceText } from "../../src/domain/reference.ts";
+import { parseReference, type Reference } from "../../src/domain/reference.ts";
 import { decodeTerms, encodeTerms, termsOf } from "../../src/domain/terms.ts";
 
 const feeds = new Map([
@@ -146,3 +146,11 @@ describe("the terms of a market", () => {
     expect(terms("acme:steel > 1")).toMatchObject({ kind: "terms" });
   });
 });
+
+/** The reference in its one canonical spelling. */
+function referenceText({ feed, comparator, strike, upperStrike, instant, rule }: Reference): string {
+  const bounds = upperStrike === null ? strike : `${strike}..${upperStrike}`;
+  const moment = instant === null ? "close" : new Date(instant).toISOString();
+  const how = rule.kind === "last" ? "last" : `${rule.kind}(${rule.windowMs / 1000}s)`;
+  return `${feed} ${comparator} ${bounds} @ ${moment} by ${how}`;
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
+import { webhookBodies, webhookEventTypes } from "../../src/contract/webhooks.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { openApiDocument } from "../../src/server/openapi.ts";
 import { openBackend, serve } from "./support/harness.ts";
@@ -82,6 +83,13 @@ describe("the OpenAPI document", () => {
     ];
     expect(Object.keys(kyc.schema.properties)).not.toContain("tenantId");
     expect(kyc.schema.required).not.toContain("tenantId");
+  });
+
+  test("shows each outgoing event by an example that is one", () => {
+    for (const type of webhookEventTypes) {
+      const { example } = (document.webhooks as Json)[type].post.requestBody.content["application/json"];
+      expect([type, webhookBodies[type].safeParse(example).error]).toEqual([type, undefined]);
+    }
   });
 
   test("names the security that each operation needs", () => {

@@ -4,6 +4,7 @@ import type { Sequencer } from "../../src/sequencer/sequencer.ts";
 import type { OracleSetup } from "../../src/services/feeds.ts";
 import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { anyMarket } from "../support/market.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 export const AUDIT_SECRET = "an audit secret of the tests, long enough";
@@ -47,15 +48,7 @@ export async function openScene(
       await first.sequencer.submit({ command, actor: "provider:payments" });
     },
     market: async (change = {}) => {
-      const created = await api().createMarket({
-        question: "Will it rain?",
-        category: "weather",
-        kind: "cpmm",
-        p0: 0.5,
-        closeAt: "2096-01-01T00:00:00Z",
-        resolutionRef: "the press",
-        ...change,
-      });
+      const created = await api().createMarket(anyMarket(change));
       return created.id;
     },
     close: async () => {

@@ -5,6 +5,7 @@ import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { anyMarket } from "../support/market.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 export const ADMIN_KEY = "sk_admin_0123456789abcdef";
@@ -73,15 +74,7 @@ export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = fal
       });
     },
     market: async (change = {}) => {
-      const { id } = await api().createMarket({
-        question: "Will it rain?",
-        category: "weather",
-        kind: "cpmm",
-        p0: 0.5,
-        closeAt: "2096-01-01T00:00:00Z",
-        resolutionRef: "the press",
-        ...change,
-      });
+      const { id } = await api().createMarket(anyMarket(change));
       return id;
     },
     faults: async () =>

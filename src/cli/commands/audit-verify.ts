@@ -1,6 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Api } from "../../contract/operations.ts";
+import { GENESIS_HASH } from "../../domain/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { ChainReport, VerifyOptions } from "../audit-walk.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
@@ -155,7 +156,7 @@ export async function runAuditExport({ out }: { out?: string | undefined }, api:
   const { entriesAfter } = await import("../audit-walk.ts");
   const part = out === undefined ? undefined : `${out}.part`;
   const handle = part === undefined ? undefined : await open(part, "w", 0o600).catch(unwritable(part));
-  let [entries, head] = [0, "0".repeat(64)];
+  let [entries, head] = [0, GENESIS_HASH];
   try {
     for await (const page of entriesAfter(api)) {
       const text = page.map((entry) => `${JSON.stringify(entry)}\n`).join("");

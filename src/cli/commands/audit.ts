@@ -5,7 +5,7 @@ import { time } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { count } from "../parsers.ts";
+import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
 import { registerExport, registerVerify } from "./audit-verify.ts";
 
 type Page = WireResult<"listAudit">;
@@ -18,14 +18,11 @@ export interface ListOptions {
   actor?: string | undefined;
 }
 
-const PAGE = 200;
-const DEFAULT_LIMIT = 50;
-
 export function register(noun: Command, host: Host): void {
   noun
     .command("list")
     .description("entries, newest first")
-    .option("--limit <n>", `how many at the most (${DEFAULT_LIMIT})`, count)
+    .addOption(limitOption())
     .option("--type <type>", "only this type, such as market.settled")
     .option("--actor <actor>", "only this actor, such as admin:ops")
     .action(
@@ -67,16 +64,12 @@ const statusView: View<Status, Status> = {
 
 export async function runAuditList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const { type, actor, limit = DEFAULT_LIMIT } = options;
-  const entries: Entry[] = [];
-  let cursor: string | null = null;
-  do {
-    const size = Math.min(limit - entries.length, PAGE);
-    const page: Page = await api.listAudit({ type, actor, limit: size, cursor: cursor ?? undefined });
-    entries.push(...page.entries);
-    cursor = page.cursor;
-  } while (cursor !== null && entries.length < limit);
+  const { items: entries, nextCursor: cursor } = await readPages(limit, async (page) => {
+    const { entries: items, cursor: nextCursor } = await api.listAudit({ type, actor, ...page });
+    return { items, nextCursor };
+  });
   await output.print({ entries, cursor }, listView);
-  if (cursor !== null && output.format === "table") output.note(`There are older entries: raise --limit.`);
+  if (cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
   return EXIT.ok;
 }
 

@@ -5,7 +5,8 @@ import { time, usd } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { count, decimal, identifier } from "../parsers.ts";
+import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
+import { decimal, identifier } from "../parsers.ts";
 
 type Withdrawal = WireResult<"approveWithdrawal">;
 type Credited = WireResult<"creditWallet">;
@@ -23,16 +24,12 @@ export interface CreditOptions {
   reason?: string | undefined;
 }
 
-const DEFAULT_LIMIT = 50;
-/** As many as one page of the interface holds. */
-const PAGE = 200;
-
 export function register(noun: Command, host: Host): void {
   noun
     .command("list")
     .description("withdrawals, newest first")
     .addOption(new Option("--status <status>", "only these").choices(["pending", "approved", "rejected"]))
-    .option("--limit <number>", `how many at the most (default: ${DEFAULT_LIMIT})`, count)
+    .addOption(limitOption())
     .action(
       host.action<ListOptions>(({ options, io }) =>
         withSession(options, io, (session) => runFundingList(options, session.api(), io)),
@@ -100,15 +97,9 @@ const creditedView: View<Credited, Credited> = {
 
 export async function runFundingList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const { status, limit = DEFAULT_LIMIT } = options;
-  const withdrawals: Withdrawal[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await api.listWithdrawals({ status, limit: Math.min(limit - withdrawals.length, PAGE), cursor });
-    withdrawals.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && withdrawals.length < limit);
+  const { items: withdrawals, nextCursor } = await readPages(limit, (page) => api.listWithdrawals({ status, ...page }));
   await output.print(withdrawals, listView);
-  if (cursor !== undefined) output.note(`There are more than these ${withdrawals.length}: raise --limit.`);
+  if (nextCursor !== null) output.note(`There are more than these ${withdrawals.length}: raise --limit.`);
   return EXIT.ok;
 }
 

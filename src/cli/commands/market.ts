@@ -8,7 +8,8 @@ import { EXIT } from "../errors.ts";
 import { openMarkets, suspendedMarkets } from "../market-choice.ts";
 import type { MarketFlags } from "../market-input.ts";
 import type { View } from "../output.ts";
-import { count, decimal, identifier, jsonObject } from "../parsers.ts";
+import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
+import { decimal, identifier, jsonObject } from "../parsers.ts";
 import { onMarket, registerLooks } from "./market-look.ts";
 import { registerSettle } from "./market-settle.ts";
 import { registerWatch } from "./market-watch.ts";
@@ -25,9 +26,6 @@ export interface ListOptions {
   limit?: number | undefined;
 }
 
-const PAGE = 200;
-const DEFAULT_LIMIT = 50;
-
 export function register(noun: Command, host: Host): void {
   noun
     .command("list")
@@ -35,7 +33,7 @@ export function register(noun: Command, host: Host): void {
     .option("--category <slug>", "only this category")
     .addOption(new Option("--kind <kind>", "only this kind").choices(["cpmm", "lmsr"]))
     .option("--q <words>", "search in questions and descriptions")
-    .option("--limit <n>", `how many at the most (${DEFAULT_LIMIT})`, count)
+    .addOption(limitOption())
     .action(
       host.action<ListOptions>(({ options, io }) =>
         withSession(options, io, (session) => runMarketList(options, session.api(), io)),
@@ -169,17 +167,12 @@ const statusView: View<StatusChange, StatusChange> = {
 export async function runMarketList(options: ListOptions, api: Api, io: Io): Promise<ExitCode> {
   const { output } = io;
   const { category, kind, q, limit = DEFAULT_LIMIT } = options;
-  const markets: MarketItem[] = [];
-  let cursor: string | undefined;
-  do {
-    const size = Math.min(limit - markets.length, PAGE);
-    const page = await api.listMarkets({ category, kind, q, limit: size, cursor });
-    markets.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && markets.length < limit);
+  const { items: markets, nextCursor } = await readPages(limit, (page) =>
+    api.listMarkets({ category, kind, q, ...page }),
+  );
   const ids = markets.map(({ id }) => id);
   await output.print(markets, listView(await recentLines(ids, api, io)));
-  if (cursor !== undefined) output.note(`There are more than these ${markets.length}: raise --limit.`);
+  if (nextCursor !== null) output.note(`There are more than these ${markets.length}: raise --limit.`);
   return EXIT.ok;
 }
 

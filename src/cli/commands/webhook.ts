@@ -4,7 +4,8 @@ import { orDash, time } from "../cells.ts";
 import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
-import { count, identifier } from "../parsers.ts";
+import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
+import { identifier } from "../parsers.ts";
 import { registerListen } from "./webhook-listen.ts";
 import { registerSending } from "./webhook-send.ts";
 
@@ -17,10 +18,6 @@ export interface DeliveriesOptions {
   limit?: number | undefined;
 }
 
-const DEFAULT_LIMIT = 50;
-/** As many as one page of the interface holds. */
-const PAGE = 200;
-
 export function register(noun: Command, host: Host): void {
   registerSending(noun, host);
   noun
@@ -28,7 +25,7 @@ export function register(noun: Command, host: Host): void {
     .description("what was sent to whom, and what came of it, newest event first")
     .option("--receiver <name>", "only to this one", identifier)
     .addOption(new Option("--status <status>", "only these").choices(["pending", "delivered", "dead"]))
-    .option("--limit <number>", `how many at the most (default: ${DEFAULT_LIMIT})`, count)
+    .addOption(limitOption())
     .action(
       host.action<DeliveriesOptions>(({ options, io }) =>
         withSession(options, io, (session) => runWebhookDeliveries(options, session.api(), io)),
@@ -112,20 +109,11 @@ function stateOf({ enabled, disabledAt }: Receiver): string {
 
 export async function runWebhookDeliveries(options: DeliveriesOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const { receiver, status, limit = DEFAULT_LIMIT } = options;
-  const deliveries: Delivery[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await api.listWebhookDeliveries({
-      receiver,
-      status,
-      limit: Math.min(limit - deliveries.length, PAGE),
-      cursor,
-    });
-    deliveries.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && deliveries.length < limit);
+  const { items: deliveries, nextCursor } = await readPages(limit, (page) =>
+    api.listWebhookDeliveries({ receiver, status, ...page }),
+  );
   await output.print(deliveries, deliveriesView);
-  if (cursor !== undefined) output.note(`There are more than these ${deliveries.length}: raise --limit.`);
+  if (nextCursor !== null) output.note(`There are more than these ${deliveries.length}: raise --limit.`);
   return EXIT.ok;
 }
 

@@ -1,5 +1,5 @@
 import type { TenantConfig } from "../../config/tenant-file.ts";
-import { isLoopback } from "../loopback.ts";
+import { isLoopback } from "../../domain/networks.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 export type AddressFacts = Pick<TenantConfig, "baseUrl" | "server" | "embed" | "cors">;

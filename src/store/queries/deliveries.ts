@@ -1,5 +1,5 @@
 import type { Sql } from "../connect.ts";
-import { nowMs } from "./now.ts";
+import { nowMs } from "./clock.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "dead";
 
@@ -91,6 +91,7 @@ export async function listReceivers(sql: Sql, name?: string): Promise<ReceiverRo
   }));
 }
 
+/** Serves a receiver again as if it had never failed; its deliveries go on where they ended. */
 export async function enableReceiver(sql: Sql, name: string): Promise<void> {
   await sql`update webhook_receiver set disabled_at = null, failures = 0, paused_until = 0 where name = ${name}`;
 }

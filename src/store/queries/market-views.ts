@@ -1,25 +1,20 @@
 import type { HourPrice } from "../../domain/history.ts";
-import type { MarketKind } from "../../domain/market.ts";
 import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
 import { HOUR_MS } from "../rollups.ts";
-import { nowMs } from "./now.ts";
+import { nowMs } from "./clock.ts";
+import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
-export interface TrendingRow {
+export interface TrendingRow extends Priced {
   id: string;
   question: string;
-  kind: MarketKind;
-  p0Ppm: number;
-  fundMicro: bigint;
-  yesMicro: bigint;
-  noMicro: bigint;
   volume24hMicro: bigint;
 }
 
 /** Markets that take trades now, by the volume of the last 24 hours. The rollup is read once, by its index on time. */
 export async function listTrendingMarkets(sql: Sql, limit: number): Promise<TrendingRow[]> {
   const rows = await sql`
-    select m.id, m.question, m.kind, m.p0_ppm, m.fund_micro, b.yes_micro, b.no_micro,
+    select m.id, m.question, ${pricedColumns(sql)},
            coalesce(v.volume_micro, 0)::bigint as volume_24h
       from market m
       join book b on b.market_id = m.id
@@ -36,11 +31,7 @@ export async function listTrendingMarkets(sql: Sql, limit: number): Promise<Tren
   return rows.map((row) => ({
     id: row.id,
     question: row.question,
-    kind: row.kind,
-    p0Ppm: row.p0_ppm,
-    fundMicro: BigInt(row.fund_micro),
-    yesMicro: BigInt(row.yes_micro),
-    noMicro: BigInt(row.no_micro),
+    ...toPriced(row),
     volume24hMicro: BigInt(row.volume_24h),
   }));
 }

@@ -2,23 +2,19 @@ import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
 import { textArray } from "../arrays.ts";
 import type { Row, Sql } from "../connect.ts";
 import { HOUR_MS } from "../rollups.ts";
-import { nowMs } from "./now.ts";
+import { nowMs } from "./clock.ts";
+import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
 /** A market with its book, as the views need it. `now` is the database's clock, which decides whether it is closed. */
-export interface MarketRow {
+export interface MarketRow extends Priced {
   id: string;
   question: string;
   category: string;
-  kind: MarketKind;
-  p0Ppm: number;
-  fundMicro: bigint;
   closeAt: number;
   resolutionRef: string;
   meta: string;
   createdAt: number;
   status: StoredStatus;
-  yesMicro: bigint;
-  noMicro: bigint;
   volumeMicro: bigint;
   outcome: Side | null;
   settledAt: number | null;
@@ -29,12 +25,9 @@ export interface MarketListRow extends MarketRow {
   volume24hMicro: bigint;
 }
 
-const NOW_MS = "(extract(epoch from now()) * 1000)::float8";
-
 function columns(sql: Sql) {
-  return sql`m.id, m.question, m.category, m.kind, m.p0_ppm, m.fund_micro, m.close_at, m.resolution_ref, m.meta,
-             m.created_at, b.status, b.yes_micro, b.no_micro, b.volume_micro, b.outcome, b.settled_at,
-             ${sql.unsafe(NOW_MS)} as now`;
+  return sql`m.id, m.question, m.category, m.close_at, m.resolution_ref, m.meta, m.created_at, b.status, b.volume_micro,
+             b.outcome, b.settled_at, ${pricedColumns(sql)}, ${nowMs(sql)} as now`;
 }
 
 function toMarket(row: Row): MarketRow {
@@ -42,20 +35,16 @@ function toMarket(row: Row): MarketRow {
     id: row.id,
     question: row.question,
     category: row.category,
-    kind: row.kind,
-    p0Ppm: row.p0_ppm,
-    fundMicro: BigInt(row.fund_micro),
     closeAt: Number(row.close_at),
     resolutionRef: row.resolution_ref,
     meta: row.meta,
     createdAt: Number(row.created_at),
     status: row.status,
-    yesMicro: BigInt(row.yes_micro),
-    noMicro: BigInt(row.no_micro),
+    ...toPriced(row),
     volumeMicro: BigInt(row.volume_micro),
     outcome: row.outcome,
     settledAt: row.settled_at === null ? null : Number(row.settled_at),
-    now: row.now,
+    now: Number(row.now),
   };
 }
 
@@ -69,6 +58,7 @@ export async function findMarkets(sql: Sql, ids: readonly string[]): Promise<Map
   return new Map(rows.map((row) => [row.id as string, toMarket(row)]));
 }
 
+/** One market; undefined when there is none of this id. */
 export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
   return (await findMarkets(sql, [id])).get(id);
 }

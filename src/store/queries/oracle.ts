@@ -1,6 +1,6 @@
 import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
-import { nowMs } from "./now.ts";
+import { nowMs } from "./clock.ts";
 
 /** A resolution as its audit entry tells it. */
 export interface ResolutionRow {
@@ -238,6 +238,7 @@ export async function listTicks(
   }));
 }
 
+/** Forgets what was received before an instant. */
 export async function pruneTicks(sql: Sql, before: number): Promise<void> {
   await sql`delete from oracle_tick where received_at < ${String(before)}::bigint`;
 }

@@ -1,24 +1,19 @@
-import type { MarketKind, Side } from "../../domain/market.ts";
+import type { Side } from "../../domain/market.ts";
 import type { Sql } from "../connect.ts";
+import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
-export interface OpenPosition {
+export interface OpenPosition extends Priced {
   marketId: string;
   question: string;
   side: Side;
   sharesMicro: bigint;
   costMicro: bigint;
-  kind: MarketKind;
-  p0Ppm: number;
-  fundMicro: bigint;
-  yesMicro: bigint;
-  noMicro: bigint;
 }
 
 /** A trader's positions in markets not settled, with what is needed to price them. */
 export async function listOpenPositions(sql: Sql, traderId: string): Promise<OpenPosition[]> {
   const rows = await sql`
-    select p.market_id, m.question, p.side, p.shares_micro, p.cost_micro,
-           m.kind, m.p0_ppm, m.fund_micro, b.yes_micro, b.no_micro
+    select p.market_id, m.question, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)}
       from position p
       join market m on m.id = p.market_id
       join book b on b.market_id = p.market_id
@@ -32,11 +27,7 @@ export async function listOpenPositions(sql: Sql, traderId: string): Promise<Ope
     side: row.side,
     sharesMicro: BigInt(row.shares_micro),
     costMicro: BigInt(row.cost_micro),
-    kind: row.kind,
-    p0Ppm: row.p0_ppm,
-    fundMicro: BigInt(row.fund_micro),
-    yesMicro: BigInt(row.yes_micro),
-    noMicro: BigInt(row.no_micro),
+    ...toPriced(row),
   }));
 }
 

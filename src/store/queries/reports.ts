@@ -1,6 +1,6 @@
 import type { Sql } from "../connect.ts";
 import { DAY_MS } from "../rollups.ts";
-import { nowMs } from "./now.ts";
+import { nowMs } from "./clock.ts";
 
 /**
  * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.
@@ -61,6 +61,7 @@ export async function listCategoryResults(sql: Sql, startMs: number): Promise<Ca
   }));
 }
 
+/** Users who traded since the beginning of a UTC day. */
 export async function countActiveTraders(sql: Sql, startMs: number): Promise<number> {
   const [row] = await sql<{ traders: number }[]>`
     select count(*)::int as traders
@@ -75,6 +76,7 @@ export interface FundingRow {
   outflowMicro: bigint;
 }
 
+/** Money in and out by provider since the beginning of a UTC day. */
 export async function listFunding(sql: Sql, startMs: number): Promise<FundingRow[]> {
   const rows = await sql`
     select provider, sum(inflow_micro)::text as inflow, sum(outflow_micro)::text as outflow

@@ -10,6 +10,7 @@ export interface ServerRow {
   isDurable: boolean;
 }
 
+/** The server on the other end of the connection. */
 export async function readServer(sql: Sql): Promise<ServerRow> {
   const [row] = await sql`
     select current_setting('server_version') as version,

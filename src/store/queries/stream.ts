@@ -1,18 +1,15 @@
 import type { AuditEntry } from "../../domain/audit-link.ts";
-import type { MarketKind, StoredStatus } from "../../domain/market.ts";
+import type { StoredStatus } from "../../domain/market.ts";
 import { textArray } from "../arrays.ts";
 import type { Sql } from "../connect.ts";
+import { nowMs } from "./clock.ts";
+import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
 /** What a page needs of a market before it follows the changes. */
-export interface LiveMarket {
+export interface LiveMarket extends Priced {
   id: string;
-  kind: MarketKind;
-  p0Ppm: number;
-  fundMicro: bigint;
   closeAt: number;
   status: StoredStatus;
-  yesMicro: bigint;
-  noMicro: bigint;
   /** The database's clock. */
   now: number;
 }
@@ -23,27 +20,18 @@ export async function listLiveMarkets(
   { ids, limit }: { ids: readonly string[] | undefined; limit: number },
 ): Promise<LiveMarket[]> {
   const rows = await sql`
-    select m.id, m.kind, m.p0_ppm, m.fund_micro, m.close_at, b.status, b.yes_micro, b.no_micro,
-           (extract(epoch from now()) * 1000)::float8 as now
+    select m.id, m.close_at, b.status, ${pricedColumns(sql)}, ${nowMs(sql)} as now
       from market m
       join book b on b.market_id = m.id
-     where ${
-       ids
-         ? sql`m.id = any(${textArray(ids)}::text[])`
-         : sql`b.status = 'open' and m.close_at > (extract(epoch from now()) * 1000)::float8`
-     }
+     where ${ids ? sql`m.id = any(${textArray(ids)}::text[])` : sql`b.status = 'open' and m.close_at > ${nowMs(sql)}`}
      order by m.close_at, m.id
      limit ${limit}`;
   return rows.map((row) => ({
     id: row.id,
-    kind: row.kind,
-    p0Ppm: row.p0_ppm,
-    fundMicro: BigInt(row.fund_micro),
     closeAt: Number(row.close_at),
     status: row.status,
-    yesMicro: BigInt(row.yes_micro),
-    noMicro: BigInt(row.no_micro),
-    now: row.now,
+    ...toPriced(row),
+    now: Number(row.now),
   }));
 }
 

@@ -22,6 +22,7 @@ export async function listWithdrawals(sql: Sql, { status, before, limit }: Withd
   return rows.map(toWithdrawal);
 }
 
+/** Whose withdrawal it is; undefined when there is none of this id. */
 export async function ownerOfWithdrawal(sql: Sql, id: string): Promise<string | undefined> {
   const [row] = await sql<{ trader_id: string }[]>`select trader_id from withdrawal where id = ${id}`;
   return row?.trader_id;

@@ -1,31 +1,26 @@
-import { isHmac } from "../signature.ts";
 import {
   APPROVED_OR_DECLINED,
   type InboundProvider,
-  type KycNews,
-  type KycResult,
+  type KycFinding,
   resultOf,
+  signedByHmac,
   statusOf,
   textAt,
 } from "./provider.ts";
 
 /**
- * Onfido: an HMAC-SHA256 of the body under the webhook's token, in hex. No time is signed.
+ * Onfido signs under the webhook's token.
  * @see https://documentation.onfido.com/api/latest/#webhooks
  */
 export function onfido(secrets: readonly string[]): InboundProvider {
-  return {
-    header: "x-sha2-signature",
-    verify: (rawBody, header) => isHmac(rawBody, header("x-sha2-signature"), secrets),
-    read: readOnfido,
-  };
+  return signedByHmac("x-sha2-signature", secrets, readOnfido);
 }
 
 /**
  * A workflow run of Studio that has ended: its event carries the run itself, with the user that it was started for. The
  * event of a check carries neither a verdict nor a user, so checks are to be part of a workflow.
  */
-export function readOnfido(body: Record<string, unknown>): KycResult | KycNews {
+export function readOnfido(body: Record<string, unknown>): KycFinding {
   const action = textAt(body, "payload", "action");
   if (action !== "workflow_run.completed") return { news: action ?? "unknown", provider: "onfido" };
   const status = textAt(body, "payload", "resource", "status") ?? textAt(body, "payload", "object", "status");

@@ -1,5 +1,5 @@
 import { isHmac } from "../signature.ts";
-import { type InboundProvider, type KycNews, type KycResult, resultOf, statusOf, textAt } from "./provider.ts";
+import { type InboundProvider, type KycFinding, resultOf, statusOf, textAt } from "./provider.ts";
 
 const TOLERANCE_SEC = 5 * 60;
 const PAIR = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/i;
@@ -36,7 +36,7 @@ function holds(pair: string, rawBody: Buffer, secrets: readonly string[], nowMs:
 }
 
 /** The event, and in its payload the inquiry, whose `reference-id` is ours. Other resources name no user. */
-export function readPersona(body: Record<string, unknown>): KycResult | KycNews {
+export function readPersona(body: Record<string, unknown>): KycFinding {
   const event = ["data", "attributes"];
   const name = textAt(body, ...event, "name");
   const inquiry = [...event, "payload", "data"];

@@ -1,3 +1,5 @@
+import { isHmac } from "../signature.ts";
+
 /** A result of an identity check in the shape of the generic webhook (interface specification, section 4). */
 export interface KycResult {
   /** Undefined when the provider names nobody, which the contract refuses. */
@@ -19,6 +21,9 @@ export interface KycNews {
   userId?: string | undefined;
 }
 
+/** What a provider's webhook says. */
+export type KycFinding = KycResult | KycNews;
+
 type Header = (name: string) => string | undefined;
 
 /** A provider that signs and speaks in its own way. */
@@ -28,7 +33,16 @@ export interface InboundProvider {
   /** Whether the bytes that arrived are the provider's. */
   verify(rawBody: Buffer, header: Header, nowMs: number): boolean;
   /** What they say. */
-  read(body: Record<string, unknown>): KycResult | KycNews;
+  read(body: Record<string, unknown>): KycFinding;
+}
+
+/** A provider that puts the HMAC-SHA256 of the body into one header, in hex. No time is signed. */
+export function signedByHmac(
+  header: string,
+  secrets: readonly string[],
+  read: InboundProvider["read"],
+): InboundProvider {
+  return { header, verify: (rawBody, headerOf) => isHmac(rawBody, headerOf(header), secrets), read };
 }
 
 /** The text at a path of keys; undefined for anything else that may stand there. */
@@ -60,7 +74,7 @@ const COUNTRY = /^[a-z]{2}(-[a-z0-9]{1,3})?$/i;
  * A result that decides must name somebody, or is refused by the contract; news about nobody is not worth a refusal.
  * Nor is a country in another spelling, which is then not known.
  */
-export function resultOf({ jurisdiction, ...result }: KycResult): KycResult | KycNews {
+export function resultOf({ jurisdiction, ...result }: KycResult): KycFinding {
   const { status, provider, userId, verifiedAt } = result;
   const decides = status === "passed" || status === "failed";
   if (!decides && (userId === undefined || verifiedAt === undefined)) return { news: status, provider, userId };

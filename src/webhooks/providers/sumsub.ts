@@ -1,5 +1,5 @@
 import { isHmac } from "../signature.ts";
-import { type InboundProvider, type KycNews, type KycResult, resultOf, textAt } from "./provider.ts";
+import { type InboundProvider, type KycFinding, resultOf, textAt } from "./provider.ts";
 
 const ALGORITHMS: Readonly<Record<string, "sha256" | "sha512">> = {
   HMAC_SHA256_HEX: "sha256",
@@ -26,7 +26,7 @@ export function sumsub(secrets: readonly string[]): InboundProvider {
 }
 
 /** @see https://docs.sumsub.com/docs/user-verification-webhooks */
-export function readSumsub(body: Record<string, unknown>): KycResult | KycNews {
+export function readSumsub(body: Record<string, unknown>): KycFinding {
   const type = textAt(body, "type") ?? "";
   return resultOf({
     userId: textAt(body, "externalUserId"),

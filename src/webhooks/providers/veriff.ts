@@ -1,24 +1,19 @@
-import { isHmac } from "../signature.ts";
 import {
   APPROVED_OR_DECLINED,
   type InboundProvider,
-  type KycNews,
-  type KycResult,
+  type KycFinding,
   resultOf,
+  signedByHmac,
   statusOf,
   textAt,
 } from "./provider.ts";
 
 /**
- * Veriff: an HMAC-SHA256 of the body under the shared secret, in hex. No time is signed.
+ * Veriff signs under the shared secret.
  * @see https://devdocs.veriff.com/docs/webhooks-guide
  */
 export function veriff(secrets: readonly string[]): InboundProvider {
-  return {
-    header: "x-hmac-signature",
-    verify: (rawBody, header) => isHmac(rawBody, header("x-hmac-signature"), secrets),
-    read: readVeriff,
-  };
+  return signedByHmac("x-hmac-signature", secrets, readVeriff);
 }
 
 /**
@@ -26,7 +21,7 @@ export function veriff(secrets: readonly string[]): InboundProvider {
  * or submitted, decides nothing.
  * @see https://devdocs.veriff.com/docs/decision-webhook
  */
-export function readVeriff(body: Record<string, unknown>): KycResult | KycNews {
+export function readVeriff(body: Record<string, unknown>): KycFinding {
   const status = textAt(body, "verification", "status") ?? textAt(body, "data", "verification", "decision");
   if (status === undefined) return { news: textAt(body, "action") ?? "unknown", provider: "veriff" };
   return resultOf({

@@ -1,9 +1,0 @@
-import type { Sql } from "../connect.ts";
-
-/**
- * The database's clock in whole milliseconds, for comparisons with columns. A bigint, because a column that is compared
- * with a double is converted row by row and its index lies idle; whole, because for integers nothing is lost by it.
- */
-export function nowMs(sql: Sql) {
-  return sql`floor(extract(epoch from now()) * 1000)::bigint`;
-}
