@@ -61,10 +61,11 @@ export async function openConfigSession(
   if (door.kind === "http") {
     const { url } = door;
     const api = operatorApi(operator, url, { reason, ...events });
-    const config = await readLive(api).catch((error: unknown) => {
+    const config = await api.getConfig({}).catch((error: unknown) => {
+      const why = passedBy(error);
       const isAsked = options.url !== undefined || options.via === "http";
-      const why = isAsked ? undefined : passedBy(error);
-      if (why === undefined) throw error;
+      if (isAsked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
+      if (isAsked || why === undefined) throw error;
       events.note(`The server at ${url} ${why}: going straight to the database`);
     });
     if (config) {
@@ -76,15 +77,13 @@ export async function openConfigSession(
   return overDatabase(await readyTenant(directory, tenant), { reason, onSealed: events.onSealed });
 }
 
-function readLive(api: Api): Promise<LiveTenant["config"]> {
-  return api.getConfig({});
-}
+const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
 
 /** Why a server that was found cannot be used; undefined for what the operator must hear. */
 function passedBy(error: unknown): string | undefined {
   if (!(error instanceof Fault)) return undefined;
   if (error.code === "KEY_INVALID") return "does not know the file's admin key";
-  if (error.code === "NOT_FOUND") return "is of a version without these operations";
+  if (error.code === "NOT_FOUND") return TOO_OLD;
   return undefined;
 }
 
@@ -119,7 +118,7 @@ export function overDatabase(
   const live = async (opened: TenantServices): Promise<LiveTenant> => {
     services = opened;
     const api = localApi(opened.handlers, { actor: operatorActor(), reason, onSealed });
-    return { api, config: await readLive(api) };
+    return { api, config: await api.getConfig({}) };
   };
   return {
     config,

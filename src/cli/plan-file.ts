@@ -23,11 +23,19 @@ export function savePlans(file: string, plans: readonly ShownPlan[]): void {
 export function readPlans(file: string): Bound[] {
   try {
     const { format, plans } = JSON.parse(readFileSync(file, "utf8")) as { format?: unknown; plans?: unknown };
-    if (format === FORMAT && Array.isArray(plans)) return plans as Bound[];
+    if (format === FORMAT && Array.isArray(plans) && plans.length > 0 && plans.every(isBound)) return plans;
   } catch (cause) {
     throw new Fault("USAGE", `${file} is no plan: pmctl plan --out writes one`, { cause });
   }
   throw new Fault("USAGE", `${file} is no plan of this pmctl: make it again with pmctl plan --out`);
+}
+
+/** Of the shape that is compared. What it says is not believed: it is planned again. */
+function isBound(plan: unknown): plan is Bound {
+  if (typeof plan !== "object" || plan === null) return false;
+  const { tenant, items, settings } = plan as Record<string, unknown>;
+  const isItem = (item: unknown) => typeof item === "object" && item !== null;
+  return typeof tenant === "string" && Array.isArray(settings) && Array.isArray(items) && items.every(isItem);
 }
 
 /**
