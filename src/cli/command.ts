@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import type { ConfigSession } from "./config-session.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { Format, Output } from "./output.ts";
 import type { Prompts } from "./prompts.ts";
-import { openReceipts, type ReceiptOptions } from "./receipts.ts";
+import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./receipts.ts";
 import type { Session, SessionOptions } from "./session.ts";
 
 /** Options that every command takes. */
@@ -70,6 +71,26 @@ export async function withSession(
     }
   } finally {
     receipts.close();
+  }
+}
+
+/** Opens a tenant's files, and the way to what is live of it, for as long as `work` runs. */
+export async function withConfig<Value>(
+  directory: string,
+  tenant: string,
+  options: SessionOptions,
+  { output, onSealed }: Pick<Io, "output"> & { onSealed?: ReceiptBook["onSealed"] },
+  work: (session: ConfigSession) => Promise<Value>,
+): Promise<Value> {
+  const { openConfigSession } = await import("./config-session.ts");
+  const session = await openConfigSession(directory, tenant, options, {
+    note: (message) => output.note(message),
+    onSealed: (seal) => onSealed?.(tenant, seal),
+  });
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
   }
 }
 

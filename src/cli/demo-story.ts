@@ -2,9 +2,9 @@ import { createHmac, randomUUID } from "node:crypto";
 import { httpApi } from "../client/http-api.ts";
 import type { Api, WireOutput } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import type { ReadyTenant } from "./apply-tenant.ts";
 import { wallClock } from "./clock.ts";
 import type { Output } from "./output.ts";
+import type { ReadyTenant } from "./ready-tenant.ts";
 import { mintUserToken } from "./user-token.ts";
 
 const HOUR_MS = 3_600_000;

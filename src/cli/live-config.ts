@@ -1,118 +1,109 @@
 import type { Writes } from "../config/plan-decision.ts";
 import type { Desired, LiveConfig, Plan } from "../config/plan-types.ts";
+import type { WireInput, WireResult } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
-import { statusAt } from "../domain/market.ts";
-import { microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import { type FeedHashes, termsOf } from "../domain/terms.ts";
-import type { ApplyConfig } from "../engine/commands.ts";
-import type { ApiKey, Tenant } from "../engine/rows.ts";
-import type { FileMarket } from "../store/queries/configuration.ts";
 
-/** The rows that a plan compares with. */
-export interface LiveRows {
-  /** Undefined for a tenant that was never applied. */
-  tenant: Tenant | undefined;
-  keys: readonly ApiKey[];
-  markets: readonly FileMarket[];
-  /** The database's clock. */
-  now: number;
+/** What a tenant answered of its configuration, as the planner sees it. */
+export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
+  const { overrides, keys, markets, document, now, tenant: _, changes: __, ...rest } = config;
+  const at = (text: string) => Date.parse(text);
+  return {
+    ...rest,
+    overrides: overrides.map(({ until, ...override }) => ({
+      ...override,
+      value: override.value as Json,
+      until: at(until),
+    })),
+    keys: keys.map(({ createdAt, expiresAt, ...key }) => ({
+      ...key,
+      createdAt: at(createdAt),
+      expiresAt: expiresAt === null ? null : at(expiresAt),
+    })),
+    markets: markets.map(({ closeAt, meta, ...market }) => ({
+      ...market,
+      meta: meta as { [key: string]: Json },
+      closeAt: at(closeAt),
+    })),
+    document: document === null ? undefined : canonicalJson(document as Json),
+    now: at(now),
+  };
 }
 
-/** A tenant's rows as the planner sees them. */
-export function liveConfigOf({ tenant, keys, markets, now }: LiveRows): LiveConfig {
+/** What is live of a tenant that was never applied. */
+export function neverApplied(now: number): LiveConfig {
   return {
-    version: tenant?.version ?? 0,
-    policy: tenant?.policy ?? DEFAULT_POLICY,
-    overrides: tenant?.overrides ?? [],
-    kycRequired: tenant?.kycRequired ?? true,
-    liquidityUsd: usdFromMicro(tenant?.liquidityMicro ?? 0n),
-    capitalUsd: usdFromMicro(tenant?.capitalMicro ?? 0n),
-    keys: keys
-      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
-      .map(({ name, type, hash, expiresAt, createdAt }) => ({
-        name,
-        type,
-        hash,
-        fingerprint: keyFingerprint(hash),
-        expiresAt,
-        createdAt,
-      })),
-    markets: markets.map(({ market, status }) => ({
-      key: market.fileKey,
-      id: market.id,
-      question: market.question,
-      category: market.category,
-      kind: market.kind,
-      p0: market.p0Ppm / 1e6,
-      closeAt: market.closeAt,
-      resolutionRef: market.resolutionRef,
-      meta: JSON.parse(market.meta) as { [key: string]: Json },
-      liquidityUsd: usdFromMicro(market.fundMicro),
-      status: statusAt({ status, closeAt: market.closeAt }, now),
-    })),
-    document: tenant?.document,
+    version: 0,
+    policy: DEFAULT_POLICY,
+    overrides: [],
+    kycRequired: true,
+    liquidityUsd: 0,
+    capitalUsd: 0,
+    treasuryUsd: 0,
+    keys: [],
+    markets: [],
+    document: undefined,
     now,
   };
 }
 
-/** Of what is stored of a key, a SHA-256: its value is known to the file's side only. */
-export function keyFingerprint(hash: string): string {
-  return `fp:${hash.slice(0, 8)}`;
+/** Where the writes of an apply come from, beyond the plan. */
+export interface ApplyFacts {
+  gitCommit: string | undefined;
+  /** The audit entry whose document is brought back. */
+  rollbackTo?: number | undefined;
+  /** Of the feeds as the files define them: a server that runs may not know the new ones yet. */
+  hashes: FeedHashes;
 }
 
-/** The engine's command for what a plan writes. */
-export function applyCommandOf(
+/** What `POST /v1/config` takes for what a plan writes. */
+export function applyInputOf(
   writes: Writes,
   { plan, desired }: { plan: Plan; desired: Desired },
-  {
-    newId,
-    gitCommit,
-    rollbackTo,
-    hashes,
-  }: { newId: () => string; gitCommit: string | undefined; rollbackTo?: number | undefined; hashes: FeedHashes },
-): ApplyConfig {
+  { gitCommit, rollbackTo, hashes }: ApplyFacts,
+): WireInput<"applyConfig"> {
   const { document } = writes;
-  const adopted = Object.keys(document.adopted);
+  const declared = writes.create.flatMap((key) => {
+    const terms = document.declared[key];
+    return terms ? [{ ...terms, key }] : [];
+  });
+  const feeds = declared.flatMap((market) => {
+    const outcome = termsOf(market, hashes);
+    return outcome.kind === "terms" ? [[outcome.terms.feed, outcome.terms.feedSha256] as const] : [];
+  });
   return {
-    type: "applyConfig",
+    tenant: plan.tenant,
     ifVersion: plan.liveVersion,
-    policy: writes.policy,
+    // A plan states thresholds whole.
+    policy: writes.policy as WireInput<"applyConfig">["policy"],
     kycRequired: writes.kycRequired,
-    liquidityMicro: micro(writes.liquidityUsd),
-    capitalMicro: micro(writes.capitalUsd),
-    keys: writes.keys.map(({ name, type, hash, expiresAt }) => ({ name, type, hash, expiresAt })),
+    liquidityUsd: writes.liquidityUsd,
+    capitalUsd: writes.capitalUsd,
+    keys: writes.keys.map(({ name, type, hash, expiresAt }) => ({
+      name,
+      type,
+      sha256: hash,
+      expiresAt: expiresAt === null ? null : iso(expiresAt),
+    })),
     revoke: writes.revoke,
-    markets: writes.create.flatMap((key) => {
-      const market = document.declared[key];
-      if (!market) return [];
-      const { question, category, kind, p0, closeAt, resolutionRef, meta, state } = market;
-      const outcome = termsOf(market, hashes);
-      return {
-        id: newId(),
-        fileKey: key,
-        question,
-        category,
-        kind,
-        p0Ppm: Math.round(p0 * 1e6),
-        closeAt,
-        resolutionRef,
-        meta: canonicalJson(meta),
-        liquidityMicro: micro(market.liquidityUsd ?? document.markets.liquidityUsd),
-        terms: outcome.kind === "terms" ? outcome.terms : null,
-        state,
-      };
-    }),
+    markets: declared.map(({ liquidityUsd = document.markets.liquidityUsd, closeAt, meta, ...market }) => ({
+      ...market,
+      meta: meta as WireInput<"createMarket">["meta"],
+      liquidityUsd,
+      closeAt: iso(closeAt),
+    })),
+    feeds: Object.fromEntries(feeds),
     marketStates: writes.states,
-    document: canonicalJson(document as unknown as Json),
+    // Through its text once: what is not stated is not there.
+    document: JSON.parse(canonicalJson(document as unknown as Json)) as WireInput<"applyConfig">["document"],
     documentSha256: desired.fileSha256,
-    gitCommit,
-    rollbackTo,
-    adopted: adopted.length > 0 ? adopted : undefined,
+    gitCommit: gitCommit ?? null,
+    rollbackTo: rollbackTo ?? null,
+    adopted: Object.keys(document.adopted),
   };
 }
 
-/** The schema has let through no amount with more than six decimals. */
-function micro(usd: number): bigint {
-  return microFromUsd(usd) ?? 0n;
+function iso(instant: number): string {
+  return new Date(instant).toISOString();
 }

@@ -1,4 +1,4 @@
-import type { WireInput } from "../contract/operations.ts";
+import type { Api, WireInput } from "../contract/operations.ts";
 import {
   absoluteDecimal,
   compareDecimals,
@@ -11,7 +11,6 @@ import { termsOf } from "../domain/terms.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import { isTrading, parseTradingHours } from "../domain/trading-hours.ts";
 import type { OracleSetup } from "../services/feeds.ts";
-import { readLatestPrice } from "../store/queries/oracle.ts";
 import type { Session } from "./session.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
 
@@ -21,13 +20,47 @@ const FAR = { units: 5n, scale: 1 };
 /** What an operator probably did not mean by a market that is about to be created. */
 export async function marketWarnings(
   { resolutionRef, meta = {}, closeAt }: Pick<WireInput<"createMarket">, "resolutionRef" | "meta" | "closeAt">,
-  { tenant, services, api }: Session,
+  { tenant, api }: Session,
 ): Promise<string[]> {
   const closing = parseTimestamp(closeAt);
   // What is wrong with a time the API itself says.
   if (closing === undefined) return [];
-  return referenceWarnings({ resolutionRef, meta, closeAt: closing }, tenantFeeds(tenant.config), (feed) =>
-    services ? readLatestPrice(services.read, feed.sources) : lastResolution(api(), feed.key),
+  const market = { resolutionRef, meta, closeAt: closing };
+  const found = await manyReferenceWarnings(new Map([["", market]]), tenantFeeds(tenant.config), api());
+  return found.get("") ?? [];
+}
+
+type Referring = Parameters<typeof termsOf>[0];
+
+/** How many feeds one request asks for. */
+const FEEDS_AT_ONCE = 200;
+
+/**
+ * What is probably wrong with the references of markets that are to be created, by their keys.
+ * @param api undefined where there is nothing yet that knows a price
+ */
+export async function manyReferenceWarnings<Key>(
+  markets: ReadonlyMap<Key, Referring>,
+  setup: OracleSetup,
+  api: Api | undefined,
+): Promise<Map<Key, string[]>> {
+  const feeds = new Map<string, FeedDefinition>();
+  for (const market of markets.values()) {
+    const outcome = termsOf(market, setup.hashes);
+    const feed = outcome.kind === "terms" ? setup.feeds.get(outcome.terms.feed) : undefined;
+    if (feed) feeds.set(feed.key, feed);
+  }
+  const latest = new Map<string, string | null>();
+  const asked = [...feeds.values()].map(({ key, sources }) => ({ key, sources: [...sources] }));
+  for (let start = 0; api && start < asked.length; start += FEEDS_AT_ONCE) {
+    const answered = await api.listLatestPrices({ feeds: asked.slice(start, start + FEEDS_AT_ONCE) });
+    for (const { key, price } of answered) latest.set(key, price);
+  }
+  return new Map(
+    [...markets].map(([key, market]) => [
+      key,
+      referenceWarnings(market, setup, ({ key: feed }) => latest.get(feed) ?? undefined),
+    ]),
   );
 }
 
@@ -35,11 +68,11 @@ export async function marketWarnings(
  * What is probably wrong with a market's reference. The market is legal all the same.
  * @param latestOf the last price known of a feed, as decimal text
  */
-export async function referenceWarnings(
-  { resolutionRef, meta, closeAt }: { resolutionRef: string; meta: Record<string, unknown>; closeAt: number },
+function referenceWarnings(
+  { resolutionRef, meta, closeAt }: Referring,
   setup: OracleSetup,
-  latestOf: (feed: FeedDefinition) => Promise<string | undefined>,
-): Promise<string[]> {
+  latestOf: (feed: FeedDefinition) => string | undefined,
+): string[] {
   const outcome = termsOf({ resolutionRef, meta, closeAt }, setup.hashes);
   if (outcome.kind === "text") return [];
   if (outcome.kind === "problem") {
@@ -58,7 +91,7 @@ export async function referenceWarnings(
     warnings.push(
       "The price of an instant before the closing time decides: traders will know the outcome while they trade",
     );
-  const latest = feed && (await latestOf(feed));
+  const latest = feed && latestOf(feed);
   const [price, strike] = [parseDecimal(latest ?? ""), parseDecimal(terms.strike)];
   if (price && strike) {
     const distance = absoluteDecimal(subtractDecimals(strike, price));
@@ -72,11 +105,4 @@ export async function referenceWarnings(
 function tooFewSources({ key, quorum, sources }: FeedDefinition, usable: number, { lacking }: OracleSetup): string {
   const needs = sources.flatMap(({ use }) => (lacking.has(use) ? [`${use} needs ${lacking.get(use)}`] : []));
   return `${key} needs ${quorum} ${quorum === 1 ? "source" : "sources"} and has ${usable}: ${needs.join(", ")}`;
-}
-
-/** Over HTTP the last price that a market was settled by is the nearest there is. */
-async function lastResolution(api: ReturnType<Session["api"]>, feed: string): Promise<string | undefined> {
-  const { recentResolutions } = await api.getOracleStatus({});
-  const last = recentResolutions.find(({ ref }) => ref === feed);
-  return last && String(last.price);
 }

@@ -30,11 +30,12 @@ export function readPlans(file: string): Bound[] {
   throw new Fault("USAGE", `${file} is no plan of this pmctl: make it again with pmctl plan --out`);
 }
 
-/** Enough to compare it: what it says is planned again, and nothing in it is believed. */
+/** Of the shape that is compared. What it says is not believed: it is planned again. */
 function isBound(plan: unknown): plan is Bound {
-  const { tenant, items } = (plan ?? {}) as Partial<Record<keyof Bound, unknown>>;
-  const holdsItems = Array.isArray(items) && items.every((item) => typeof item === "object" && item !== null);
-  return typeof tenant === "string" && holdsItems;
+  if (typeof plan !== "object" || plan === null) return false;
+  const { tenant, items, settings } = plan as Record<string, unknown>;
+  const isItem = (item: unknown) => typeof item === "object" && item !== null;
+  return typeof tenant === "string" && Array.isArray(settings) && Array.isArray(items) && items.every(isItem);
 }
 
 /**

@@ -2,22 +2,18 @@ import { createHash } from "node:crypto";
 import { makePlan } from "../config/plan.ts";
 import { withBlame } from "../config/plan-blame.ts";
 import { documentOf } from "../config/plan-document.ts";
+import { changesRules, marketMoney, type PlanMoney, termsOf } from "../config/plan-money.ts";
 import type { ConfigDocument, Desired, LiveConfig, Plan } from "../config/plan-types.ts";
+import { ConfigDocumentInput } from "../contract/config-document.ts";
+import type { Api } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { FeedDefinition } from "../domain/feed.ts";
-import { openIfApplied, readConfiguration } from "../services/configuration.ts";
 import type { OracleSetup } from "../services/feeds.ts";
-import { hashApiKey } from "../services/provision.ts";
-import type { TenantOptions, TenantServices } from "../services/tenant.ts";
-import { listApplies } from "../store/queries/configuration.ts";
-import { readLatestPrice } from "../store/queries/oracle.ts";
-import type { ReadyTenant } from "./apply-tenant.ts";
+import { hashApiKey, keyFingerprint } from "../services/provision.ts";
 import { wallClock } from "./clock.ts";
-import { keyFingerprint, liveConfigOf } from "./live-config.ts";
-import { referenceWarnings } from "./market-warnings.ts";
-import { readPlanMoney } from "./plan-impact.ts";
-import { tenantFeeds } from "./tenant-oracle.ts";
+import type { ConfigSession, LiveTenant } from "./config-session.ts";
+import { liveConfigOf, neverApplied } from "./live-config.ts";
+import { manyReferenceWarnings } from "./market-warnings.ts";
 
 /** A plan with what it was made of. */
 export interface PlannedTenant {
@@ -27,11 +23,18 @@ export interface PlannedTenant {
 }
 
 /** Where the state that a tenant is to have comes from: its files, or the document of an earlier apply. */
-export type Source = (services: TenantServices | undefined) => Promise<Desired>;
+export type Source = (api: Api | undefined) => Promise<Desired>;
 
-/** The state that the tenant's files describe. */
-export function fromFiles({ config, markets, secrets }: ReadyTenant): Source {
-  const keys = secrets.keys.map(({ name, type, value, expires }) => {
+/**
+ * The state that the tenant's files describe.
+ * @throws ConfigError naming the keys whose values are missing
+ */
+export function fromFiles({
+  config,
+  markets,
+  keys: valuesOf,
+}: Pick<ConfigSession, "config" | "markets" | "keys">): Source {
+  const keys = valuesOf().map(({ name, type, value, expires }) => {
     const hash = hashApiKey(value);
     return { name, type, hash, fingerprint: keyFingerprint(hash), expiresAt: expires ?? null };
   });
@@ -43,50 +46,51 @@ export function fromFiles({ config, markets, secrets }: ReadyTenant): Source {
 
 /**
  * The document of an earlier apply. It knows no values of keys, so those stay as they are.
- * @throws Fault NOT_FOUND when that audit entry is no apply
+ * @throws Fault NOT_FOUND when that audit entry is no apply, REFUSED when this version cannot read its document
  */
 export function fromHistory(seq: number): Source {
-  return async (services) => {
-    const [entry] = services ? await listApplies(services.read, { limit: 1, seq }) : [];
-    const document = entry?.payload.document as ConfigDocument | undefined;
-    if (!entry || !document)
-      throw new Fault("NOT_FOUND", `Audit entry ${seq} is no apply: pmctl history lists those that are`);
-    return { document: { ...document, adopted: {} }, keys: undefined, fileSha256: String(entry.payload.sha256) };
+  return async (api) => {
+    if (!api) throw new Fault("NOT_FOUND", `Nothing was applied yet, so there is no apply ${seq} to go back to`);
+    const { document, sha256 } = await api.getApply({ seq });
+    if (!ConfigDocumentInput.safeParse(document).success)
+      throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
+    return {
+      document: { ...(document as unknown as ConfigDocument), adopted: {} },
+      keys: undefined,
+      fileSha256: String(sha256),
+    };
   };
 }
 
-/** Plans on an open tenant; undefined for one that was never applied. */
+/** Plans on what is live; undefined stands for a tenant that was never applied. */
 export async function planOn(
-  services: TenantServices | undefined,
+  tenant: LiveTenant | undefined,
   source: Source,
   feeds: OracleSetup,
 ): Promise<PlannedTenant> {
-  const rows = services
-    ? await readConfiguration(services)
-    : { tenant: undefined, keys: [], markets: [], entries: [], now: wallClock() };
-  const live = liveConfigOf(rows);
-  const desired = keepKeys(await source(services), live);
-  const plan = withBlame(makePlan(desired, live), live, rows.entries);
-  const money = await readPlanMoney(services, plan, desired, live);
-  const warnings = [...plan.warnings, ...(await newMarketWarnings(services, desired, live, feeds))];
-  return { plan: { ...plan, warnings, money }, desired, live };
+  const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClock());
+  const desired = keepKeys(await source(tenant?.api), live);
+  const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
+  const money = await readPlanMoney(tenant?.api, plan, desired, live);
+  const fresh = Object.entries(desired.document.declared).filter(
+    ([key]) => !live.markets.some((market) => market.key === key),
+  );
+  const found = await manyReferenceWarnings(new Map(fresh), feeds, tenant?.api);
+  const ofMarkets = [...found].flatMap(([key, warnings]) => warnings.map((warning) => `markets.${key}: ${warning}`));
+  return { plan: { ...plan, warnings: [...plan.warnings, ...ofMarkets], money }, desired, live };
 }
 
-/** What is probably wrong with the references of markets that are not there yet. */
-async function newMarketWarnings(
-  services: TenantServices | undefined,
-  { document }: Desired,
+/** The money in a plan: what new markets may lose, and what changed rules would have done to the last 30 days. */
+export async function readPlanMoney(
+  api: Api | undefined,
+  plan: Plan,
+  desired: Desired,
   live: LiveConfig,
-  feeds: OracleSetup,
-): Promise<string[]> {
-  const fresh = Object.entries(document.declared).filter(([key]) => !live.markets.some((market) => market.key === key));
-  const latestOf = async ({ sources }: FeedDefinition) => services && readLatestPrice(services.read, sources);
-  const found = await Promise.all(
-    fresh.map(async ([key, market]) =>
-      (await referenceWarnings(market, feeds, latestOf)).map((warning) => `markets.${key}: ${warning}`),
-    ),
-  );
-  return found.flat();
+): Promise<PlanMoney> {
+  const terms = termsOf(plan, desired, live);
+  const isPreviewed = live.version > 0 && changesRules(terms);
+  const trades = api && isPreviewed ? await api.previewPolicy(terms) : null;
+  return { ...marketMoney(plan, desired, live), trades };
 }
 
 /** Where keys are left alone, what was applied of them stands on. */
@@ -96,24 +100,8 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
   return { ...desired, document: { ...desired.document, keyring } };
 }
 
-/** Plans and changes nothing: not even a database is made. */
-export async function planTenant(ready: ReadyTenant, source = fromFiles(ready)): Promise<PlannedTenant> {
-  const services = await openIfApplied(servicesOf(ready));
-  try {
-    return await planOn(services, source, tenantFeeds(ready.config));
-  } finally {
-    await services?.close();
-  }
-}
-
-/** How the services of a tenant are opened for one command. */
-export function servicesOf({ config, secrets, database }: ReadyTenant): TenantOptions {
-  return {
-    tenantId: config.tenant,
-    connection: database.connection,
-    auditSecret: secrets.auditKey,
-    previousAuditSecrets: secrets.previousAuditKeys,
-    oracle: tenantFeeds(config),
-    readers: 2,
-  };
+/** Plans what the files say and changes nothing: not even a database is made. */
+export async function planTenant(session: ConfigSession): Promise<PlannedTenant> {
+  const source = fromFiles(session);
+  return planOn(await session.open(), source, session.feeds);
 }

@@ -71,7 +71,10 @@ export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
 }
 
 /** Overrides are no drift, and yet what is live. */
-export function noteOverrides({ overrides }: Pick<ShownPlan, "overrides">, output: Pick<Output, "note">): void {
+export function noteOverrides(
+  { overrides }: { overrides: readonly { field: string; value: unknown; until: string }[] },
+  output: Pick<Output, "note">,
+): void {
   for (const { field, value, until } of overrides)
     output.note(`${field} is ${plain(value)} until ${until}, by an override that ends by itself`);
 }

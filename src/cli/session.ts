@@ -55,15 +55,15 @@ export async function openSession(
   const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
   if (door.kind === "db") return openDatabaseSession(tenant, reason, onSealed);
 
-  const apiKey = adminKey(tenant);
-  const fetch = await tenantFetch(tenant, door.url);
-  if (isReadableOnTheWay(door.url)) note("The admin key travels unencrypted: this address begins with http://");
+  const { url } = door;
+  const apiKey = travellingKey(tenant, url, note);
+  const fetch = await tenantFetch(tenant, url);
   return {
     tenant,
     services: undefined,
     api: (userId, { policyTtlSec } = {}) =>
       httpApi({
-        url: door.url,
+        url,
         apiKey,
         reason,
         policyTtlSec,
@@ -72,10 +72,31 @@ export async function openSession(
         onSealed,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
       }),
-    events: (markets, signal) => eventSource({ url: door.url, apiKey, markets, signal, fetch, onWait: note }),
+    events: (markets, signal) => eventSource({ url, apiKey, markets, signal, fetch, onWait: note }),
     auditSecrets: () => auditSecretsOf(tenant),
     close: async () => {},
   };
+}
+
+/** The operations of a running server, as the operator of its tenant. */
+export async function operatorApi(
+  tenant: OperatorTenant,
+  url: string,
+  {
+    reason,
+    note,
+    onSealed,
+  }: { reason: string | undefined; note: (message: string) => void; onSealed?: ((seal: Seal) => void) | undefined },
+): Promise<Api> {
+  const apiKey = travellingKey(tenant, url, note);
+  return httpApi({ url, apiKey, reason, onWait: note, onSealed, fetch: await tenantFetch(tenant, url) });
+}
+
+/** The admin key for a server, with a word about who else may read it. */
+function travellingKey(tenant: OperatorTenant, url: string, note: (message: string) => void): string {
+  const apiKey = adminKey(tenant);
+  if (isReadableOnTheWay(url)) note("The admin key travels unencrypted: this address begins with http://");
+  return apiKey;
 }
 
 /** Plain HTTP that leaves this machine. */

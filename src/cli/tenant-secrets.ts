@@ -4,8 +4,7 @@ import type { SecretReference } from "../config/scalars.ts";
 import { describeReference, fingerprint } from "../config/secrets.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
-import { hashApiKey } from "../services/provision.ts";
-import { keyFingerprint } from "./live-config.ts";
+import { hashApiKey, keyFingerprint } from "../services/provision.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
 type Path = (string | number)[];

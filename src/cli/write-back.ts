@@ -3,9 +3,9 @@ import { parseDocument } from "yaml";
 import type { Path } from "../config/config-error.ts";
 import type { DeclaredMarket } from "../config/market-files.ts";
 import type { PlanItem } from "../config/plan-types.ts";
+import type { Tenant } from "../config/tenant-file.ts";
 import { setInYaml } from "../config/yaml-edit.ts";
 import type { Json } from "../domain/audit-link.ts";
-import type { ReadyTenant } from "./apply-tenant.ts";
 
 /** One value of a file that is to become the live one. */
 export interface FileEdit {
@@ -15,7 +15,7 @@ export interface FileEdit {
 }
 
 /** Where the live value of an item belongs; undefined for what a file cannot take, such as the value of a key. */
-export function editFor({ field, live, problem }: PlanItem, { config, markets }: ReadyTenant): FileEdit | undefined {
+export function editFor({ field, live, problem }: PlanItem, { config, markets }: Tenant): FileEdit | undefined {
   if (problem !== undefined || live === null || field.startsWith("keys.")) return undefined;
   const market = markets.find(({ key }) => field === `markets.${key}`);
   if (market) return { file: market.source.file, path: [...placeOf(market), "state"], value: live };

@@ -1,12 +1,10 @@
 import { z } from "zod";
+import { MarketKey } from "../contract/config-document.ts";
 import { MarketInput } from "../contract/markets.ts";
 
 /** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
 export const MarketEntrySchema = MarketInput.extend({
-  key: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lower-case letters, digits, dots, - and _ (at most 64)")
-    .meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
+  key: MarketKey.meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
   state: z.enum(["open", "suspended"]).default("open").meta({ description: "Whether the market trades." }),
 })
   .strict()

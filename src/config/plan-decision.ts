@@ -19,8 +19,7 @@ export interface Writes {
   liquidityUsd: number;
   capitalUsd: number;
   keys: DesiredKey[];
-  /** Hashes. */
-  revoke: string[];
+  revoke: { name: string; fingerprint: string }[];
   /** Keys of the markets to create. */
   create: string[];
   states: { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[];
@@ -113,8 +112,8 @@ function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig):
   );
   const keys = (desired.keys ?? []).filter(({ name }) => names.has(name));
   const revoke = live.keys
-    .filter(({ name, hash }) => names.has(name) && !keys.some((key) => key.hash === hash))
-    .map(({ hash }) => hash);
+    .filter(({ name, fingerprint }) => names.has(name) && !keys.some((key) => key.fingerprint === fingerprint))
+    .map(({ name, fingerprint }) => ({ name, fingerprint }));
   return { keys, revoke };
 }
 

@@ -58,7 +58,8 @@ export interface Desired {
   fileSha256: string;
 }
 
-export type LiveKey = DesiredKey & { createdAt: number };
+/** A key in force. What is stored of it stays where it is. */
+export type LiveKey = Omit<DesiredKey, "hash"> & { createdAt: number };
 
 /** A market that a file created, as it stands. */
 export interface LiveMarket extends Omit<DeclaredTerms, "state" | "liquidityUsd"> {
@@ -77,7 +78,10 @@ export interface LiveConfig {
   overrides: readonly Override[];
   kycRequired: boolean;
   liquidityUsd: number;
+  /** Moved into the treasury so far. */
   capitalUsd: number;
+  /** What the treasury holds. */
+  treasuryUsd: number;
   /** Keys in force. */
   keys: readonly LiveKey[];
   markets: readonly LiveMarket[];

@@ -59,33 +59,15 @@ export interface TenantSecrets {
  */
 export function resolveTenant(config: TenantConfig, environment: Environment): TenantSecrets {
   const findings: Finding[] = [];
-  const { keys, auth, audit, database, webhooks, oracle, source } = config;
-  const secret: Resolve = (reference, path, minBytes = 1) => {
-    try {
-      const value = resolveSecret(reference, { environment, directory: source.directory });
-      if (Buffer.byteLength(value) < minBytes)
-        findings.push({ path, message: `the secret must have at least ${minBytes} bytes` });
-      return value;
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      findings.push({ path, message: error.message });
-      return "";
-    }
-  };
+  const { auth, audit, database, webhooks, oracle, source } = config;
+  const secret = resolver(config, environment, findings);
   const list = (references: readonly SecretReference[], path: Path) =>
     references.map((reference, index) => secret(reference, [...path, index], MIN_SECRET_BYTES));
 
-  const resolvedKeys = (["admin", "public"] as const).flatMap((type) =>
-    keys[type].map(({ name, secret: reference, expires }, index): ResolvedKey & { path: Path } => {
-      const path = ["keys", type, index, "secret"];
-      return { type, name, value: secret(reference, path), expires, path };
-    }),
-  );
-  findings.push(...keyFindings(resolvedKeys));
-
+  const resolvedKeys = resolveKeys(config, secret, findings);
   const inbound = list(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
   const resolved: TenantSecrets = {
-    keys: resolvedKeys.map(({ path: _, ...key }) => key),
+    keys: resolvedKeys,
     jwt: resolveJwt(auth.jwt, source.directory, secret),
     auditKey: secret(audit.key, ["audit", "key"], MIN_SECRET_BYTES),
     previousAuditKeys: list(audit.previous, ["audit", "previous"]),
@@ -113,6 +95,44 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
   };
   if (findings.length > 0) throw new ConfigError(source.problems(findings));
   return resolved;
+}
+
+/**
+ * Resolves a tenant's API keys and nothing else: what a plan needs of a tenant whose server keeps the other secrets.
+ *
+ * @throws ConfigError with all that are missing or cannot be used
+ */
+export function resolveTenantKeys(config: TenantConfig, environment: Environment): ResolvedKey[] {
+  const findings: Finding[] = [];
+  const keys = resolveKeys(config, resolver(config, environment, findings), findings);
+  if (findings.length > 0) throw new ConfigError(config.source.problems(findings));
+  return keys;
+}
+
+function resolveKeys({ keys }: TenantConfig, secret: Resolve, findings: Finding[]): ResolvedKey[] {
+  const resolved = (["admin", "public"] as const).flatMap((type) =>
+    keys[type].map(({ name, secret: reference, expires }, index): ResolvedKey & { path: Path } => {
+      const path = ["keys", type, index, "secret"];
+      return { type, name, value: secret(reference, path), expires, path };
+    }),
+  );
+  findings.push(...keyFindings(resolved));
+  return resolved.map(({ path: _, ...key }) => key);
+}
+
+function resolver({ source }: TenantConfig, environment: Environment, findings: Finding[]): Resolve {
+  return (reference, path, minBytes = 1) => {
+    try {
+      const value = resolveSecret(reference, { environment, directory: source.directory });
+      if (Buffer.byteLength(value) < minBytes)
+        findings.push({ path, message: `the secret must have at least ${minBytes} bytes` });
+      return value;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      findings.push({ path, message: error.message });
+      return "";
+    }
+  };
 }
 
 /** Resolves one reference; when it cannot, notes that and gives an empty text. */

@@ -4,11 +4,11 @@ import { Name, Timestamp } from "./scalars.ts";
 
 const DAY_SECONDS = 86_400;
 
-const KeyType = z
+export const KeyType = z
   .enum(["admin", "public"])
   .meta({ id: "KeyType", description: "`admin` reaches everything; `public` is for traders and browsers." });
 
-const KeyName = Name.meta({
+export const KeyName = Name.meta({
   id: "KeyName",
   description: "Unique among the tenant's keys; audit entries name it.",
   examples: ["ops"],

@@ -20,8 +20,11 @@ import {
 
 const META_BYTES = 8 * 1024;
 
-const Question = text(500).meta({ description: "Shown to traders.", examples: ["Will BTC close above 100,000?"] });
-const ResolutionRef = text(500).meta({
+export const Question = text(500).meta({
+  description: "Shown to traders.",
+  examples: ["Will BTC close above 100,000?"],
+});
+export const ResolutionRef = text(500).meta({
   description: "Human-readable resolution source.",
   examples: ["pm:btc > 100000"],
 });

@@ -24,6 +24,8 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   tagged?: true;
   /** `Policy-Ttl` makes the change one that ends by itself. */
   temporary?: true;
+  /** Takes a larger body than the usual 64 KiB. */
+  bodyLimitBytes?: number;
   /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
   writes?: true;
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { configOperations } from "./config.ts";
 import { deliveryOperations } from "./deliveries.ts";
 import { explainOperations } from "./explain.ts";
 import { fundingOperations } from "./funding.ts";
@@ -28,6 +29,7 @@ export const operations = {
   ...explainOperations,
   ...keyOperations,
   ...deliveryOperations,
+  ...configOperations,
 };
 
 export type Operations = typeof operations;

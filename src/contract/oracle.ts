@@ -27,6 +27,21 @@ export const oracleOperations = {
     output: z.array(HeldMarket),
     extension: true,
   }),
+  listLatestPrices: operation({
+    method: "POST",
+    path: "/v1/oracle/prices",
+    auth: "admin",
+    summary: "The youngest price that any source of each feed has shown. Changes nothing.",
+    input: z.object({
+      feeds: z
+        .array(z.object({ key: text(128), sources: z.array(z.object({ use: text(64), id: text(256) })).max(50) }))
+        .max(200),
+    }),
+    output: z
+      .array(z.object({ key: text(128), price: z.string().nullable() }))
+      .meta({ description: "As decimal text; null for a feed that nothing is known of." }),
+    extension: true,
+  }),
   receivePrice: operation({
     method: "POST",
     path: "/oracle/inbound/:tenantId",

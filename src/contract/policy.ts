@@ -56,7 +56,11 @@ export const SuitabilityThresholds = z
     for (const { path, message } of thresholdProblems(context.value))
       context.issues.push({ code: "custom", input: context.value, path, message });
   })
-  .meta({ id: "SuitabilityThresholds", description: "Score tiers and their exposure caps." });
+  .meta({
+    id: "SuitabilityThresholds",
+    description: "Score tiers and their exposure caps.",
+    examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
+  });
 
 /** The whole policy: what the tenant file may state and `GET /v1/policy` returns. */
 export const PolicySchema = z
@@ -78,6 +82,16 @@ export const PolicyPatchSchema = z
   .meta({
     id: "PolicyPatch",
     description: "The policy fields to change; others keep their values.",
+    examples: [{ maxTradeUsd: 500, jurisdictions: { blocked: ["US-NY"] } }],
+  }) satisfies z.ZodType<PolicyPatch>;
+
+/** Some fields, each of them whole: what a plan writes. */
+export const PolicyWhole = PolicySchema.extend({ jurisdictions: z.strictObject(jurisdictions).partial() })
+  .partial()
+  .meta({
+    id: "PolicyFields",
+    description: "Some policy fields, each of them whole.",
+    examples: [{ maxTradeUsd: 500, suitabilityThresholds: { blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] } }],
   }) satisfies z.ZodType<PolicyPatch>;
 
 export const PolicyUpdated = PolicySchema.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });

@@ -45,6 +45,22 @@ export const Reconciliation = z
   .object({ ok: z.boolean(), discrepancy: Usd, checkedAt: Timestamp })
   .meta({ id: "Reconciliation" });
 
+const sums = {
+  discrepancy: z.number().meta({ description: "In the unit of the check." }),
+  stated: z.number().meta({ description: "What the rows under test say." }),
+  expected: z.number().meta({ description: "What they should." }),
+};
+export const LedgerCheck = z
+  .object({
+    name: z.string().meta({ examples: ["escrow"] }),
+    unit: z.enum(["usd", "count"]).meta({ description: "What the numbers are: US dollars, or a number of entries." }),
+    ok: z.boolean(),
+    ...sums,
+    rows: z.number().int().min(0).meta({ description: "How many rows disagree." }),
+    places: z.array(z.object({ place: z.string(), ...sums })).meta({ description: "The first of them." }),
+  })
+  .meta({ id: "LedgerCheck" });
+
 export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
 
 /** A KYC result. `status` other than `passed` and `failed` is kept on record and changes nothing. */
@@ -124,6 +140,15 @@ export const recordOperations = {
     summary: "Check the whole ledger.",
     input: NoInput,
     output: Reconciliation,
+  }),
+  explainLedger: operation({
+    method: "GET",
+    path: "/v1/reconcile/checks",
+    auth: "admin",
+    summary: "Every check of the ledger with both of its sums, and the first places that disagree.",
+    input: NoInput,
+    output: z.array(LedgerCheck),
+    extension: true,
   }),
   receiveKyc: operation({
     method: "POST",

@@ -31,6 +31,14 @@ const OWN: Readonly<Record<string, readonly FaultCode[]>> = {
   createKey: ["KEY_EXISTS"],
   revokeKey: ["KEY_IN_USE"],
   updatePolicy: ["PRECONDITION_FAILED"],
+  applyConfig: [
+    "KEY_IN_USE",
+    "REFUSED",
+    "TREASURY_INSUFFICIENT",
+    "MARKET_NOT_FOUND",
+    "MARKET_SETTLED",
+    "MARKET_CLOSED",
+  ],
 } satisfies { [Id in OperationId]?: readonly FaultCode[] };
 
 /** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */

@@ -54,6 +54,17 @@ export const Usd = z
   .codec(z.number(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
   .meta({ id: "Usd", description: "US dollars, at most six decimals.", examples: [12.5] });
 
+/** US dollars, not below zero. */
+export const UsdOrNone = z
+  .codec(z.number().min(0).max(MAX_AMOUNT_USD, AT_MOST), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .meta({ id: "UsdOrNone", description: "US dollars, 0 or more, at most six decimals.", examples: [1000] });
+
+/** In hex. */
+export const Sha256 = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex")
+  .meta({ id: "Sha256", description: "SHA-256 in hex.", examples: ["0".repeat(64)] });
+
 /** Outcome shares: a JSON number outside, micro-shares inside. */
 export const Shares = z
   .codec(z.number().nonnegative(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })

@@ -126,7 +126,7 @@ export interface ApplyConfig {
   capitalMicro: bigint;
   /** Keys to create, or whose expiry changes. Others are left alone. */
   keys: Pick<ApiKey, "hash" | "name" | "type" | "expiresAt">[];
-  /** Hashes of the keys to end. */
+  /** Hashes of the keys to end, or their beginnings. */
   revoke?: readonly string[] | undefined;
   markets?: readonly DeclaredMarket[] | undefined;
   /** Refused when a market's state is not `from` any more. */

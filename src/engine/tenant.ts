@@ -66,7 +66,7 @@ function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number
     const wanted = keys.find(({ hash }) => hash === key.hash);
     // A value that goes by another name from now on keeps its row: there is one for each value.
     if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted };
-    return revoke.includes(key.hash) && isLive(key, now) ? { ...key, expiresAt: now } : key;
+    return revoke.some((start) => key.hash.startsWith(start)) && isLive(key, now) ? { ...key, expiresAt: now } : key;
   });
   for (const key of keys) {
     if (keyring.some(({ hash }) => hash === key.hash)) continue;

@@ -12,6 +12,7 @@ export interface InputPlan {
   /** Names of `:name` segments. */
   path: readonly string[];
   rest: "query" | "body" | "nothing";
+  bodyLimitBytes: number;
 }
 
 export interface AssembledInput {
@@ -20,13 +21,13 @@ export interface AssembledInput {
 }
 
 /** Derives from a row of the contract what its requests carry. */
-export function planInput({ method, path, input }: Operation): InputPlan {
+export function planInput({ method, path, input, bodyLimitBytes = BODY_LIMIT_BYTES }: Operation): InputPlan {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
-  if (method === "GET") return { path: inPath, rest: "query" };
+  if (method === "GET") return { path: inPath, rest: "query", bodyLimitBytes };
   // A loose schema takes fields that it does not name.
   const hasOthers =
     input.def.catchall instanceof z.ZodUnknown || Object.keys(input.shape).some((name) => !inPath.includes(name));
-  return { path: inPath, rest: hasOthers ? "body" : "nothing" };
+  return { path: inPath, rest: hasOthers ? "body" : "nothing", bodyLimitBytes };
 }
 
 /**
@@ -38,7 +39,7 @@ export async function assembleInput(exchange: Exchange, plan: InputPlan): Promis
   let rawBody = NO_BODY;
   if (plan.rest === "body") {
     requireJson(exchange.header("content-type"));
-    rawBody = await readBody(exchange.req, BODY_LIMIT_BYTES);
+    rawBody = await readBody(exchange.req, plan.bodyLimitBytes);
     input = parseJsonObject(rawBody);
   } else if (plan.rest === "query" && exchange.search !== "") {
     input = parseQuery(exchange.search);

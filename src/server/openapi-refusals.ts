@@ -32,6 +32,7 @@ const MEANING: Partial<Record<FaultCode, string>> = {
   PRICE_BOUND: `the price would leave ${MIN_PRICE} to ${MAX_PRICE}`,
   INSUFFICIENT_SHARES: "the user holds fewer shares",
   SLIPPAGE: "the price is worse than the limit that was named",
+  REFUSED: "what it was made on has changed since; nothing was done",
   EXPECTATION_NOT_MET: "it would pay otherwise than was expected; nothing was done",
   WITHDRAWAL_DECIDED: "the withdrawal is approved or rejected already",
   KEY_EXISTS: "a key of this name is in force",

@@ -212,12 +212,13 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
 /** Whoever creates, rotates or revokes a key here finds it so with the next request. */
 function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
   const then = <Answer>(answer: Promise<Answer>) => answer.finally(() => ring.forget());
-  const { createKey, rotateKey, revokeKey } = handlers;
+  const { createKey, rotateKey, revokeKey, applyConfig } = handlers;
   return {
     ...handlers,
     ...(createKey && { createKey: (input, caller) => then(createKey(input, caller)) }),
     ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
     ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
+    ...(applyConfig && { applyConfig: (input, caller) => then(applyConfig(input, caller)) }),
   };
 }
 

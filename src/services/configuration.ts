@@ -1,73 +1,205 @@
-import type { Seal } from "../domain/audit-link.ts";
+import type { Input, Result } from "../contract/operations.ts";
+import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import { statusAt } from "../domain/market.ts";
+import { DEFAULT_POLICY } from "../domain/policy.ts";
+import { termsOf } from "../domain/terms.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
-import { type ApiKey, SINGLE, type Tenant } from "../engine/rows.ts";
-import { connect } from "../store/connect.ts";
-import { isMissingDatabase, unusable } from "../store/database.ts";
+import { type Account, type ApiKey, SINGLE, type Tenant, TREASURY } from "../engine/rows.ts";
 import { listApiKeys, loadRows } from "../store/load.ts";
-import { schemaVersion } from "../store/migrate.ts";
 import { readClock } from "../store/queries/clock.ts";
 import {
   type ConfigurationEntry,
   type FileMarket,
-  listConfigurationEntries,
   listFileMarkets,
+  listLiveChanges,
+  readApplies,
 } from "../store/queries/configuration.ts";
-import { openTenant, type TenantOptions, type TenantServices } from "./tenant.ts";
+import { type ServiceContext, submit } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Caller, Handlers } from "./invoke.ts";
+import { keyInUse } from "./keys.ts";
+import { checkOracleAddress } from "./policy.ts";
+import { previewPolicy } from "./policy-impact.ts";
+import { keyFingerprint } from "./provision.ts";
 
-/** What is live of a tenant's configuration. */
-export interface Configuration {
+/** So far back it is known who moved a live value. */
+const MAX_CHANGES = 1000;
+
+/** Configuration as code: what a plan compares with, and the apply that carries it out. */
+export function configurationHandlers(context: ServiceContext) {
+  return {
+    getConfig: () => readConfiguration(context),
+    listApplies: (input) => listApplies(context, input),
+    getApply: ({ seq }) => getApply(context, seq),
+    previewPolicy: (input) => previewPolicy(context, input),
+    applyConfig: (input, caller) => applyConfig(context, input, caller),
+  } satisfies Handlers;
+}
+
+/** The tenant's row comes first: whatever changes after it makes a plan stale. */
+async function readConfiguration({ tenantId, read }: ServiceContext): Promise<Result<"getConfig">> {
+  const [loaded] = await loadRows(read, [{ table: "tenant", key: SINGLE }]);
+  const [keys, markets, changes, [treasury], now] = await Promise.all([
+    listApiKeys(read, { inForce: true }),
+    listFileMarkets(read),
+    listLiveChanges(read, MAX_CHANGES),
+    loadRows(read, [{ table: "account", key: TREASURY }]),
+    readClock(read),
+  ]);
+  const tenant = (loaded?.row ?? undefined) as Tenant | undefined;
+  const treasuryMicro = (treasury?.row as Account | null | undefined)?.balanceMicro ?? 0n;
+  return configurationOf(tenantId, { tenant, keys, markets, changes, treasuryMicro, now });
+}
+
+/** The rows of a tenant's configuration. */
+export interface ConfigurationRows {
   /** Undefined for a tenant that was never applied. */
   tenant: Tenant | undefined;
-  keys: ApiKey[];
-  markets: FileMarket[];
-  /** What changed it lately, newest first. */
-  entries: ConfigurationEntry[];
+  keys: readonly ApiKey[];
+  markets: readonly FileMarket[];
+  /** Newest first. */
+  changes: readonly ConfigurationEntry[];
+  treasuryMicro: bigint;
   /** By the database's clock. */
   now: number;
 }
 
-/** So far back it is known who moved a live value. */
-const MAX_ENTRIES = 1000;
+/** A tenant's rows as the planner sees them. */
+export function configurationOf(tenantId: string, rows: ConfigurationRows): Result<"getConfig"> {
+  const { tenant, keys, markets, changes, treasuryMicro, now } = rows;
+  return {
+    tenant: tenantId,
+    version: tenant?.version ?? 0,
+    policy: tenant?.policy ?? DEFAULT_POLICY,
+    overrides: (tenant?.overrides ?? []).map(({ field, value, until }) => ({ field, value: plainJson(value), until })),
+    kycRequired: tenant?.kycRequired ?? true,
+    liquidityUsd: tenant?.liquidityMicro ?? 0n,
+    capitalUsd: tenant?.capitalMicro ?? 0n,
+    treasuryUsd: treasuryMicro,
+    keys: keys
+      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .map(({ name, type, hash, createdAt, expiresAt }) => ({
+        name,
+        type,
+        fingerprint: keyFingerprint(hash),
+        createdAt,
+        expiresAt,
+      })),
+    markets: markets.map(({ market, status }) => ({
+      key: market.fileKey,
+      id: market.id,
+      question: market.question,
+      category: market.category,
+      kind: market.kind,
+      p0: market.p0Ppm / 1e6,
+      closeAt: market.closeAt,
+      resolutionRef: market.resolutionRef,
+      meta: JSON.parse(market.meta),
+      liquidityUsd: market.fundMicro,
+      status: statusAt({ status, closeAt: market.closeAt }, now),
+    })),
+    document: tenant?.document ? JSON.parse(tenant.document) : null,
+    changes: changes.map((change) => ({ ...change, payload: plainJson(change.payload) })),
+    now,
+  };
+}
 
-/** Reads what a plan compares with. The tenant's row comes first: whatever changes after it makes the plan stale. */
-export async function readConfiguration({ read }: Pick<TenantServices, "read">): Promise<Configuration> {
-  const [loaded] = await loadRows(read, [{ table: "tenant", key: SINGLE }]);
-  const [keys, markets, entries, now] = await Promise.all([
-    listApiKeys(read),
-    listFileMarkets(read),
-    listConfigurationEntries(read, MAX_ENTRIES),
-    readClock(read),
-  ]);
-  return { tenant: (loaded?.row ?? undefined) as Tenant | undefined, keys, markets, entries, now };
+/** What came out of a column as JSON is JSON; the types of rows only say less. */
+function plainJson<Shape>(value: unknown): Shape {
+  return value as Shape;
+}
+
+async function listApplies(
+  { read }: ServiceContext,
+  { limit, cursor }: Input<"listApplies">,
+): Promise<Result<"listApplies">> {
+  const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
+  const entries = await readApplies(read, { limit: limit + 1, before });
+  const page = entries.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    items: page.map(appliedItem),
+    nextCursor: entries.length > limit && last ? encodeCursor([last.seq]) : null,
+  };
+}
+
+async function getApply({ read }: ServiceContext, seq: number): Promise<Result<"getApply">> {
+  const [entry] = await readApplies(read, { limit: 1, seq });
+  const document = entry?.payload.document;
+  if (!entry || typeof document !== "object" || document === null)
+    throw new Fault("NOT_FOUND", `Audit entry ${seq} is no apply: pmctl history lists those that are`);
+  return { ...appliedItem(entry), document: plainJson(document) };
+}
+
+function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"listApplies">["items"][number] {
+  const textOf = (name: string) => (typeof payload[name] === "string" ? payload[name] : null);
+  return {
+    seq,
+    ts,
+    actor,
+    reason: textOf("reason"),
+    gitCommit: textOf("gitCommit"),
+    sha256: textOf("sha256"),
+    rollbackTo: typeof payload.rollbackTo === "number" ? payload.rollbackTo : null,
+    policy: Object.keys(payload.policy ?? {}),
+    adopted: Array.isArray(payload.adopted) ? payload.adopted.map(String) : [],
+  };
 }
 
 /**
  * Carries out what was planned, in one commit.
- * @returns whether anything changed
- * @throws Fault REFUSED when the plan is stale; then nothing was written
+ * @throws Fault REFUSED for another tenant's plan or one that is stale, KEY_IN_USE when it would end the very key that it
+ * came with; then nothing was written
  */
-export async function applyPlanned(
-  { sequencer }: Pick<TenantServices, "sequencer">,
-  command: ApplyConfig,
-  { actor, reason }: { actor: string; reason: string | undefined },
-): Promise<{ changed: boolean; seal: Seal | undefined }> {
-  const { result, entry } = await sequencer.submit({ command, actor, reason });
-  return { changed: result?.changed ?? false, seal: entry };
+async function applyConfig(context: ServiceContext, input: Input<"applyConfig">, caller: Caller) {
+  const { tenantId, oracle, newId } = context;
+  if (input.tenant !== tenantId)
+    throw new Fault("REFUSED", `This is the tenant ${tenantId}, not ${input.tenant}; nothing was written`);
+  checkOracleAddress(input.policy.resolution_url, oracle.allowPrivate);
+  const used = keyInUse(caller);
+  const isEnded = input.revoke.some(({ name }) => name === used) && !input.keys.some(({ name }) => name === used);
+  if (isEnded)
+    throw new Fault("KEY_IN_USE", `This request itself uses the key ${used}, which it would end; use another one`);
+  return submit(
+    context,
+    "applyConfig",
+    applyCommandOf(input, () => newId("mkt")),
+    caller,
+    (result) => result,
+  );
 }
 
-/**
- * Opens a tenant, or tells by undefined that it has no database yet, or an empty one: it was never applied.
- * @throws Fault REFUSED when its schema is of another version
- */
-export async function openIfApplied(options: TenantOptions): Promise<TenantServices | undefined> {
-  const sql = connect(options.connection, { name: "plan", max: 1, statementTimeoutMs: 10_000 });
-  try {
-    if ((await schemaVersion(sql)) === 0) return undefined;
-  } catch (error) {
-    if (isMissingDatabase(error)) return undefined;
-    throw unusable(error);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
-  return openTenant(options);
+/** The engine's command for what a plan writes. */
+export function applyCommandOf(input: Input<"applyConfig">, newId: () => string): ApplyConfig {
+  const { tenant: _, feeds, document, liquidityUsd, capitalUsd, keys, revoke, markets, ...rest } = input;
+  const hashes = new Map(Object.entries(feeds));
+  return {
+    type: "applyConfig",
+    ifVersion: rest.ifVersion,
+    policy: rest.policy,
+    kycRequired: rest.kycRequired,
+    liquidityMicro: liquidityUsd,
+    capitalMicro: capitalUsd,
+    keys: keys.map(({ sha256, ...key }) => ({ ...key, hash: sha256 })),
+    revoke: revoke.map(({ fingerprint }) => fingerprint.slice("fp:".length)),
+    markets: markets.map(({ key, p0, meta, liquidityUsd: own, ...market }) => {
+      const outcome = termsOf({ ...market, meta }, hashes);
+      return {
+        ...market,
+        id: newId(),
+        fileKey: key,
+        p0Ppm: Math.round(p0 * 1e6),
+        meta: canonicalJson(meta as Json),
+        liquidityMicro: own ?? liquidityUsd,
+        terms: outcome.kind === "terms" ? outcome.terms : null,
+      };
+    }),
+    marketStates: rest.marketStates,
+    document: canonicalJson(document as unknown as Json),
+    documentSha256: rest.documentSha256,
+    gitCommit: rest.gitCommit ?? undefined,
+    rollbackTo: rest.rollbackTo ?? undefined,
+    adopted: rest.adopted.length > 0 ? rest.adopted : undefined,
+  };
 }

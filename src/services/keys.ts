@@ -100,6 +100,6 @@ async function typeOf({ read }: ServiceContext, name: string): Promise<KeyType> 
 }
 
 /** The key that the request came with, by the actor that it made the caller. */
-function keyInUse({ actor }: Caller): string | undefined {
+export function keyInUse({ actor }: Caller): string | undefined {
   return actor.startsWith("admin:") ? actor.slice("admin:".length) : undefined;
 }

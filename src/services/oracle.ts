@@ -4,7 +4,13 @@ import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
 import { MAX_AHEAD_MS } from "../domain/resolution.ts";
 import { readClock } from "../store/queries/clock.ts";
-import { listHeldMarkets, type ResolutionRow, readOracleFigures, recordTicks } from "../store/queries/oracle.ts";
+import {
+  listHeldMarkets,
+  type ResolutionRow,
+  readLatestPrice,
+  readOracleFigures,
+  recordTicks,
+} from "../store/queries/oracle.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 
@@ -16,6 +22,13 @@ export function oracleHandlers(context: ServiceContext) {
   return {
     getOracleStatus: () => status(context),
     listHeldMarkets: ({ marketId }) => held(context, marketId),
+    listLatestPrices: ({ feeds }) =>
+      Promise.all(
+        feeds.map(async ({ key, sources }) => ({
+          key,
+          price: (await readLatestPrice(context.read, sources)) ?? null,
+        })),
+      ),
     receivePrice: (event, { delivery }) => receivePrice(context, event, delivery),
   } satisfies Handlers;
 }

@@ -25,7 +25,7 @@ export async function readPolicy(sql: Sql): Promise<Tagged<Policy>> {
 }
 
 /** The same rule as the tenant file's: http never leaves the networks that the tenant allows. */
-function checkOracleAddress(address: string | null | undefined, allowPrivate: readonly string[]): void {
+export function checkOracleAddress(address: string | null | undefined, allowPrivate: readonly string[]): void {
   if (!address || mayBeCalled(new URL(address), allowPrivate)) return;
   throw new Fault(
     "BAD_REQUEST",

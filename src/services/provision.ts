@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { Seal } from "../domain/audit-link.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
 import { type Connection, connect } from "../store/connect.ts";
-import { ensureDatabase } from "../store/database.ts";
-import { migrate } from "../store/migrate.ts";
-import { openTenant } from "./tenant.ts";
+import { ensureDatabase, isMissingDatabase, unusable } from "../store/database.ts";
+import { migrate, schemaVersion } from "../store/migrate.ts";
+import { openTenant, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 export interface ProvisionOptions {
   tenantId: string;
@@ -56,6 +56,28 @@ export async function migrateDatabase(connection: Connection): Promise<string[]>
   } finally {
     await sql.end({ timeout: 5 });
   }
+}
+
+/**
+ * Opens a tenant, or tells by undefined that it has no database yet, or an empty one: it was never applied.
+ * @throws Fault REFUSED when its schema is of another version
+ */
+export async function openIfApplied(options: TenantOptions): Promise<TenantServices | undefined> {
+  const sql = connect(options.connection, { name: "plan", max: 1, statementTimeoutMs: 10_000 });
+  try {
+    if ((await schemaVersion(sql)) === 0) return undefined;
+  } catch (error) {
+    if (isMissingDatabase(error)) return undefined;
+    throw unusable(error);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+  return openTenant(options);
+}
+
+/** Of what is stored of a key, its beginning: plans, lists and answers show it. */
+export function keyFingerprint(hash: string): string {
+  return `fp:${hash.slice(0, 8)}`;
 }
 
 /** What is stored of an API key: it can be compared, not used. */

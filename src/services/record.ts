@@ -1,8 +1,15 @@
 import type { Input, Result } from "../contract/operations.ts";
 import type { AuditEntry } from "../domain/audit-link.ts";
 import { invariant } from "../domain/fault.ts";
+import { usdFromMicro } from "../domain/money.ts";
 import { listAuditEntries } from "../store/queries/audit.ts";
-import { type Check, reconcileLedger } from "../store/queries/reconcile.ts";
+import {
+  type Check,
+  COUNTING_CHECKS,
+  type ExplainedCheck,
+  explainLedger,
+  reconcileLedger,
+} from "../store/queries/reconcile.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
@@ -18,6 +25,7 @@ export function recordHandlers(context: ServiceContext) {
     listAudit: (input) => listAudit(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
     reconcile: async (_, caller) => reconcile(context, await check(LEDGER), caller),
+    explainLedger: async () => (await explainLedger(context.checks)).map(ledgerCheck),
   } satisfies Handlers;
 }
 
@@ -67,4 +75,24 @@ async function reconcile(context: ServiceContext, found: readonly Check[] | unde
     caller,
     ({ checkedAt }) => ({ ok, discrepancy: discrepancyMicro, checkedAt }),
   );
+}
+
+function ledgerCheck(check: ExplainedCheck): Result<"explainLedger">[number] {
+  const { name, rows, differenceMicro, statedMicro, expectedMicro, places } = check;
+  const sums = (stated: bigint, expected: bigint, discrepancy: bigint) => ({
+    discrepancy: usdFromMicro(discrepancy),
+    stated: usdFromMicro(stated),
+    expected: usdFromMicro(expected),
+  });
+  return {
+    name,
+    unit: COUNTING_CHECKS.has(name) ? "count" : "usd",
+    ok: differenceMicro === 0n,
+    ...sums(statedMicro, expectedMicro, differenceMicro),
+    rows,
+    places: places.map((at) => ({
+      place: at.place,
+      ...sums(at.statedMicro, at.expectedMicro, at.differenceMicro),
+    })),
+  };
 }

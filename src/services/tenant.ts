@@ -9,6 +9,7 @@ import { commitsAreSynchronous } from "../store/queries/server.ts";
 import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
+import { configurationHandlers } from "./configuration.ts";
 import type { ServiceContext } from "./context.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { explainHandlers } from "./explain.ts";
@@ -133,6 +134,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       ...keyHandlers(context),
       ...deliveryHandlers(context),
       ...oracleHandlers(context),
+      ...configurationHandlers(context),
       getHealth: async () => {
         const db = await isDatabaseUp();
         return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };

@@ -215,10 +215,12 @@ describe("every POST that changes something", () => {
       const operation: Operation = operations[id];
       return operation.method === "POST" && operation.auth !== "signature" && !operation.writes;
     });
-    // A quote changes nothing; the others may be done twice: what they come to is the same, or is delivered once more.
+    // A quote and a preview change nothing; the others may be done twice: what they come to is the same, or is delivered once more.
     expect(unmarked.toSorted()).toEqual([
       "createSession",
       "enableWebhookReceiver",
+      "listLatestPrices",
+      "previewPolicy",
       "quoteTrade",
       "reconcile",
       "replayWebhook",

@@ -1,12 +1,16 @@
 import { createHash } from "node:crypto";
-import { applyCommandOf, keyFingerprint, liveConfigOf } from "../../src/cli/live-config.ts";
+import { applyInputOf, liveConfigOf } from "../../src/cli/live-config.ts";
 import type { DeclaredMarket } from "../../src/config/market-files.ts";
 import { makePlan } from "../../src/config/plan.ts";
 import { type Choices, decide } from "../../src/config/plan-decision.ts";
 import { documentOf } from "../../src/config/plan-document.ts";
 import type { Desired, Plan } from "../../src/config/plan-types.ts";
+import { operations } from "../../src/contract/operations.ts";
 import type { PolicyPatch } from "../../src/domain/policy.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
+import { applyCommandOf, configurationOf } from "../../src/services/configuration.ts";
+import { encodeResult } from "../../src/services/invoke.ts";
+import { keyFingerprint } from "../../src/services/provision.ts";
 import { NOW, World } from "../engine/world.ts";
 import { parse, tenantText } from "./support.ts";
 
@@ -57,7 +61,9 @@ export class PlannedTenant {
       return fileKey !== null && book ? [{ market: { ...row, fileKey }, status: book.status }] : [];
     });
     const keys = this.world.get("keyring", SINGLE) ?? [];
-    return liveConfigOf({ tenant: this.world.get("tenant", SINGLE), keys, markets, now: this.world.now });
+    const tenant = this.world.get("tenant", SINGLE);
+    const rows = { tenant, keys, markets, changes: [], treasuryMicro: 0n, now: this.world.now };
+    return liveConfigOf(encodeResult("getConfig", configurationOf("acme", rows)));
   }
 
   plan(files: Files | Desired): Plan {
@@ -74,7 +80,10 @@ export class PlannedTenant {
       this.#ids += 1;
       return `m${this.#ids}`;
     };
-    this.world.run(applyCommandOf(writes, { plan, desired }, { newId, gitCommit: undefined, hashes: new Map() }));
+    const input = applyInputOf(writes, { plan, desired }, { gitCommit: undefined, hashes: new Map() });
+    // As it travels: through its text, and the schema of the operation.
+    const arrived = operations.applyConfig.input.parse(JSON.parse(JSON.stringify(input)));
+    this.world.run(applyCommandOf(arrived, newId));
     this.#committed();
     return plan;
   }

@@ -4,7 +4,9 @@ import { localApi } from "../../src/client/local-api.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { webhookEventTypes } from "../../src/contract/webhooks.ts";
+import { DEFAULT_POLICY } from "../../src/domain/policy.ts";
 import { openApiDocument } from "../../src/server/openapi.ts";
+import { configInput } from "./support/config-input.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
@@ -100,6 +102,7 @@ describe("over both doors, what is answered is what the document says:", () => {
   const trade = { marketId: "m1", selection: { side: "yes" }, amount: 25 };
   const closeAt = new Date(Date.now() + 7_200_000).toISOString();
   const market = { question: "Rain?", category: "weather", kind: "lmsr", p0: 0.4, closeAt, resolutionRef: "manual" };
+  const terms = (maxTradeUsd: number) => ({ policy: { ...DEFAULT_POLICY, maxTradeUsd }, kycRequired: true });
   const script: [id: string, input: Record<string, unknown>][] = [
     ["getHealth", {}],
     ["listMarkets", { limit: 1 }],
@@ -135,6 +138,17 @@ describe("over both doors, what is answered is what the document says:", () => {
     ["getOracleStatus", {}],
     ["listHeldMarkets", {}],
     ["createSession", {}],
+    ["explainLedger", {}],
+    ["listLatestPrices", { feeds: [{ key: "pm:btc", sources: [{ use: "coinbase", id: "BTC-USD" }] }] }],
+    ["getConfig", {}],
+    ["listApplies", { limit: 1 }],
+    ["getApply", { seq: 1 }],
+    ["getApply", { seq: 999 }],
+    ["previewPolicy", { before: terms(500), after: terms(20) }],
+    ["previewPolicy", { before: terms(500), after: terms(-1) }],
+    ["applyConfig", { tenant: "other" }],
+    ["applyConfig", configInput({ tenant: "other" })],
+    ["applyConfig", configInput({ ifVersion: 99 })],
   ];
 
   test.each(script)("%s %j", async (id, input) => {

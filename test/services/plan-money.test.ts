@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { liveConfigOf } from "../../src/cli/live-config.ts";
-import { readPlanMoney } from "../../src/cli/plan-impact.ts";
+import { readPlanMoney } from "../../src/cli/plan-tenant.ts";
 import { makePlan } from "../../src/config/plan.ts";
-import { readConfiguration } from "../../src/services/configuration.ts";
 import { desiredOf, type Files } from "../config/plan-world.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
@@ -35,9 +34,9 @@ afterAll(() => tenant?.close());
 
 const base = { kyc: "{ required: false }" };
 async function moneyOf(files: Files) {
-  const live = liveConfigOf(await readConfiguration(tenant.services));
+  const live = liveConfigOf(await tenant.api().getConfig({}));
   const desired = desiredOf({ keys: {}, ...files, sections: { ...base, ...files.sections } });
-  return readPlanMoney(tenant.services, makePlan(desired, live), desired, live);
+  return readPlanMoney(tenant.api(), makePlan(desired, live), desired, live);
 }
 const ruleOf = async (policy: string, sections: Record<string, string> = {}) =>
   (await moneyOf({ sections: { policy, ...sections } })).trades?.rules;

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
 import { noteRest, shownPlan } from "../plan-view.ts";
 import { openReceipts } from "../receipts.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
-import { planTargets, type Target } from "./plan.ts";
+import { planTargets, requireOneAddress, type Target } from "./plan.ts";
 
 export interface AppliedTenant {
   tenant: string;
@@ -44,27 +44,27 @@ export function register(noun: Command, host: Host): void {
 export async function runApply({ options, args, io }: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
-  if (options.dryRun) return planTargets(workspace, targets, {}, io);
-  const { applyTenant, readyTenant } = await import("../apply-tenant.ts");
-  const { checkReason, operatorActor } = await import("../session.ts");
-  const reason = checkReason(options.reason);
+  if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
+  requireOneAddress(targets, options);
+  const { applyTenant } = await import("../apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
   const failures: ExitCode[] = [];
   try {
     for (const { tenant, confirm } of targets) {
       try {
-        const ready = await readyTenant(workspace.directory, tenant);
         const choose = chooserOf(options, io);
-        const { plan, changed, migrations, seal } = await applyTenant(ready, {
-          actor: operatorActor(),
-          reason,
-          choose: (planned) => {
-            confirm?.(planned);
-            return choose(planned);
-          },
-        });
-        if (seal) receipts.onSealed(tenant, seal);
+        const { plan, changed, migrations } = await withConfig(
+          workspace.directory,
+          tenant,
+          options,
+          { ...io, onSealed: receipts.onSealed },
+          (session) =>
+            applyTenant(session, (planned) => {
+              confirm?.(planned);
+              return choose(planned);
+            }),
+        );
         const shown = shownPlan(plan);
         if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
         writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));

@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { ReadyTenant } from "../apply-tenant.ts";
 import type { CommandContext, ExitCode, Host, Io } from "../command.ts";
 import type { DemoSummary, Stage } from "../demo-story.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { parsePort } from "../port.ts";
+import type { ReadyTenant } from "../ready-tenant.ts";
 import type { TenantServer } from "../tenant-server.ts";
 
 const TENANT = "demo";
@@ -72,11 +72,12 @@ export async function runDemo({ options, io, interrupts }: CommandContext<DemoOp
   const startedAt = performance.now();
   const stopped = interrupts.take();
   const directory = process.cwd();
-  const [{ ensureDemoSecrets }, { applyTenant, readyTenant }, { operatorActor }, { embeddedCluster }] =
+  const [{ ensureDemoSecrets }, { applyTenant }, { overDatabase }, { readyTenant }, { embeddedCluster }] =
     await Promise.all([
       import("../demo-secrets.ts"),
       import("../apply-tenant.ts"),
-      import("../session.ts"),
+      import("../config-session.ts"),
+      import("../ready-tenant.ts"),
       import("../../store/embedded/cluster.ts"),
     ]);
   await ensureDemoSecrets(directory);
@@ -88,7 +89,12 @@ export async function runDemo({ options, io, interrupts }: CommandContext<DemoOp
     const tenant = await readyTenant(directory, TENANT, existsSync(own) ? own : PACKAGED);
     // Whatever was tried out on an earlier demo stays, and the demo's own file may say what it likes.
     const choose = () => ({ onDrift: "adopt", acceptLoosening: true }) as const;
-    await applyTenant(tenant, { actor: operatorActor(), reason: "demo", choose });
+    const session = overDatabase(tenant, { reason: "demo" });
+    try {
+      await applyTenant(session, choose);
+    } finally {
+      await session.close();
+    }
     const server = await serveSomewhere(tenant, options);
     try {
       return await play(tenant, server, { options, io, startedAt, stopped });

@@ -3,7 +3,7 @@ import type { PlanItem } from "../../config/plan-types.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, time } from "../cells.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { noteOverrides, type ShownItem, shownPlan, shownValue } from "../plan-view.ts";
@@ -38,14 +38,13 @@ export function register(noun: Command, host: Host): void {
 
 /** @throws Fault REFUSED when live values are other than the files' and stay so */
 export async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<ExitCode> {
-  const [{ readyTenant }, { planTenant }] = await Promise.all([
-    import("../apply-tenant.ts"),
-    import("../plan-tenant.ts"),
-  ]);
+  const { planTenant } = await import("../plan-tenant.ts");
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
-  const ready = await readyTenant(workspace.directory, tenant);
-  const { plan } = await planTenant(ready);
+  const { plan, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({
+    plan: (await planTenant(session)).plan,
+    files: session,
+  }));
   const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
   await io.output.print(shownPlan({ ...plan, items: drifted }).items, view);
   noteOverrides(plan, io.output);
@@ -56,7 +55,7 @@ export async function runDrift({ options, args, io }: CommandContext<DriftOption
   /** Returns what could not be written: values of keys, and fields that were changed in the file too. */
   async function writeBack(items: readonly PlanItem[]): Promise<PlanItem[]> {
     const { editFor, writeEdits } = await import("../write-back.ts");
-    const edits = items.map((item) => ({ item, edit: item.kind === "conflict" ? undefined : editFor(item, ready) }));
+    const edits = items.map((item) => ({ item, edit: item.kind === "conflict" ? undefined : editFor(item, files) }));
     for (const file of writeEdits(edits.flatMap(({ edit }) => edit ?? []))) io.output.note(`${file} was written`);
     return edits.filter(({ edit }) => edit === undefined).map(({ item }) => item);
   }

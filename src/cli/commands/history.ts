@@ -1,26 +1,17 @@
 import type { Command } from "commander";
-import type { ConfigurationEntry } from "../../store/queries/configuration.ts";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { Api, WireOutput } from "../../contract/operations.ts";
 import { orDash, time } from "../cells.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { count } from "../parsers.ts";
+import { noteOverrides } from "../plan-view.ts";
 
-/** One apply, as its audit entry tells. */
-interface HistoryItem {
-  /** What `rollback --to` takes. */
-  seq: number;
-  ts: string;
-  actor: string;
-  reason: string | null;
-  gitCommit: string | null;
-  sha256: string | null;
-  rollbackTo: number | null;
-  /** The policy fields that it changed. */
-  policy: string[];
-}
+/** One apply, as its audit entry tells; `rollback --to` takes its `seq`. */
+type Applied = WireOutput<"listApplies">[number];
 
-const view: View<readonly HistoryItem[], HistoryItem> = {
+const view: View<readonly Applied[], Applied> = {
   kind: "list",
   rows: (items) => items,
   columns: [
@@ -30,10 +21,13 @@ const view: View<readonly HistoryItem[], HistoryItem> = {
     { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit?.slice(0, 12)) },
     { title: "ROLLED BACK TO", cell: ({ rollbackTo }) => orDash(rollbackTo?.toString()), optional: true },
     { title: "POLICY", cell: ({ policy }) => orDash(policy.join(", ")), optional: true },
+    { title: "KEPT LIVE", cell: ({ adopted }) => orDash(adopted.join(", ")), optional: true },
     { title: "REASON", cell: ({ reason }) => orDash(reason), optional: true },
   ],
   empty: "Nothing has been applied yet.",
 };
+
+const PAGE = 200;
 
 export function register(noun: Command, host: Host): void {
   noun
@@ -43,28 +37,26 @@ export function register(noun: Command, host: Host): void {
     .action(host.action<{ limit: number }>(runHistory));
 }
 
+/** Overrides that hold now are told beside: they are live, and no apply made them. */
 export async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<ExitCode> {
-  const [{ withSession }, { listApplies }] = await Promise.all([
-    import("../command.ts"),
-    import("../../store/queries/configuration.ts"),
-  ]);
-  return withSession({ ...options, tenant: args[0] ?? options.tenant, via: "db" }, io, async ({ services }) => {
-    const entries = services ? await listApplies(services.read, { limit: options.limit }) : [];
-    await io.output.print(entries.map(itemOf), view);
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  return withConfig(workspace.directory, tenant, options, io, async (session) => {
+    const live = await session.open();
+    await io.output.print(live ? await applies(live.api, options.limit) : [], view);
+    const overrides = live?.config.overrides ?? [];
+    noteOverrides({ overrides: overrides.map((each) => ({ ...each, field: `policy.${each.field}` })) }, io.output);
     return EXIT.ok;
   });
 }
 
-function itemOf({ seq, ts, actor, payload }: ConfigurationEntry): HistoryItem {
-  const textOf = (name: string) => (typeof payload[name] === "string" ? payload[name] : null);
-  return {
-    seq,
-    ts,
-    actor,
-    reason: textOf("reason"),
-    gitCommit: textOf("gitCommit"),
-    sha256: textOf("sha256"),
-    rollbackTo: typeof payload.rollbackTo === "number" ? payload.rollbackTo : null,
-    policy: Object.keys(payload.policy ?? {}),
-  };
+async function applies(api: Api, limit: number): Promise<Applied[]> {
+  const found: Applied[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await api.listApplies({ limit: Math.min(limit - found.length, PAGE), cursor });
+    found.push(...page.items);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined && found.length < limit);
+  return found;
 }

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import type { Plan } from "../../config/plan-types.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
-import type { CommandContext, ExitCode, Host, Io } from "../command.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type CommandContext, type ExitCode, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import { noteRest, planView, type ShownPlan, shownPlan } from "../plan-view.ts";
+import type { SessionOptions } from "../session.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
 
 interface PlanOptions {
@@ -34,6 +36,12 @@ export interface Target {
   confirm?: (plan: Plan) => void;
 }
 
+/** @throws Fault USAGE for several tenants behind one address: each tenant has a server of its own */
+export function requireOneAddress(targets: readonly Target[], { url }: Pick<SessionOptions, "url">): void {
+  if (url === undefined || new Set(targets.map(({ tenant }) => tenant)).size < 2) return;
+  throw new Fault("USAGE", "--url is the address of one tenant's server: name one tenant, or leave --url out");
+}
+
 /**
  * Plans each tenant on its own: one that cannot be planned does not hide the others. A saved plan holds all that was asked
  * for, or is not written.
@@ -41,16 +49,17 @@ export interface Target {
 export async function planTargets(
   { directory }: Workspace,
   targets: readonly Target[],
-  { out, detailedExitcode }: PlanOptions,
+  options: PlanOptions & SessionOptions,
   io: Pick<Io, "output">,
 ): Promise<ExitCode> {
-  const { readyTenant } = await import("../apply-tenant.ts");
+  const { out, detailedExitcode } = options;
+  requireOneAddress(targets, options);
   const { planTenant } = await import("../plan-tenant.ts");
   const plans: ShownPlan[] = [];
   const failures: ExitCode[] = [];
   for (const { tenant, confirm } of targets) {
     try {
-      const { plan } = await planTenant(await readyTenant(directory, tenant));
+      const { plan } = await withConfig(directory, tenant, options, io, planTenant);
       confirm?.(plan);
       plans.push(shownPlan(plan));
     } catch (error) {

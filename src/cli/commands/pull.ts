@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { LiveConfig, PlanItem } from "../../config/plan-types.ts";
+import type { Tenant } from "../../config/tenant-file.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { Json } from "../../domain/audit-link.ts";
 import { DEFAULT_POLICY } from "../../domain/policy.ts";
 import { POLICY_FIELDS, policyValue } from "../../domain/policy-fields.ts";
-import type { ReadyTenant } from "../apply-tenant.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import type { FileEdit } from "../write-back.ts";
@@ -24,19 +24,21 @@ export function register(noun: Command, host: Host): void {
 
 /** Live values that differ from the files' go in, those of policy fields that no file states too, unless they are the defaults. */
 export async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<ExitCode> {
-  const [{ readyTenant }, { planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
-    import("../apply-tenant.ts"),
+  const [{ planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
     import("../plan-tenant.ts"),
     import("../write-back.ts"),
     import("yaml"),
   ]);
   const workspace = openWorkspace();
-  const ready = await readyTenant(workspace.directory, pickTenant(workspace, args[0] ?? options.tenant));
-  const { plan, live } = await planTenant(ready);
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const { plan, live, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({
+    ...(await planTenant(session)),
+    files: session,
+  }));
   // What was never applied has no live values yet.
   const items: PlanItem[] = live.version === 0 ? [] : plan.items;
-  const edits = items.flatMap((item) => editFor(item, ready) ?? []).concat(unstated(live, ready));
-  const { file } = ready.config.source;
+  const edits = items.flatMap((item) => editFor(item, files) ?? []).concat(unstated(live, files));
+  const { file } = files.config.source;
   const text = editedText(file, edits);
   // Another format is asked for by name: the same content then.
   const view: View<object, object> = { kind: "text", text: () => text };
@@ -45,7 +47,7 @@ export async function runPull({ options, args, io }: CommandContext<PullOptions>
   return EXIT.ok;
 }
 
-function unstated(live: LiveConfig, { config }: ReadyTenant): FileEdit[] {
+function unstated(live: LiveConfig, { config }: Pick<Tenant, "config">): FileEdit[] {
   if (live.version === 0) return [];
   return POLICY_FIELDS.flatMap((field) => {
     const value = policyValue(live.policy, field) as Json;

@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import type { View } from "../output.ts";
 import { count } from "../parsers.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
 import { noteRest, shownPlan } from "../plan-view.ts";
+import { openReceipts } from "../receipts.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
 
@@ -36,23 +38,24 @@ export function register(noun: Command, host: Host): void {
 
 /** The same plan and the same guards as an apply, with another document. */
 export async function runRollback({ options, args, io }: CommandContext<RollbackOptions>): Promise<ExitCode> {
-  const [{ applyTenant, readyTenant }, { fromHistory }, { checkReason, operatorActor }] = await Promise.all([
-    import("../apply-tenant.ts"),
-    import("../plan-tenant.ts"),
-    import("../session.ts"),
-  ]);
+  const [{ applyOn }, { fromHistory }] = await Promise.all([import("../apply-tenant.ts"), import("../plan-tenant.ts")]);
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
-  const ready = await readyTenant(workspace.directory, tenant);
-  const { plan, changed } = await applyTenant(ready, {
-    actor: operatorActor(),
-    reason: checkReason(options.reason),
-    choose: chooserOf(options, io),
-    source: fromHistory(options.to),
-    rollbackTo: options.to,
-  });
-  if (!asksAbout(plan, options, io)) noteRest(shownPlan(plan), io.output);
-  await io.output.print({ tenant, to: options.to, changed }, view);
-  io.output.note(`${ready.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
-  return EXIT.ok;
+  const { to } = options;
+  const receipts = openReceipts(options, io.output);
+  const speaking = { ...io, onSealed: receipts.onSealed };
+  try {
+    return await withConfig(workspace.directory, tenant, options, speaking, async (session) => {
+      const live = await session.open();
+      if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
+      const choose = chooserOf(options, io);
+      const { plan, changed } = await applyOn(session, live, { choose, source: fromHistory(to), rollbackTo: to });
+      if (!asksAbout(plan, options, io)) noteRest(shownPlan(plan), io.output);
+      await io.output.print({ tenant, to, changed }, view);
+      io.output.note(`${session.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
+      return EXIT.ok;
+    });
+  } finally {
+    receipts.close();
+  }
 }

@@ -48,7 +48,7 @@ export function register(noun: Command, host: Host): void {
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
 export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<ExitCode> {
   limitHeap();
-  const { readyTenant } = await import("../apply-tenant.ts");
+  const { readyTenant } = await import("../ready-tenant.ts");
   const { serveTenant } = await import("../tenant-server.ts");
   const { describeCertificate } = await import("../served-certificate.ts");
   const workspace = openWorkspace();

@@ -53,21 +53,22 @@ export interface ConfigurationEntry {
 const ofConfiguration = (sql: Sql) =>
   sql`type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked', 'market.suspended', 'market.resumed')`;
 
-/** The latest entries that changed the configuration, newest first. */
-export async function listConfigurationEntries(sql: Sql, limit: number): Promise<ConfigurationEntry[]> {
+/** The latest entries of changes that no apply made, newest first: applies carry whole documents. */
+export async function listLiveChanges(sql: Sql, limit: number): Promise<ConfigurationEntry[]> {
   const rows = await sql<EntryRow[]>`
     select seq, type, actor, payload, ts
       from audit
      where ${ofConfiguration(sql)}
+       and type <> 'config.applied'
      order by seq desc
      limit ${limit}`;
   return rows.map(toEntry);
 }
 
-/** The applies, newest first, or only the one with this seq. */
-export async function listApplies(
+/** The applies, newest first: those before a seq, or only the one with it. */
+export async function readApplies(
   sql: Sql,
-  { limit, seq }: { limit: number; seq?: number | undefined },
+  { limit, before, seq }: { limit: number; before?: number | undefined; seq?: number | undefined },
 ): Promise<ConfigurationEntry[]> {
   const rows = await sql<EntryRow[]>`
     select seq, type, actor, payload, ts
@@ -75,6 +76,7 @@ export async function listApplies(
      where ${ofConfiguration(sql)}
        and type = 'config.applied'
        ${seq === undefined ? sql`` : sql`and seq = ${seq}`}
+       ${before === undefined ? sql`` : sql`and seq < ${before}`}
      order by seq desc
      limit ${limit}`;
   return rows.map(toEntry);

@@ -26,6 +26,9 @@ const NAMES = [
   ...["volume", "withdrawals"],
 ];
 
+/** Checks that count entries. A whole one stands for a dollar in the sum of discrepancies, and is none. */
+export const COUNTING_CHECKS: ReadonlySet<string> = new Set(["head", "hedges"]);
+
 /**
  * Every check in one statement, so that all of them see one state of the ledger. Each sums absolute differences, so two
  * errors cannot cancel out.

@@ -2,7 +2,7 @@ import { localApi } from "../../../src/client/local-api.ts";
 import { openTenant } from "../../../src/services/tenant.ts";
 import { embeddedCluster } from "../../../src/store/embedded/cluster.ts";
 import { type Ended, inProcess } from "../../support/in-process.ts";
-import { newOperator, type Operator } from "../../support/operator.ts";
+import { newOperator, type Operator, type ServerProcess } from "../../support/operator.ts";
 
 /** The whole command line on a tenant of its own, as an operator types it. */
 export interface Side {
@@ -12,6 +12,9 @@ export interface Side {
   raw(...args: string[]): Promise<Ended>;
   /** A text of this tenant with what differs by chance made alike. */
   alike(text: string): string;
+  tenant: string;
+  /** Replaces text in the tenant's file. */
+  edit(change: (text: string) => string): Promise<void>;
   /** A user's own request for a withdrawal; resolves to its id. */
   withdraw(userId: string, amount: number): Promise<string>;
 }
@@ -19,6 +22,8 @@ export interface Side {
 /** Two tenants of one file and one directory: nobody serves the first, a server runs for the second. */
 export interface TwoDoors {
   operator: Operator;
+  /** The server of the second. */
+  server: ServerProcess;
   db: Side;
   http: Side;
   close(): Promise<void>;
@@ -38,9 +43,10 @@ export async function openTwoDoors(): Promise<TwoDoors> {
     const applied = await operator.run("apply", tenant);
     if (applied.exitCode !== 0) throw new Error(applied.stderr);
   }
-  await operator.serve("served");
+  const server = await operator.serve("served");
   return {
     operator,
+    server,
     db: side(operator, "unserved"),
     http: side(operator, "served"),
     close: () => operator.close(),
@@ -51,6 +57,8 @@ function side(operator: Operator, tenant: string): Side {
   const alike = new Likeness(tenant);
   const raw = (...args: string[]) => inProcess(["-t", tenant, ...args], { cwd: operator.directory, env: process.env });
   return {
+    tenant,
+    edit: (change) => operator.edit(tenant, change),
     raw,
     alike: (text) => alike.of(text),
     run: async (...args) => {
@@ -83,10 +91,11 @@ class Likeness {
 
   of(text: string): string {
     return text
-      .replaceAll(this.#tenant, "TENANT")
+      .replace(new RegExp(this.#tenant, "gi"), "TENANT")
       .replace(/\b(mkt|trd|wdr|sui)_[0-9a-f]{20,}/g, (id, kind: string) => this.#name(id, kind))
       .replace(/\b[0-9a-f]{64}\b/g, "HASH")
       .replace(/\bak_[0-9a-f]{12}\b/g, "KEY")
+      .replace(/\bfp:[0-9a-f]{8}\b/g, "FINGERPRINT")
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, "TIME")
       .replace(/\b(cli|admin):[\w-]+/g, "OPERATOR");
   }

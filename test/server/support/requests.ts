@@ -2,7 +2,7 @@ import { connect as connectSocket, type Socket } from "node:net";
 import { expect } from "vitest";
 import type { FaultCode } from "../../../src/domain/fault.ts";
 
-/** Checks a refusal as every client may rely on it: one key in the body, the code and the request's name in the headers. */
+/** Checks a refusal as every client may rely on it: one key in the body, the code and the request's name in the headers. Resolves to its text. */
 export async function expectRefusal(response: Response, status: number, code: FaultCode, message?: string) {
   const text = await response.text();
   expect({ status: response.status, code: response.headers.get("error-code"), text }).toMatchObject({ status, code });
@@ -11,6 +11,7 @@ export async function expectRefusal(response: Response, status: number, code: Fa
   expect(typeof body.error).toBe("string");
   if (message !== undefined) expect(body.error).toBe(message);
   expectCommonHeaders(response.headers);
+  return body.error;
 }
 
 export function expectCommonHeaders(headers: Headers) {

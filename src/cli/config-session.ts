@@ -1,0 +1,139 @@
+import { localApi } from "../client/local-api.ts";
+import { loadEnvironment } from "../config/environment.ts";
+import { type ResolvedKey, resolveTenantKeys } from "../config/resolve-tenant.ts";
+import { loadTenant, type Tenant } from "../config/tenant-file.ts";
+import { tenantPath } from "../config/workspace.ts";
+import type { Api, WireResult } from "../contract/operations.ts";
+import type { Seal } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import type { OracleSetup } from "../services/feeds.ts";
+import { openIfApplied, prepareDatabase } from "../services/provision.ts";
+import { openTenant, type TenantOptions, type TenantServices } from "../services/tenant.ts";
+import { chooseDoor } from "./doors.ts";
+import { readOperatorTenant } from "./operator-tenant.ts";
+import { type ReadyTenant, readyTenant } from "./ready-tenant.ts";
+import { checkReason, operatorActor, operatorApi, type SessionOptions } from "./session.ts";
+import { tenantFeeds } from "./tenant-oracle.ts";
+
+/** What is live of a tenant, and the operations to go on with. */
+export interface LiveTenant {
+  api: Api;
+  config: WireResult<"getConfig">;
+}
+
+/** A tenant's files, and the way to what is live of it: over HTTP or straight to its database. */
+export interface ConfigSession extends Tenant {
+  directory: string;
+  /** The feeds as the files define them. */
+  feeds: OracleSetup;
+  /** @throws ConfigError naming the keys whose values are missing */
+  keys(): readonly ResolvedKey[];
+  /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
+  open(): Promise<LiveTenant | undefined>;
+  /** The same once database and schema are there. Over HTTP they are the server's, and nothing is made. */
+  prepare(): Promise<LiveTenant & { migrations: string[] }>;
+  close(): Promise<void>;
+}
+
+/** Who is told what while a session is open. */
+export interface SessionEvents {
+  note: (message: string) => void;
+  onSealed?: ((seal: Seal) => void) | undefined;
+}
+
+/**
+ * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
+ * key yet, or no such operations, is passed by, and said to be: the key may be what the apply brings. One that was asked
+ * for by name is not.
+ *
+ * @throws Fault REFUSED when the server is another tenant's
+ */
+export async function openConfigSession(
+  directory: string,
+  tenant: string,
+  options: Pick<SessionOptions, "via" | "url" | "reason">,
+  events: SessionEvents,
+): Promise<ConfigSession> {
+  const reason = checkReason(options.reason);
+  const loaded = loadTenant(tenantPath(directory, tenant));
+  const operator = readOperatorTenant(tenant, directory);
+  const door = await chooseDoor(operator, options.via, options.url);
+  if (door.kind === "http") {
+    const { url } = door;
+    const api = await operatorApi(operator, url, { reason, ...events });
+    const config = await api.getConfig({}).catch((error: unknown) => {
+      const why = passedBy(error);
+      const isAsked = options.url !== undefined || options.via === "http";
+      if (isAsked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
+      if (isAsked || why === undefined) throw error;
+      events.note(`The server at ${url} ${why}: going straight to the database`);
+    });
+    if (config) {
+      if (config.tenant !== tenant)
+        throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
+      return overHttp(loaded, directory, { api, config });
+    }
+  }
+  return overDatabase(await readyTenant(directory, tenant), { reason, onSealed: events.onSealed });
+}
+
+const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
+
+/** Why a server that was found cannot be used; undefined for what the operator must hear. */
+function passedBy(error: unknown): string | undefined {
+  if (!(error instanceof Fault)) return undefined;
+  if (error.code === "KEY_INVALID") return "does not know the file's admin key";
+  if (error.code === "NOT_FOUND") return TOO_OLD;
+  return undefined;
+}
+
+function overHttp(loaded: Tenant, directory: string, live: LiveTenant): ConfigSession {
+  return {
+    ...loaded,
+    directory,
+    feeds: tenantFeeds(loaded.config),
+    keys: () => resolveTenantKeys(loaded.config, loadEnvironment(directory)),
+    open: async () => live,
+    prepare: async () => ({ ...live, migrations: [] }),
+    close: async () => {},
+  };
+}
+
+/** A session on the tenant's database. */
+export function overDatabase(
+  ready: ReadyTenant,
+  { reason, onSealed }: { reason?: string | undefined; onSealed?: ((seal: Seal) => void) | undefined },
+): ConfigSession {
+  const { config, markets, directory, secrets, database } = ready;
+  const feeds = tenantFeeds(config);
+  const options: TenantOptions = {
+    tenantId: config.tenant,
+    connection: database.connection,
+    auditSecret: secrets.auditKey,
+    previousAuditSecrets: secrets.previousAuditKeys,
+    oracle: feeds,
+    readers: 2,
+  };
+  let services: TenantServices | undefined;
+  const live = async (opened: TenantServices): Promise<LiveTenant> => {
+    services = opened;
+    const api = localApi(opened.handlers, { actor: operatorActor(), reason, onSealed });
+    return { api, config: await api.getConfig({}) };
+  };
+  return {
+    config,
+    markets,
+    directory,
+    feeds,
+    keys: () => secrets.keys,
+    open: async () => {
+      const opened = await openIfApplied(options);
+      return opened && live(opened);
+    },
+    prepare: async () => {
+      const migrations = await prepareDatabase(database.connection);
+      return { ...(await live(await openTenant(options))), migrations };
+    },
+    close: async () => services?.close(),
+  };
+}

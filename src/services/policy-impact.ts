@@ -1,0 +1,169 @@
+import type { Input, Result } from "../contract/operations.ts";
+import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import { limitFromUsd, usdFromMicro } from "../domain/money.ts";
+import { exposureCap, requireEligible, type TraderStanding } from "../domain/trader.ts";
+import { readClock } from "../store/queries/clock.ts";
+import {
+  type CapChange,
+  type LimitImpact,
+  listStandings,
+  readLimitImpact,
+  type Standing,
+} from "../store/queries/impact.ts";
+import type { ServiceContext } from "./context.ts";
+
+/** Rules under which a user trades. */
+type Terms = Input<"previewPolicy">["before"];
+type RuleImpact = Result<"previewPolicy">["rules"][number];
+type Rule = RuleImpact["rule"];
+
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+const HIGHEST_SCORE = 20;
+
+/** What changed rules would have done to the last 30 days. Refusals of the past are not on record. */
+export async function previewPolicy(
+  { read }: Pick<ServiceContext, "read">,
+  { before, after }: Input<"previewPolicy">,
+): Promise<Result<"previewPolicy">> {
+  const { standing, limits } = changedRules(before, after);
+  // Whole UTC days, like the reports.
+  const since = Math.floor((await readClock(read)) / DAY_MS) * DAY_MS - (DAYS - 1) * DAY_MS;
+  const standings = standing ? await listStandings(read, since) : [];
+  const found = limits
+    ? await readLimitImpact(read, since, tradeLimits(before, after), capChanges(before, after))
+    : undefined;
+  return {
+    days: DAYS,
+    examined: found?.examined ?? standings.reduce((sum, { trades }) => sum + trades, 0),
+    complete: found?.complete ?? true,
+    rules: [...standingImpact(standings, before, after), ...(found ? limitRules(found, before, after) : [])],
+  };
+}
+
+function changedRules(before: Terms, after: Terms): { standing: boolean; limits: boolean } {
+  const thresholds = differs(before, after, ({ policy }) => policy.suitabilityThresholds);
+  return {
+    standing:
+      thresholds ||
+      differs(before, after, ({ policy, kycRequired }) => [
+        policy.jurisdictions,
+        policy.suitabilityRequired,
+        kycRequired,
+      ]),
+    limits: thresholds || differs(before, after, ({ policy }) => [policy.maxTradeUsd, policy.maxUserExposureUsd]),
+  };
+}
+
+function differs(before: Terms, after: Terms, part: (terms: Terms) => unknown): boolean {
+  return canonicalJson(part(before) as Json) !== canonicalJson(part(after) as Json);
+}
+
+function tradeLimits(before: Terms, after: Terms): { beforeMicro: bigint; afterMicro: bigint } {
+  return {
+    beforeMicro: limitFromUsd(before.policy.maxTradeUsd),
+    afterMicro: limitFromUsd(after.policy.maxTradeUsd),
+  };
+}
+
+/** The cap of every score there is, and of users without one. */
+function capChanges(before: Terms, after: Terms): CapChange[] {
+  return Array.from({ length: HIGHEST_SCORE + 2 }, (_, index) => {
+    const score = index - 1;
+    const trader = { suitabilityScore: score < 0 ? null : score } as TraderStanding;
+    return {
+      score,
+      beforeMicro: exposureCap(trader, before.policy).capMicro,
+      afterMicro: exposureCap(trader, after.policy).capMicro,
+    };
+  });
+}
+
+function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpact[] {
+  const { overTrade, atTradeLimit, overCap, usersOverCap, usersAtCap } = limits;
+  const rules: RuleImpact[] = [];
+  const [was, is] = [before.policy.maxTradeUsd, after.policy.maxTradeUsd];
+  if (is < was)
+    rules.push({
+      rule: "maxTradeUsd",
+      refused: { trades: overTrade.count, usd: usdFromMicro(overTrade.micro) },
+      admittedUsers: null,
+      note: `purchases above ${is} USD`,
+    });
+  if (is > was)
+    rules.push({
+      rule: "maxTradeUsd",
+      refused: { trades: 0, usd: 0 },
+      admittedUsers: null,
+      note: `refusals are not on record; ${atTradeLimit.count} purchases were of exactly ${was} USD`,
+    });
+  const capsChange = differs(before, after, ({ policy: { maxUserExposureUsd, suitabilityThresholds } }) => [
+    maxUserExposureUsd,
+    suitabilityThresholds.tiers,
+  ]);
+  if (!capsChange) return rules;
+  const over = `${usersOverCap.count} users hold ${usdFromMicro(usersOverCap.micro)} USD above their new cap now`;
+  rules.push({
+    rule: "maxUserExposureUsd",
+    refused: { trades: overCap.count, usd: usdFromMicro(overCap.micro) },
+    admittedUsers: null,
+    note: `at least: purchases above the cap by themselves; ${over}; ${usersAtCap} were at their old one; refusals are not on record`,
+  });
+  return rules;
+}
+
+/** By the code of the refusal that `requireEligible` gives. */
+const RULES: Readonly<Record<string, Rule>> = {
+  KYC_REQUIRED: "kyc",
+  JURISDICTION_BLOCKED: "jurisdictions",
+  SUITABILITY_REQUIRED: "suitability",
+};
+
+/**
+ * What the rules about who may trade would have done, by the very rules that trades are judged by, on users as they
+ * stand today. Of a user without a jurisdiction on record each token decides, so those lists are left out for them.
+ */
+function standingImpact(groups: readonly Standing[], before: Terms, after: Terms): RuleImpact[] {
+  const listsChange = differs(before, after, ({ policy }) => policy.jurisdictions);
+  const impacts = new Map<Rule, { trades: number; micro: bigint; users: number }>();
+  const at = (rule: Rule) => {
+    const impact = impacts.get(rule) ?? { trades: 0, micro: 0n, users: 0 };
+    impacts.set(rule, impact);
+    return impact;
+  };
+  let unknown = 0;
+  for (const group of groups) {
+    const [was, is] = [refusalOf(group, before), refusalOf(group, after)];
+    if (group.jurisdiction === null && listsChange) unknown += group.trades;
+    if (was === undefined && is !== undefined) {
+      const impact = at(is);
+      impact.trades += group.trades;
+      impact.micro += group.volumeMicro;
+    }
+    if (was !== undefined && is === undefined) at(was).users += group.users;
+  }
+  if (listsChange) at("jurisdictions");
+  return [...impacts].map(([rule, { trades, micro, users }]) => ({
+    rule,
+    refused: { trades, usd: usdFromMicro(micro) },
+    admittedUsers: users,
+    note:
+      rule === "jurisdictions" && unknown > 0
+        ? `by users as they stand today; of ${unknown} trades the user's token alone knew the jurisdiction`
+        : "by users as they stand today",
+  }));
+}
+
+function refusalOf(trader: TraderStanding, { policy, kycRequired }: Terms): Rule | undefined {
+  // A restriction is no rule of the policy.
+  const judged = { ...trader, restricted: false };
+  const known = trader.jurisdiction === null ? { ...policy, jurisdictions: { allowed: [], blocked: [] } } : policy;
+  try {
+    requireEligible(judged, known, { kycRequired, claimed: undefined });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return RULES[error.code];
+  }
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { WireResult } from "../../src/contract/operations.ts";
+import { hashApiKey } from "../../src/services/provision.ts";
+import { configInput } from "./support/config-input.ts";
+import { ADMIN_KEY, PUBLIC_KEY } from "./support/harness.ts";
+import { expectRefusal } from "./support/requests.ts";
+import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+
+let tenant: ServedTenant;
+beforeAll(async () => {
+  tenant = await serveTenant();
+});
+afterAll(() => tenant.close());
+
+function send(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${tenant.url}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { "x-api-key": ADMIN_KEY, "content-type": "application/json", ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+const live = async () => (await (await send("/v1/config")).json()) as WireResult<"getConfig">;
+const applied = () => tenant.audit("config.applied");
+
+test("the live configuration names its tenant and version, and of keys no more than fingerprints", async () => {
+  const config = await live();
+  expect(config).toMatchObject({ tenant: "acme", version: expect.any(Number), policy: { feeBps: expect.any(Number) } });
+  expect(config.keys.map(({ name, fingerprint }) => [name, fingerprint])).toContainEqual([
+    "ops",
+    `fp:${hashApiKey(ADMIN_KEY).slice(0, 8)}`,
+  ]);
+  for (const key of [ADMIN_KEY, PUBLIC_KEY]) {
+    expect(JSON.stringify(config)).not.toContain(key);
+    expect(JSON.stringify(config)).not.toContain(hashApiKey(key));
+  }
+});
+
+test("an apply is one entry by the key's name with its reason and receipt, and its repeat is the first answer", async () => {
+  const { version } = await live();
+  const before = (await applied()).length;
+  const body = configInput({ ifVersion: version, policy: { feeBps: 33 } });
+  const headers = { "idempotency-key": "apply-1", "audit-reason": "by pipeline" };
+  const first = await send("/v1/config", body, headers);
+  expect([first.status, await first.json()]).toEqual([200, { changed: true }]);
+  expect(first.headers.get("audit-seq")).toMatch(/^\d+$/);
+  const again = await send("/v1/config", body, headers);
+  expect([again.status, await again.json()]).toEqual([200, { changed: true }]);
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  const entries = await applied();
+  expect(entries).toHaveLength(before + 1);
+  expect(entries.at(-1)).toMatchObject({ actor: "admin:ops", payload: { reason: "by pipeline" } });
+  expect((await live()).policy.feeBps).toBe(33);
+});
+
+test("what was planned on another version, or for another tenant, is refused and writes nothing", async () => {
+  const { version } = await live();
+  const before = (await applied()).length;
+  const stale = await send("/v1/config", configInput({ ifVersion: version - 1, policy: { feeBps: 44 } }));
+  expect(await expectRefusal(stale, 400, "REFUSED")).toContain("stale");
+  const other = await send("/v1/config", configInput({ tenant: "other", ifVersion: version, policy: { feeBps: 44 } }));
+  expect(await expectRefusal(other, 400, "REFUSED")).toContain("acme");
+  expect(await applied()).toHaveLength(before);
+});
+
+test("of two applies that were planned on the same version one wins", async () => {
+  const { version } = await live();
+  const answers = await Promise.all(
+    [51, 52, 53].map((feeBps) => send("/v1/config", configInput({ ifVersion: version, policy: { feeBps } }))),
+  );
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400]);
+  await Promise.all(answers.map((answer) => answer.body?.cancel()));
+});
+
+test("a key that an apply creates works with the next request, and one that it ends does not", async () => {
+  const key = "sk_second_0123456789abcdef";
+  const sha256 = hashApiKey(key);
+  const { version } = await live();
+  const created = configInput({
+    ifVersion: version,
+    keys: [{ name: "second", type: "admin", sha256, expiresAt: null }],
+  });
+  expect((await send("/v1/config", created)).status).toBe(200);
+  expect((await send("/v1/config", undefined, { "x-api-key": key })).status).toBe(200);
+  const revoke = [{ name: "second", fingerprint: `fp:${sha256.slice(0, 8)}` }];
+  const ending = configInput({ ifVersion: version + 1, revoke });
+  expect((await send("/v1/config", ending)).status).toBe(200);
+  await expectRefusal(await send("/v1/config", undefined, { "x-api-key": key }), 401, "KEY_INVALID");
+});
+
+test("an apply cannot end the very key that it came with", async () => {
+  const { version, keys } = await live();
+  const own = keys.find(({ name }) => name === "ops");
+  const revoke = [{ name: "ops", fingerprint: own?.fingerprint ?? "" }];
+  await expectRefusal(await send("/v1/config", configInput({ ifVersion: version, revoke })), 400, "KEY_IN_USE");
+  expect((await live()).keys).toEqual(keys);
+});
+
+test("an oracle within a private network is refused as in the policy, by the field's name", async () => {
+  const { version } = await live();
+  const policy = { resolution_url: "http://10.0.0.1/resolve" };
+  const answer = await send("/v1/config", configInput({ ifVersion: version, policy }));
+  expect(await expectRefusal(answer, 400, "BAD_REQUEST")).toContain("resolution_url");
+});
+
+test("a document may be larger than other bodies, and not larger than 4 MiB", async () => {
+  const { version } = await live();
+  const sized = (bytes: number) => {
+    const input = configInput({ ifVersion: version });
+    return { ...input, document: { ...input.document, filler: "x".repeat(bytes) } };
+  };
+  expect((await send("/v1/config", sized(1_000_000))).status).toBe(200);
+  const answer = await send("/v1/config", sized(4 * 1024 * 1024));
+  expect(await expectRefusal(answer, 400, "BAD_REQUEST")).toContain("4194304 bytes");
+});
+
+test("the history pages without losing or repeating an apply, and one apply comes with its document", async () => {
+  const seqs: number[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const page: Response = await send(`/v1/config/history?limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    const items = (await page.json()) as WireResult<"listApplies">["items"];
+    expect(items.length).toBeLessThanOrEqual(2);
+    seqs.push(...items.map(({ seq }) => seq));
+    cursor = page.headers.get("next-cursor");
+  }
+  expect(seqs).toEqual(seqs.toSorted((a, b) => b - a));
+  expect(new Set(seqs).size).toBe(seqs.length);
+  expect(seqs).toHaveLength((await applied()).length);
+  expect(await (await send(`/v1/config/history/${seqs[0]}`)).json()).toMatchObject({
+    seq: seqs[0],
+    document: { treasury: { capitalUsd: 100_000 } },
+  });
+  await expectRefusal(await send("/v1/config/history/99999"), 404, "NOT_FOUND");
+});
+
+test("the checks of the ledger come with their unit: entries are counted, money is not", async () => {
+  const checks = (await (await send("/v1/reconcile/checks")).json()) as WireResult<"explainLedger">;
+  const units = Object.fromEntries(checks.map(({ name, unit }) => [name, unit]));
+  expect(units).toMatchObject({ head: "count", hedges: "count", accounts: "usd", escrow: "usd", positions: "usd" });
+  expect(checks.every(({ ok }) => ok)).toBe(true);
+});
