@@ -124,6 +124,7 @@ export const recordOperations = {
     summary: "Check the whole ledger.",
     input: NoInput,
     output: Reconciliation,
+    writes: true,
   }),
   receiveKyc: operation({
     method: "POST",
