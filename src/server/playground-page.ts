@@ -67,9 +67,11 @@ function pageBody(name: string, crowd: readonly string[]): string {
 <div id="market" class="widget"></div>
 <div class="rival"><span>Somebody else trades:</span>
 <button type="button" data-side="yes">Bob buys $40 of Yes</button><button type="button" data-side="no">Bob buys $40 of No</button></div></section>
+</div>
+<div class="side">
+<section aria-labelledby="t2"><h2 id="t2">Your positions <code>view: "portfolio"</code></h2><div id="portfolio" class="widget"></div></section>
 <section aria-labelledby="t4"><h2 id="t4">What this page hears <code>onEvent</code></h2><ol id="events" aria-live="polite"><li class="none">Nothing yet: trade, or open a market.</li></ol></section>
 </div>
-<section aria-labelledby="t2"><h2 id="t2">Your positions <code>view: "portfolio"</code></h2><div id="portfolio" class="widget"></div></section>
 <section class="all" aria-labelledby="t3"><h2 id="t3">All markets <code>view: "markets"</code></h2><div id="markets" class="widget"></div></section>
 </main>
 <footer>On your own page: <code>pmctl embed snippet</code> prints two lines of HTML.</footer>`;
