@@ -78,8 +78,9 @@ describe("a demo that serves", () => {
     expect(page).toMatch(/The programs <b>carol<\/b>.*invented money/);
   });
 
-  test("ends with 0 on Ctrl-C, and leaves no process behind", async () => {
+  test("ends with 0 on Ctrl-C, also one that npm passes on once more, and leaves no process behind", async () => {
     demo.kill("SIGINT");
+    demo.kill("SIGTERM");
     const [code] = await once(demo, "exit");
     expect(code).toBe(0);
     expect((await embeddedCluster(directory.cwd).status()).running).toBe(false);
