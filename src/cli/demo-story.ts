@@ -78,13 +78,13 @@ async function deliver({ url, tenant }: Stage, path: string, event: object): Pro
   if (!response.ok) throw new Fault("INTERNAL", `The demo's webhook was answered with ${response.status}`);
 }
 
-/** A few trades on each market, on both sides. Returns how many. */
+/** A few trades on each market, the traders against each other. Returns how many. */
 export async function tradeOn(stage: Stage, marketIds: readonly string[]): Promise<number> {
   let trades = 0;
-  for (const marketId of marketIds)
+  for (const [place, marketId] of marketIds.entries())
     for (const [index, userId] of TRADERS.entries())
       for (const amount of [25, 10]) {
-        const side = (index + amount) % 2 === 0 ? "yes" : "no";
+        const side = (place + index) % 2 === 0 ? "yes" : "no";
         await stage.as(userId).placeTrade({ marketId, selection: { side }, amount });
         trades += 1;
       }

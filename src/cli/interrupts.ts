@@ -1,5 +1,8 @@
 import { EXIT } from "./errors.ts";
 
+/** npm and timeout(1) pass on a signal that the terminal has sent to all: what follows at once is the same wish. */
+const SAME_WISH_MS = 500;
+
 /**
  * What Ctrl-C does. A command that is half-way ends at once: whatever it sent is either committed or not. A command
  * that serves takes the signals over, and ends by itself.
@@ -9,6 +12,7 @@ export class Interrupts {
   #taken = false;
   #held = 0;
   #process: NodeJS.Process | undefined;
+  #abortedAt = 0;
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
@@ -44,7 +48,9 @@ export class Interrupts {
   }
 
   #abort(): boolean {
-    if (!this.#taken || this.#controller.signal.aborted) return false;
+    if (!this.#taken) return false;
+    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < SAME_WISH_MS;
+    this.#abortedAt = performance.now();
     this.#controller.abort();
     return true;
   }

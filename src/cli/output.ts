@@ -1,7 +1,8 @@
 import { styleText } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { plain } from "./cells.ts";
-import { type ExitCode, failureOf, refusedRequest } from "./errors.ts";
+import { type ExitCode, failureOf } from "./errors.ts";
+import { hintsFor } from "./next-step.ts";
 import type { Pager } from "./pager.ts";
 import { fieldOf, pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
@@ -189,9 +190,7 @@ export class Output {
     const { exit, code, message } = failureOf(error);
     this.#clearProgress();
     if (message !== undefined) this.#options.stderr.write(`${this.#errorText(message, code)}\n`);
-    const hint = refusedRequest(error);
-    // For people only: the request's id differs each time, and scripts compare what they read.
-    if (hint !== undefined && this.showsProgress) this.#options.stderr.write(`Why: pmctl why ${hint}\n`);
+    if (this.showsProgress) this.#options.stderr.write(hintsFor(error));
     if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
     return exit;
   }

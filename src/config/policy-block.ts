@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PolicyPatchSchema } from "../contract/policy.ts";
-import { thresholdProblems } from "../domain/policy.ts";
+import { tierProblems, unreachableTiers } from "../domain/policy.ts";
 import { OutgoingUrl } from "./scalars.ts";
 
 const { shape } = PolicyPatchSchema;
@@ -30,10 +30,8 @@ export const PolicyBlock = PolicyPatchSchema.extend({
     })
     .check(({ value, issues }) => {
       // An unstated `blockBelow` keeps its live value, which is not known here; the lowest hides no tier.
-      for (const { path, message } of thresholdProblems({
-        blockBelow: value.blockBelow ?? 0,
-        tiers: value.tiers ?? [],
-      }))
+      const { blockBelow = 0, tiers = [] } = value;
+      for (const { path, message } of [...tierProblems(tiers), ...unreachableTiers({ blockBelow, tiers })])
         issues.push({ code: "custom", input: value, path, message });
     })
     .optional()

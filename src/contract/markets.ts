@@ -106,7 +106,8 @@ export const MarketStatusChange = z.object({ id: MarketId, status: MarketStatus 
 export const MarketFilter = z.object({
   category: CategorySlug.optional(),
   kind: MarketKind.optional(),
-  q: text(200, 0).optional().meta({ description: "Full-text search over question and description." }),
+  // As long as a request line can be: a whole question may be pasted.
+  q: text(16_384, 0).optional().meta({ description: "Full-text search over question and description." }),
   limit: PageLimit.default(50),
   cursor: PageCursor.optional(),
 });

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
-import { type Policy, type PolicyPatch, thresholdProblems } from "../domain/policy.ts";
+import { type Policy, type PolicyPatch, tierProblems } from "../domain/policy.ts";
 import { NoInput, operation } from "./operation.ts";
 import { OutgoingUrl, Timestamp } from "./scalars.ts";
 
 const Limit = z
   .number()
-  .min(0)
+  .positive()
   .max(MAX_AMOUNT_USD)
   .refine((usd) => microFromUsd(usd) !== undefined, "must have at most 6 decimals");
 
@@ -53,7 +53,7 @@ const thresholds = {
 export const SuitabilityThresholds = z
   .strictObject(thresholds)
   .check((context) => {
-    for (const { path, message } of thresholdProblems(context.value))
+    for (const { path, message } of tierProblems(context.value.tiers))
       context.issues.push({ code: "custom", input: context.value, path, message });
   })
   .meta({

@@ -140,6 +140,7 @@ export const recordOperations = {
     summary: "Check the whole ledger.",
     input: NoInput,
     output: Reconciliation,
+    writes: true,
   }),
   explainLedger: operation({
     method: "GET",

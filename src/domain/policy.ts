@@ -74,20 +74,34 @@ export function policyAt(
   return mergePolicy(policy, policyPatchOf(valid.map(({ field, value }) => [field, value])));
 }
 
-/** Why a set of thresholds cannot work, with the path of the offending value; empty when it can. */
-export function thresholdProblems(thresholds: SuitabilityThresholds): { path: (string | number)[]; message: string }[] {
-  const problems: { path: (string | number)[]; message: string }[] = [];
-  const { tiers, blockBelow } = thresholds;
+interface ThresholdProblem {
+  path: (string | number)[];
+  message: string;
+}
+
+/** Why tiers cannot work, with the path of the offending value; empty when they can. */
+export function tierProblems(tiers: SuitabilityThresholds["tiers"]): ThresholdProblem[] {
+  const problems: ThresholdProblem[] = [];
   tiers.forEach((tier, index) => {
     const previous = tiers[index - 1];
-    const next = tiers[index + 1];
     const at = (message: string) => problems.push({ path: ["tiers", index, "minScore"], message });
     if (!previous && tier.minScore !== 0)
       at(`the first tier must start at 0, or scores below ${tier.minScore} have none`);
     if (previous && tier.minScore <= previous.minScore)
       at(`tiers must ascend: ${tier.minScore} follows ${previous.minScore}`);
-    if (next && next.minScore > tier.minScore && next.minScore <= blockBelow)
-      at(`no score reaches this tier: trading is blocked below ${blockBelow}`);
   });
   return problems;
+}
+
+/**
+ * Tiers that no score reaches, because trading is blocked for all of theirs. A mistake in a file, which states both; a
+ * live policy may be so, because whoever raises `blockBelow` alone means to block those scores.
+ */
+export function unreachableTiers({ tiers, blockBelow }: SuitabilityThresholds): ThresholdProblem[] {
+  return tiers.flatMap(({ minScore }, index) => {
+    const next = tiers[index + 1];
+    if (!next || next.minScore <= minScore || next.minScore > blockBelow) return [];
+    const message = `no score reaches this tier: trading is blocked below ${blockBelow}`;
+    return [{ path: ["tiers", index, "minScore"], message }];
+  });
 }

@@ -21,7 +21,8 @@ export function summaryOf(points: readonly Point[]): string {
   const [first, last] = [points[0], points.at(-1)];
   if (!first || !last) return "No trades yet.";
   const change = Math.round((last.yes - first.yes) * 100);
-  const way = change === 0 ? "unchanged" : `${change > 0 ? "up" : "down"} ${Math.abs(change)} points`;
+  const size = Math.abs(change);
+  const way = size === 0 ? "unchanged" : `${change > 0 ? "up" : "down"} ${size} ${size === 1 ? "point" : "points"}`;
   return `${chance(last.yes)} chance, ${way} since ${day(first.t)}.`;
 }
 

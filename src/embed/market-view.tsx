@@ -22,7 +22,7 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
   const { detail } = market;
   const { api, bridge, portfolio, refresh } = session;
   const now = useServerTime(data.now, detail.closeAt);
-  const state = useMarket(market, session);
+  const state = useMarket(market, session, data.now);
   const left = Date.parse(detail.closeAt) - now;
   const shown = left <= 0 && state.status !== "settled" ? "closed" : state.status;
   return (

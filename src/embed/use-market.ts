@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FrameMarket } from "../contract/embed.ts";
 import type { Mechanism, Side } from "../domain/market.ts";
 import type { Pool } from "../domain/pool.ts";
@@ -26,8 +26,12 @@ export interface LiveMarket {
   heardAt: number;
 }
 
-/** The market of the document, kept up to date by the stream. */
-export function useMarket({ detail, terms, history }: FrameMarket, session: Session): LiveMarket {
+/**
+ * The market of the document, kept up to date by the stream.
+ * @param madeAt the server's time when it made the document, milliseconds since the epoch
+ */
+export function useMarket({ detail, terms, history }: FrameMarket, session: Session, madeAt: number): LiveMarket {
+  const loadedAt = useRef(performance.now());
   const mechanism = useMemo<Mechanism>(
     () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
     [terms],
@@ -58,6 +62,9 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
           if (!now) return;
           setYesPrice(now.yesPrice);
           setStatus(now.status);
+          // Trades of the time without a stream: the curve takes up their outcome.
+          const t = madeAt + performance.now() - loadedAt.current;
+          setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
         } else if (name === "price") {
           setYesPrice(data.yesPrice);
           setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
@@ -69,6 +76,6 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
         } else if (name === "fill") refresh();
       },
     });
-  }, [api, detail.id, settled, signedIn, refresh, dropToken]);
+  }, [api, detail.id, madeAt, settled, signedIn, refresh, dropToken]);
   return { mechanism, pool, yesPrice, status, outcome, volume, points, live, heardAt };
 }

@@ -1,6 +1,6 @@
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { mergePolicy, type Policy, policyAt, thresholdProblems } from "../domain/policy.ts";
+import { mergePolicy, type Policy, policyAt, tierProblems } from "../domain/policy.ts";
 import { type Override, statedFields } from "../domain/policy-fields.ts";
 import type { Results, UpdatePolicy } from "./commands.ts";
 import type { Draft } from "./draft.ts";
@@ -60,7 +60,7 @@ function endedOverrides(before: readonly Override[], after: readonly Override[])
 }
 
 function requireSound({ suitabilityThresholds }: Policy): void {
-  const [problem] = thresholdProblems(suitabilityThresholds);
+  const [problem] = tierProblems(suitabilityThresholds.tiers);
   if (problem) throw new Fault("BAD_REQUEST", `suitabilityThresholds.${problem.path.join(".")}: ${problem.message}`);
 }
 

@@ -3,7 +3,7 @@ import type { OperationId, WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Handlers, invoke } from "../services/invoke.ts";
 import type { Sql } from "../store/connect.ts";
-import { listRecentPrices } from "../store/queries/market-views.ts";
+import { listLatestTrades, listRecentPrices } from "../store/queries/market-views.ts";
 import { findMarket } from "../store/queries/markets.ts";
 import { wallClockMs } from "./clock.ts";
 
@@ -13,6 +13,12 @@ const SPARK_POINTS = 42;
 
 /** A year of hours is more than a chart has pixels, and than a document should weigh. */
 const CURVE_POINTS = 400;
+
+/** How far back in the log single trades are looked for, and how many of a market's a curve ends with. */
+const LATEST_ENTRIES = 2000;
+const LATEST_TRADES = 200;
+/** Fewer spans than this are no curve: the market is young, and its single trades say more. */
+const YOUNG_SPANS = 3;
 
 /** As many cards as anybody scrolls through; the rest is a search or a button away. */
 const FIRST_MARKETS = 60;
@@ -50,19 +56,27 @@ export class FrameReader {
 
   async #sparks(ids: string[]): Promise<Record<string, number[]>> {
     const from = Math.floor(wallClockMs()) - SPARK_MS;
-    return Object.fromEntries(await listRecentPrices(this.#read, ids, { from, spanMs: SPARK_MS / SPARK_POINTS }));
+    const sparks = await listRecentPrices(this.#read, ids, { from, spanMs: SPARK_MS / SPARK_POINTS });
+    const young = ids.filter((id) => (sparks.get(id)?.length ?? 0) < YOUNG_SPANS);
+    for (const [id, trades] of await listLatestTrades(this.#read, young, LATEST_ENTRIES))
+      sparks.set(
+        id,
+        trades.slice(-SPARK_POINTS).map(({ yesPpm }) => yesPpm),
+      );
+    return Object.fromEntries(sparks);
   }
 
   async #market(id: string): Promise<FrameMarket> {
-    const [detail, history, row] = await Promise.all([
+    const [detail, history, row, latest] = await Promise.all([
       this.#ask("getMarket", { id }),
       this.#ask("getMarketHistory", { id }),
       findMarket(this.#read, id),
+      listLatestTrades(this.#read, [id], LATEST_ENTRIES),
     ]);
     if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
     const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;
     const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
-    return { detail, history: curveOf(history), terms };
+    return { detail, history: endingWith(latest.get(id) ?? [], curveOf(history)), terms };
   }
 
   async #ask<Id extends OperationId>(id: Id, input: unknown): Promise<WireResult<Id>> {
@@ -77,4 +91,23 @@ export function curveOf(history: WireResult<"getMarketHistory">): FrameMarket["h
   return steps
     .filter((_, index) => index % stride === 0 || index === steps.length - 1)
     .map(({ t, yes }) => [Date.parse(t), yes]);
+}
+
+/**
+ * The curve with its last part in single trades, as a page that had been open all the while would show it. A price of the
+ * curve holds until the first of them; the last one stays the last.
+ */
+export function endingWith(
+  trades: readonly { t: number; yesPpm: number }[],
+  curve: FrameMarket["history"],
+): FrameMarket["history"] {
+  const shown = trades.slice(-LATEST_TRADES).map(({ t, yesPpm }): [number, number] => [t, yesPpm / 1e6]);
+  const since = shown[0]?.[0] ?? Number.POSITIVE_INFINITY;
+  const last = curve.at(-1);
+  const until = shown.at(-1)?.[0] ?? 0;
+  return [
+    ...curve.filter(([t]) => t < since),
+    ...shown,
+    ...(last && last[0] >= since && last[0] > until ? [last] : []),
+  ];
 }

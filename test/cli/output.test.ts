@@ -239,6 +239,6 @@ test("a refusal of a server tells people how to learn why, and leaves scripts al
   const refusal = new Fault("MAX_TRADE_EXCEEDED", "Too much", { detail: { requestId: "req_1" } });
   const [person, script] = [testIo({ terminal: 80 }), testIo()];
   expect([person, script].map(({ output }) => output.fail(refusal))).toEqual([7, 7]);
-  expect(person.stderr.text).toBe("pmctl: Too much\nWhy: pmctl why req_1\n");
+  expect(person.stderr.text).toBe("pmctl: Too much\nWhy: pmctl why req_1\nNext: pmctl policy show\n");
   expect(script.stderr.text).toBe("pmctl: Too much\n");
 });

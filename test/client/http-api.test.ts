@@ -222,7 +222,6 @@ describe("every POST that changes something", () => {
       "listLatestPrices",
       "previewPolicy",
       "quoteTrade",
-      "reconcile",
       "replayWebhook",
     ]);
   });

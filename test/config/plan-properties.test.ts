@@ -7,7 +7,7 @@ import { type Files, PlannedTenant, refusalOf } from "./plan-world.ts";
 
 const code = fc.constantFrom("US", "US-NY", "US-CA", "CH", "DE", "GB");
 const codes = fc.uniqueArray(code, { maxLength: 4 });
-const usd = fc.constantFrom(0, 5, 50, 500, 5000);
+const usd = fc.constantFrom(0.000001, 5, 50, 500, 5000);
 const tiers = fc
   .tuple(
     fc.uniqueArray(fc.integer({ min: 1, max: 20 }), { maxLength: 3 }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULT_POLICY, mergePolicy, type Policy, thresholdProblems } from "../../src/domain/policy.ts";
+import { DEFAULT_POLICY, mergePolicy, type Policy, tierProblems, unreachableTiers } from "../../src/domain/policy.ts";
 
 const POLICY: Policy = {
   ...DEFAULT_POLICY,
@@ -47,26 +47,29 @@ describe("mergePolicy", () => {
   });
 });
 
-describe("thresholdProblems", () => {
-  const tiers = (...scores: number[]) => scores.map((minScore) => ({ minScore, capUsd: null }));
-  const paths = (blockBelow: number, ...scores: number[]) =>
-    thresholdProblems({ blockBelow, tiers: tiers(...scores) }).map(({ path }) => path.join("."));
+describe("suitability tiers", () => {
+  const tiersFrom = (...scores: number[]) => scores.map((minScore) => ({ minScore, capUsd: null }));
+  const places = (problems: { path: (string | number)[] }[]) => problems.map(({ path }) => path.join("."));
+  const problems = (...scores: number[]) => places(tierProblems(tiersFrom(...scores)));
+  const unreachable = (blockBelow: number, ...scores: number[]) =>
+    places(unreachableTiers({ blockBelow, tiers: tiersFrom(...scores) }));
 
   test("the default thresholds are fine", () => {
-    expect(thresholdProblems(DEFAULT_POLICY.suitabilityThresholds)).toEqual([]);
+    expect(tierProblems(DEFAULT_POLICY.suitabilityThresholds.tiers)).toEqual([]);
+    expect(unreachableTiers(DEFAULT_POLICY.suitabilityThresholds)).toEqual([]);
   });
 
   test("the first tier must start at 0", () => {
-    expect(paths(0, 1, 5)).toEqual(["tiers.0.minScore"]);
+    expect(problems(1, 5)).toEqual(["tiers.0.minScore"]);
   });
 
   test("tiers must ascend, and equal is not ascending", () => {
-    expect(paths(0, 0, 9, 9)).toEqual(["tiers.2.minScore"]);
-    expect(paths(0, 0, 9, 5)).toEqual(["tiers.2.minScore"]);
+    expect(problems(0, 9, 9)).toEqual(["tiers.2.minScore"]);
+    expect(problems(0, 9, 5)).toEqual(["tiers.2.minScore"]);
   });
 
   test("a tier whose every score is blocked is reported, one with its last score free is not", () => {
-    expect(paths(9, 0, 9)).toEqual(["tiers.0.minScore"]);
-    expect(paths(8, 0, 9)).toEqual([]);
+    expect(unreachable(9, 0, 9)).toEqual(["tiers.0.minScore"]);
+    expect(unreachable(8, 0, 9)).toEqual([]);
   });
 });

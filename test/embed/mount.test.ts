@@ -7,7 +7,8 @@ beforeAll(async () => {
   stage = await openStage();
   await stage.tenant.deposit("usr_1", 500);
   await stage.tenant.deposit("usr_2", 500);
-  for (const id of ["mkt_a", "mkt_b", "mkt_live"])
+  await stage.tenant.deposit("usr_early", 500);
+  for (const id of ["mkt_a", "mkt_b", "mkt_live", "mkt_early"])
     await stage.tenant.openMarket(id, { question: `Will ${id} come true?`, kind: id === "mkt_b" ? "lmsr" : "cpmm" });
 }, 180_000);
 afterAll(() => stage?.close());
@@ -50,6 +51,24 @@ test.each(["market", "markets", "portfolio"] as const)(
     await close();
   },
 );
+
+test("what was traded before the stream began is in the curve too, and its sentence says what the headline says", async () => {
+  const holdStream = `{
+    const ask = window.fetch;
+    const released = new Promise((resolve) => { window.release = resolve; });
+    window.fetch = (address, ...rest) =>
+      String(address).includes("/v1/stream") ? released.then(() => ask(address, ...rest)) : ask(address, ...rest);
+  }`;
+  const { frame, close } = await stage.open({ view: "market", marketId: "mkt_early" }, {}, [holdStream]);
+  await frame.locator("figcaption").waitFor();
+  await buy("mkt_early", "usr_early", 300);
+  await frame.evaluate("release()");
+  await frame.locator(".is-live").waitFor();
+  const headline = () => frame.locator(".facts .big").innerText();
+  await expect.poll(headline).not.toBe("50%");
+  expect(await frame.locator("figcaption span").innerText()).toContain(`${await headline()} chance, up`);
+  await close();
+});
 
 test("a trade with the host's token: the quote on the screen is what is bought, and the host is told", async () => {
   const { frame, events, close } = await stage.open({ view: "market", marketId: "mkt_a", token: await userToken() });

@@ -6,7 +6,7 @@ import { percentRange, reachingNow, summaryOf } from "../../src/embed/curve.ts";
 import { EventReader } from "../../src/embed/event-reader.ts";
 import { axisTime, cents, chance, dollars, shares, signed, timeLeft, volume } from "../../src/embed/format.ts";
 import { mayHaveHappened, wordsFor } from "../../src/embed/words.ts";
-import { curveOf } from "../../src/server/embed-data.ts";
+import { curveOf, endingWith } from "../../src/server/embed-data.ts";
 
 describe("numbers and times", () => {
   test.each([
@@ -47,6 +47,7 @@ describe("the curve", () => {
       { t: at + 1, yes: 0.38 },
     ];
     expect(summaryOf(ends)).toBe("38% chance, down 12 points since May 17, 2030.");
+    expect(summaryOf([ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
   });
 
   test("reaches the present, and never runs backwards", () => {
@@ -85,6 +86,31 @@ describe("the curve", () => {
     const year = curveOf(Array.from({ length: 8784 }, (_, hour) => ({ t: at(hour), yes: (hour % 90) / 100, no: 0 })));
     expect(year.length).toBeLessThanOrEqual(402);
     expect(year.at(-1)?.[0]).toBe(8783 * 3_600_000);
+  });
+
+  test("ends with single trades where they are known, in order, and with the price that holds now", () => {
+    const hours: [number, number][] = [
+      [0, 0.5],
+      [3600, 0.6],
+      [7200, 0.7],
+      [9000, 0.72],
+    ];
+    const trades = [
+      { t: 5000, yesPpm: 650_000 },
+      { t: 8000, yesPpm: 720_000 },
+    ];
+    expect(endingWith(trades, hours)).toEqual([
+      [0, 0.5],
+      [3600, 0.6],
+      [5000, 0.65],
+      [8000, 0.72],
+      [9000, 0.72],
+    ]);
+    expect(endingWith([], hours)).toEqual(hours);
+    const many = Array.from({ length: 500 }, (_, n) => ({ t: 4000 + n, yesPpm: 500_000 + n }));
+    const thinned = endingWith(many, hours);
+    expect(thinned.length).toBe(2 + 200 + 1);
+    expect(thinned.map(([t]) => t)).toEqual(thinned.map(([t]) => t).toSorted((a, b) => a - b));
   });
 });
 

@@ -13,7 +13,10 @@ let browser: Browser;
 beforeAll(async () => {
   mkdirSync(OUTPUT, { recursive: true });
   const tokens = async () => ({ alice: await userToken({ sub: "alice" }), bob: await userToken({ sub: "bob" }) });
-  [tenant, browser] = await Promise.all([serveTenant({ embed, playground: { tokens } }), openBrowser()]);
+  [tenant, browser] = await Promise.all([
+    serveTenant({ embed, playground: { tokens, crowd: ["carol"] } }),
+    openBrowser(),
+  ]);
   await fillTenant(tenant, "alice");
   await tenant.deposit("bob", 500);
 }, 180_000);

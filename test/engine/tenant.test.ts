@@ -161,14 +161,15 @@ describe("updatePolicy", () => {
     expect([...draft.writes(), ...draft.audit]).toEqual([]);
   });
 
-  test("thresholds are judged as merged: tiers that clash with the blockBelow in force are refused", () => {
+  test("thresholds are judged as merged: tiers with a gap are refused, tiers that blockBelow covers are not", () => {
     const world = openWorld();
-    world.run({ type: "updatePolicy", patch: { suitabilityThresholds: { blockBelow: 5 } } });
-    const tiers = [
-      { minScore: 0, capUsd: 1 },
-      { minScore: 5, capUsd: 2 },
-    ];
-    expect(world.refusal({ type: "updatePolicy", patch: { suitabilityThresholds: { tiers } } })).toBe("BAD_REQUEST");
+    const change = (suitabilityThresholds: object) =>
+      ({ type: "updatePolicy", patch: { suitabilityThresholds } }) as const;
+    const from = (...scores: number[]) => ({ tiers: scores.map((minScore) => ({ minScore, capUsd: 1 })) });
+    world.run(change({ blockBelow: 5 }));
+    expect(world.refusal(change(from(1, 5)))).toBe("BAD_REQUEST");
+    world.run(change(from(0, 5)));
+    expect(tenantOf(world).policy.suitabilityThresholds).toEqual({ blockBelow: 5, ...from(0, 5) });
   });
 
   test("a tenant that was never applied has no policy to change", () => {

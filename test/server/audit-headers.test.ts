@@ -85,6 +85,17 @@ describe("the answer to a change names its audit entry", () => {
   });
 });
 
+test("a reconciliation that is asked for again under its key puts nothing more on record", async () => {
+  const run = (key: string) => call("POST", "/v1/reconcile", { headers: { "idempotency-key": key } });
+  const first = await run("nightly");
+  const answer = await first.json();
+  const again = await run("nightly");
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  expect(await again.json()).toEqual(answer);
+  const next = await run("the next one");
+  expect(Number(next.headers.get("audit-seq"))).toBe(Number(first.headers.get("audit-seq")) + 1);
+});
+
 test("the audit status says when the whole chain was last verified", async () => {
   const before = Date.now();
   const response = await call("GET", "/v1/audit/status");

@@ -47,6 +47,8 @@ describe("a client written from the specification alone", { timeout: 30_000 }, (
     expect((await list("?category=sports")).map(({ id }) => id)).toEqual([second]);
     expect((await list("?kind=lmsr")).map(({ id }) => id)).toEqual([second]);
     expect((await list("?q=bellwether")).map(({ id }) => id)).toEqual([first]);
+    for (const typed of ["bellwether ".repeat(600), "bellwether".repeat(600), "-bell or (&| !:* ' \" \\", "-"])
+      await list(`?q=${encodeURIComponent(typed)}`);
     const id = second;
     const detail = await answer<object>(marketDetail, "GET /v1/markets/:id", "public", { id });
     expect(detail).toMatchObject({

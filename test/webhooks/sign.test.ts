@@ -18,7 +18,29 @@ afterAll(() => {
   vi.useRealTimers();
 });
 
+/** The published vectors of Standard Webhooks, from the tests of its libraries. */
+const PUBLISHED = [
+  {
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    sec: 1614265330,
+    body: '{"test": 2432232314}',
+    signature: "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+  },
+  {
+    secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+    id: "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk",
+    sec: 1649367553,
+    body: '{"email":"test@example.com","username":"test_user"}',
+    signature: "v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw=",
+  },
+];
+
 describe("an outgoing signature", () => {
+  test.each(PUBLISHED)("of $id is the published one", ({ secret, id, sec, body, signature }) => {
+    expect(signMessage(id, body, sec * 1000, [secret])["webhook-signature"]).toBe(signature);
+  });
+
   test("is what the official library verifies, and no other body's or secret's", () => {
     const headers = signMessage("evt_1", BODY, NOW, [STANDARD]);
     expect(headers).toMatchObject({ "webhook-id": "evt_1", "webhook-timestamp": String(NOW / 1000) });

@@ -18,6 +18,8 @@ const PACKAGED = fileURLToPath(new URL(`../../../tenants/${TENANT}/tenant.yaml`,
 interface DemoOptions {
   once?: boolean;
   port?: number;
+  /** False with `--no-crowd`. */
+  crowd?: boolean;
 }
 
 interface DemoAddresses {
@@ -29,6 +31,7 @@ interface DemoAddresses {
   publicKey: string;
   userId: string;
   userToken: string;
+  crowd: readonly string[];
   curl: string[];
 }
 
@@ -45,7 +48,7 @@ const summaryView: View<DemoSummary, DemoSummary> = {
 
 const addressView: View<DemoAddresses, DemoAddresses> = {
   kind: "text",
-  text: ({ url, playgroundUrl, opsUrl, adminKey, publicKey, userId, userToken, curl }) =>
+  text: ({ url, playgroundUrl, opsUrl, adminKey, publicKey, userId, userToken, crowd, curl }) =>
     [
       `playground ${playgroundUrl}    (open it in a browser)`,
       `API        ${url}    (described at ${url}/openapi.json)`,
@@ -54,15 +57,19 @@ const addressView: View<DemoAddresses, DemoAddresses> = {
       `public key ${publicKey}`,
       `${userId}'s token, valid for an hour:`,
       userToken,
+      ...(crowd.length === 0 ? [] : ["", `${listed(crowd)} are programs that make small trades, so that prices move.`]),
       "",
       ...curl,
     ].join("\n"),
 };
 
+const listed = (names: readonly string[]) => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
 export function register(noun: Command, host: Host): void {
   noun
     .option("--once", "run one market of each kind to the end, check everything, and stop")
     .option("--port <n>", "port of the API; 0 takes any free one", parsePort)
+    .option("--no-crowd", "leave the markets to you: nobody else trades while it serves")
     .description("a tenant with markets, money and a server, from nothing")
     .action(host.action<DemoOptions>(runDemo));
 }
@@ -108,12 +115,14 @@ export async function runDemo({ options, io, interrupts }: CommandContext<DemoOp
 }
 
 /** The tenant's own port if it is free and none was asked for, else any. */
-async function serveSomewhere(tenant: ReadyTenant, { once, port }: DemoOptions): Promise<TenantServer> {
-  const [{ serveTenant }, { playgroundTokens }] = await Promise.all([
+async function serveSomewhere(tenant: ReadyTenant, { once, port, crowd }: DemoOptions): Promise<TenantServer> {
+  const [{ serveTenant }, { playgroundTokens }, { CROWD }] = await Promise.all([
     import("../tenant-server.ts"),
     import("../demo-story.ts"),
+    import("../demo-crowd.ts"),
   ]);
-  const stage = { ...tenant, playground: { tokens: () => playgroundTokens(tenant) } };
+  const playground = { tokens: () => playgroundTokens(tenant), crowd: crowd === false ? [] : CROWD };
+  const stage = { ...tenant, playground };
   if (once && port === undefined) return serveTenant({ ...stage, port: 0, opsPort: 0 });
   try {
     return await serveTenant({ ...stage, port, ...(port === undefined ? {} : { opsPort: 0 }) });
@@ -141,17 +150,21 @@ async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Pr
   io.output.note("Verifying and funding two traders, trading");
   const { items: markets } = await stage.admin.listMarkets({ limit: 200 });
   await story.admitTraders(stage);
-  await story.tradeOn(
-    stage,
-    markets.map(({ id }) => id),
-  );
-  await io.output.print(await addresses(stage, server.opsUrl, markets[0]?.id ?? ""), addressView);
+  const ids = markets.map(({ id }) => id);
+  await story.tradeOn(stage, ids);
+  const { CROWD, Crowd } = await import("../demo-crowd.ts");
+  const crowd = options.crowd === false ? undefined : new Crowd(server.services);
+  await crowd?.join(TENANT);
+  const printed = await addresses(stage, server.opsUrl, ids[0] ?? "");
+  await io.output.print({ ...printed, crowd: crowd ? CROWD : [] }, addressView);
   io.output.note("\nCtrl-C ends the demo.");
+  const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders rest: ${String(error)}`));
   if (!stopped.aborted) await once(stopped, "abort");
+  await trading?.stop();
   return EXIT.ok;
 }
 
-async function addresses(stage: Stage, opsUrl: string, marketId: string): Promise<DemoAddresses> {
+async function addresses(stage: Stage, opsUrl: string, marketId: string): Promise<Omit<DemoAddresses, "crowd">> {
   const { url, adminKey, publicKey } = stage;
   const userId = "alice";
   const userToken = await stage.userToken(userId);

@@ -92,3 +92,27 @@ export async function listRecentPrices(
      group by market_id`;
   return new Map(rows.map(({ market_id, prices }) => [market_id, prices]));
 }
+
+/**
+ * The price after each trade of these markets among the last `entries` entries of the log, oldest first. Nothing indexes
+ * trades by market, so the look back is what is bounded.
+ */
+export async function listLatestTrades(
+  sql: Sql,
+  marketIds: readonly string[],
+  entries: number,
+): Promise<Map<string, { t: number; yesPpm: number }[]>> {
+  const rows = await sql<{ market_id: string; ts: string; yes_price_ppm: number }[]>`
+    select market_id, ts, yes_price_ppm
+      from trade
+     where seq > (select max(seq) from trade) - ${entries}::bigint
+       and market_id = any(${textArray(marketIds)}::text[])
+     order by seq`;
+  const byMarket = Map.groupBy(rows, ({ market_id }) => market_id);
+  return new Map(
+    [...byMarket].map(([id, trades]) => [
+      id,
+      trades.map(({ ts, yes_price_ppm }) => ({ t: Number(ts), yesPpm: yes_price_ppm })),
+    ]),
+  );
+}

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { MAIN, operatorDirectory, type TestDirectory } from "./support/pmctl.ts";
+
+interface Printed {
+  url: string;
+  playgroundUrl: string;
+  adminKey: string;
+  crowd: string[];
+  curl: string[];
+}
+
+let directory: TestDirectory;
+let demo: ChildProcess;
+let printed: Printed;
+
+/** A demo as it is started by hand. */
+beforeAll(async () => {
+  directory = await operatorDirectory();
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  demo = spawn(process.execPath, [MAIN, "demo", "--port", "0", "-o", "ndjson"], {
+    cwd: directory.cwd,
+    env: { PATH, HOME, NODE_COMPILE_CACHE },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [line] = await once(demo.stdout as NonNullable<typeof demo.stdout>, "data");
+  printed = JSON.parse(String(line));
+}, 120_000);
+afterAll(async () => {
+  demo?.kill("SIGKILL");
+  await directory?.remove();
+});
+
+const ask = (path: string) => fetch(printed.url + path, { headers: { "x-api-key": printed.adminKey } });
+
+interface Entry {
+  seq: number;
+  actor: string;
+}
+async function tradesOf(actors: readonly string[]): Promise<Entry[]> {
+  const { entries } = (await (await ask("/v1/audit?type=trade.executed&limit=200")).json()) as { entries: Entry[] };
+  return entries.filter(({ actor }) => actors.includes(actor));
+}
+
+describe("a demo that serves", () => {
+  test("prints three lines that work as pasted", async () => {
+    expect(printed.curl).toHaveLength(3);
+    const answers = [];
+    for (const line of printed.curl) answers.push(JSON.parse((await execa("sh", ["-c", line])).stdout));
+    expect(answers[0].length).toBeGreaterThan(2);
+    expect(answers[1]).toMatchObject({ amount: 5, side: "yes" });
+    expect(answers[2]).toMatchObject({ ok: true, discrepancy: 0 });
+  });
+
+  test("has traders of its own, who keep trading without a request against the visitor's minute", async () => {
+    const actors = printed.crowd.map((name) => `user:${name}`);
+    expect(actors).toHaveLength(3);
+    const left = async () => Number((await ask("/health")).headers.get("ratelimit-remaining"));
+    const before = await left();
+    let asked = 1;
+    const seen = await tradesOf(actors);
+    let now = seen;
+    for (const end = performance.now() + 20_000; now.length < seen.length + 2 && performance.now() < end; ) {
+      now = await tradesOf(actors);
+      asked += 1;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(now.length).toBeGreaterThanOrEqual(seen.length + 2);
+    // A window may have begun anew meanwhile; then more is left than there was.
+    expect(await left()).toBeGreaterThanOrEqual(before - asked - 1);
+  });
+
+  test("names them as programs on its page", async () => {
+    const page = await (await fetch(printed.playgroundUrl)).text();
+    expect(page).toMatch(/The programs <b>carol<\/b>.*invented money/);
+  });
+
+  test("ends with 0 on Ctrl-C, also one that npm passes on once more, and leaves no process behind", async () => {
+    demo.kill("SIGINT");
+    demo.kill("SIGTERM");
+    const [code] = await once(demo, "exit");
+    expect(code).toBe(0);
+    expect((await embeddedCluster(directory.cwd).status()).running).toBe(false);
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { completedCommands } from "../../src/cli/completion/tree.ts";
+import { hintsFor, NEXT } from "../../src/cli/next-step.ts";
+import { completeProgram } from "../../src/cli/program.ts";
+import { Fault } from "../../src/domain/fault.ts";
+import { testIo } from "./support/io.ts";
+
+const commands = completedCommands(await completeProgram());
+const globals = commands[0]?.options.flatMap(({ flags }) => flags) ?? [];
+
+test.each(Object.entries(NEXT))("what %s hints at exists, with every option that is named", (_code, hint) => {
+  const lines = hint.split(/; |, then /).filter((line) => line.startsWith("pmctl "));
+  expect(lines.length).toBeGreaterThan(0);
+  for (const line of lines) {
+    const words = line.split(" ").slice(1);
+    const command = commands.filter(({ path }) => path !== "" && `${words.join(" ")} `.startsWith(`${path} `)).at(-1);
+    expect(command, line).toBeDefined();
+    const known = [...globals, ...(command?.options.flatMap(({ flags }) => flags) ?? [])];
+    for (const option of words.filter((word) => word.startsWith("--"))) expect(known, line).toContain(option);
+  }
+});
+
+test("a person at a terminal reads what to try next; a script reads the message alone", () => {
+  const refusal = new Fault("MARKET_NOT_FOUND", "Market not found");
+  const [person, script] = [testIo({ terminal: 80 }), testIo()];
+  expect([person, script].map(({ output }) => output.fail(refusal))).toEqual([5, 5]);
+  expect(person.stderr.text).toBe("pmctl: Market not found\nNext: pmctl market list\n");
+  expect(script.stderr.text).toBe("pmctl: Market not found\n");
+});
+
+test("an error that is no refusal hints at nothing", () => {
+  expect(hintsFor(new Error("boom"))).toBe("");
+  expect(hintsFor(new Fault("AMOUNT_TOO_SMALL", "Too small"))).toBe("");
+});
