@@ -8,8 +8,10 @@ export type Via = "auto" | "db" | "http";
 /** Which way a command goes to its tenant. */
 export type Door = { kind: "db" } | { kind: "http"; url: string };
 
-/** On this machine a server answers at once; a longer wait would show in every command. */
+/** Where only the tenant file says that a server listens, there may be none; a longer wait would show in every command. */
 const PROBE_TIMEOUT_MS = 300;
+/** A server that left a run file is alive, and may be busy. Passed over, the command would act past it, as somebody else. */
+const BUSY_TIMEOUT_MS = 5000;
 
 /**
  * Chooses the way: HTTP when `--url` is given or a server of this tenant answers here, else the database.
@@ -32,9 +34,14 @@ export async function chooseDoor(tenant: OperatorTenant, via: Via, url: string |
 /** The addresses of a server on this machine that says it serves this tenant. */
 export async function findRunningServer(tenant: OperatorTenant): Promise<{ url: string; opsUrl: string } | undefined> {
   const { id, directory, config } = tenant;
-  const candidates = [...(await findServers(directory, id)), ...configuredServer(config.server)];
-  const answers = await Promise.all(candidates.map(({ opsUrl }) => serves(opsUrl, tenant)));
-  return candidates.find((_, index) => answers[index]);
+  const candidates = [
+    ...(await findServers(directory, id)).map((server) => ({ server, timeoutMs: BUSY_TIMEOUT_MS })),
+    ...configuredServer(config.server).map((server) => ({ server, timeoutMs: PROBE_TIMEOUT_MS })),
+  ];
+  const answers = await Promise.all(
+    candidates.map(({ server, timeoutMs }) => serves(server.opsUrl, tenant, timeoutMs)),
+  );
+  return candidates.find((_, index) => answers[index])?.server;
 }
 
 /** Where the tenant file says that the server listens: one that another directory or a container started has no run file. */
@@ -55,11 +62,11 @@ function reachable(host: string): string {
  * Asks the operations listener, which is never rate limited. Another tenant's server is not ours to talk to, and neither
  * is that of a tenant of the same name: staging and production on one machine differ by the key of their audit log.
  */
-async function serves(opsUrl: string, tenant: OperatorTenant): Promise<boolean> {
+async function serves(opsUrl: string, tenant: OperatorTenant, timeoutMs: number): Promise<boolean> {
   try {
     const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, {
       redirect: "error",
-      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     const body: unknown = await response.json();
     if (!response.ok || typeof body !== "object" || body === null) return false;

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { areaChart, bar, sparkline } from "../../src/cli/charts.ts";
 import type { View } from "../../src/cli/output.ts";
 import { displayWidth } from "../../src/cli/text-width.ts";
+import { runs } from "../domain/random.ts";
 import { testIo } from "./support/io.ts";
 
 const prices = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 400 });
@@ -19,6 +20,7 @@ describe("a sparkline", () => {
       fc.property(prices, fc.integer({ min: 1, max: 80 }), (values, width) => {
         expect(displayWidth(sparkline(values, width))).toBe(width);
       }),
+      runs(500),
     );
   });
 });
@@ -38,6 +40,7 @@ describe("a chart", () => {
         if (lines.length > 1) expect(lines).toHaveLength(8);
         for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
       }),
+      runs(500),
     );
   });
 

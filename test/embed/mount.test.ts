@@ -9,7 +9,7 @@ beforeAll(async () => {
   await stage.tenant.deposit("usr_2", 500);
   for (const id of ["mkt_a", "mkt_b", "mkt_live"])
     await stage.tenant.openMarket(id, { question: `Will ${id} come true?`, kind: id === "mkt_b" ? "lmsr" : "cpmm" });
-}, 180_000);
+});
 afterAll(() => stage?.close());
 
 const buy = (marketId: string, userId: string, dollars: number) =>

@@ -8,7 +8,7 @@ let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
   for (const user of ["usr_1", "usr_2"]) await stage.tenant.deposit(user, 900);
-}, 180_000);
+});
 afterAll(() => stage?.close());
 
 const submit = (command: Command) => stage.tenant.services.sequencer.submit({ command, actor: "admin:ops" });

@@ -75,4 +75,4 @@ test("a webhook whose commit is not known is answered with 5xx and never with 20
   expect((await deposit("torn", 10)).status).toBe(200);
   expect(await tenant.balance("wallet:usr_1")).toBe(11_000_000n);
   expect(await tenant.isSound()).toBe(true);
-}, 60_000);
+});

@@ -116,7 +116,7 @@ describe("two processes on one database", () => {
 
 describe("connections that are torn down under load", () => {
   test("what was acknowledged is there once, what was refused is not, and nobody waits for ever", {
-    timeout: 60_000,
+    timeout: 600_000,
   }, async () => {
     const live = await open();
     try {

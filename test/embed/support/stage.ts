@@ -95,7 +95,6 @@ async function openEmbed(
     const url = new URL(request.url());
     if (url.origin === tenantUrl) requests.push(url.pathname);
   });
-  page.setDefaultTimeout(8000);
   for (const content of scripts) await page.addInitScript({ content });
   await page.goto(address);
   const element = await page.waitForSelector("iframe");
