@@ -81,8 +81,7 @@ describe("a served tenant", () => {
     feeds.fall("/house");
     const { id } = await closing("acme:steel > 800");
     const seen: string[] = [];
-    while (!seen.at(-1)?.includes("holds this market"))
-      seen.push((await operator.run("market", "show", id)).stderr);
+    while (!seen.at(-1)?.includes("holds this market")) seen.push((await operator.run("market", "show", id)).stderr);
     expect(seen.at(-1)).toContain("feed down");
   });
 
