@@ -8,6 +8,8 @@ export default defineConfig({
     pool: "forks",
     // One more than two cores: many tests wait for a process, a commit or a browser.
     maxWorkers: 3,
+    // A locale that is not installed makes bash and others complain among what tests read.
+    env: { LC_ALL: "C" },
     // Bounds for what hangs, not for what is slow: a busy machine may take ten times what a quiet one does.
     testTimeout: 180_000,
     hookTimeout: 300_000,
