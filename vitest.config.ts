@@ -8,9 +8,12 @@ export default defineConfig({
     pool: "forks",
     // One more than two cores: many tests wait for a process, a commit or a browser.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // What a browser shows comes when it comes; on a busy machine a second is short.
-    expect: { poll: { timeout: 8000 } },
+    // A locale that is not installed makes bash and others complain among what tests read.
+    env: { LC_ALL: "C" },
+    // Bounds for what hangs, not for what is slow: a busy machine may take ten times what a quiet one does.
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 60_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -13,6 +13,8 @@ export type Door = { kind: "db" } | { kind: "http"; url: string };
  * a server that only was busy is worse than a wait.
  */
 const PROBE_TIMEOUT_MS = 2000;
+/** A server that left a run file is alive. Passed over, the command would act past it, as somebody else. */
+const BUSY_TIMEOUT_MS = 5000;
 
 /**
  * Chooses the way: HTTP when `--url` is given or a server of this tenant answers here, else the database.
@@ -49,7 +51,7 @@ function noServer(tenant: string, silent: Candidate | undefined): Fault {
 }
 
 function describeSilence(tenant: string, { pid }: Candidate): string {
-  return `The server of ${tenant} (process ${pid}) runs and did not answer within ${PROBE_TIMEOUT_MS / 1000} s`;
+  return `The server of ${tenant} (process ${pid}) runs and did not answer within ${BUSY_TIMEOUT_MS / 1000} s`;
 }
 
 /** Where a server may be. */
@@ -109,7 +111,7 @@ async function probe(
   tenant: OperatorTenant,
   enough: AbortSignal,
 ): Promise<Candidate | "silent" | "none"> {
-  const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(pid === undefined ? PROBE_TIMEOUT_MS : BUSY_TIMEOUT_MS);
   try {
     const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, {
       redirect: "error",

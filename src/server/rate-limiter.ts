@@ -35,6 +35,8 @@ export interface RateLimiterOptions {
   count(demands: Demand[]): Promise<SharedCount[]>;
   /** Called once per outage of the shared count. */
   onAway(error: unknown): void;
+  /** After this long without an answer the shared count is away; a quarter of a second unless told. */
+  answerTimeoutMs?: number | undefined;
 }
 
 /** From this limit on, requests in the first half of a window need not wait for the shared count. */
@@ -120,7 +122,8 @@ export class RateLimiter {
     const batch = this.#pending;
     this.#pending = new Map();
     const demands = [...batch].map(([bucket, { requests }]) => ({ bucket, requests }));
-    const timeout = setTimeout(() => this.#goAway(batch, new Error("The count takes too long")), ANSWER_TIMEOUT_MS);
+    const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = this.#options;
+    const timeout = setTimeout(() => this.#goAway(batch, new Error("The count takes too long")), answerTimeoutMs);
     try {
       const counts = await this.#options.count(demands);
       this.#retryAt = undefined;

@@ -67,6 +67,8 @@ export interface ServerOptions {
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
   trustProxy: readonly string[];
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
+  /** How long a request waits for the count that all processes share, before this one counts alone; 250 ms unless told. */
+  countTimeoutMs?: number | undefined;
   isDatabaseUp: () => Promise<boolean>;
   /** Whether browsers are told to come back by HTTPS only. */
   strictTransport?: boolean | undefined;
@@ -114,6 +116,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const limiter = new RateLimiter({
     count: (demands) => countRequests(read, demands),
     onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
+    answerTimeoutMs: options.countTimeoutMs,
   });
   const addresses = new ClientAddresses(options.trustProxy);
   const { refusals = new RefusalLog() } = options.services;

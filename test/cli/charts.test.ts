@@ -5,6 +5,7 @@ import { runReportOverview } from "../../src/cli/commands/report.ts";
 import type { View } from "../../src/cli/output.ts";
 import { displayWidth } from "../../src/cli/text-width.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { runs } from "../domain/random.ts";
 import { testIo } from "./support/io.ts";
 
 const prices = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 400 });
@@ -21,6 +22,7 @@ describe("a sparkline", () => {
       fc.property(prices, fc.integer({ min: 1, max: 80 }), (values, width) => {
         expect(displayWidth(sparkline(values, width))).toBe(width);
       }),
+      runs(500),
     );
   });
 });
@@ -40,6 +42,7 @@ describe("a chart", () => {
         if (lines.length > 1) expect(lines).toHaveLength(8);
         for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
       }),
+      runs(500),
     );
   });
 

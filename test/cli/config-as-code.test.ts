@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => operator?.close());
 
 // In order, like the days of an operator. Each command is a process of its own, so a busy machine takes its time.
-describe("a tenant as code", { timeout: 120_000 }, () => {
+describe("a tenant as code", () => {
   test("a plan of a tenant that was never applied makes no database, and --detailed-exitcode ends with 2", async () => {
     const plan = await run("plan", "acme", "--detailed-exitcode", "-o", "json");
     expect(plan.exitCode, plan.stderr).toBe(2);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   directory = await operatorDirectory();
   mkdirSync(join(directory.cwd, "tenants/acme"), { recursive: true });
   writeFileSync(join(directory.cwd, "tenants/acme/tenant.yaml"), tenantFile(`embed: { allowedOrigins: ["${SITE}"] }`));
-}, 120_000);
+});
 afterAll(async () => {
   await directory?.remove();
   await tenant?.close();
@@ -91,7 +91,7 @@ describe("embed snippet", () => {
     let browser: Browser;
     beforeAll(async () => {
       browser = await openBrowser();
-    }, 120_000);
+    });
     afterAll(() => browser?.close());
 
     test("runs under exactly the policy that was printed", async () => {

@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect } from "../../src/store/connect.ts";
 import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
@@ -41,12 +42,12 @@ beforeAll(async () => {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const [line] = await once(server.stdout as NonNullable<typeof server.stdout>, "data");
+  const [line] = await once(createInterface(server.stdout as NonNullable<typeof server.stdout>), "line");
   serverUrl = JSON.parse(String(line)).url;
 });
 
 afterAll(async () => {
-  server?.kill();
+  if (server?.kill()) await once(server, "exit");
   await directory?.remove();
 });
 

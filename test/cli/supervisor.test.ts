@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { PATIENCE, pauseBefore, Supervised, type SupervisedOptions } from "../../src/cli/supervisor.ts";
 
-const QUICK = { firstPauseMs: 20, longestPauseMs: 80, healthyMs: 60_000, stopMs: 200 };
+const QUICK = { firstPauseMs: 20, longestPauseMs: 80, healthyMs: 60_000, stopMs: 120_000 };
 
 const running: Supervised[] = [];
 afterEach(async () => {
@@ -73,6 +73,7 @@ describe("stopping", () => {
   test("kills a process that does not listen, and says so", async () => {
     const { server, lines, until } = supervise(
       "process.on('SIGTERM', () => {}); console.log('up'); setInterval(() => {}, 1e6)",
+      { patience: { ...QUICK, stopMs: 200 } },
     );
     await until(() => lines.includes("up"));
     expect(await server.stop()).toBe(false);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -53,9 +54,7 @@ function up(...args: string[]): Up {
   child.once("exit", () => children.delete(child));
   const served: Served[] = [];
   let errors = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    for (const line of text.trim().split("\n")) served.push(JSON.parse(line));
-  });
+  createInterface(child.stdout).on("line", (line) => served.push(JSON.parse(line)));
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors += text;
   });
@@ -65,7 +64,7 @@ function up(...args: string[]): Up {
     errors: () => errors,
     async until(isSo) {
       for (let waited = 0; !isSo(); waited += 50) {
-        if (waited > 25_000) throw new Error(`up did not get there: ${JSON.stringify(served)} ${errors}`);
+        if (waited > 120_000) throw new Error(`up did not get there: ${JSON.stringify(served)} ${errors}`);
         await delay(50);
       }
     },

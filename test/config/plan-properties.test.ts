@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../../src/domain/policy.ts";
 import { directionOf, POLICY_FIELDS, policyPatchOf, policyValue } from "../../src/domain/policy-fields.ts";
 import { requireEligible } from "../../src/domain/trader.ts";
+import { runs } from "../domain/random.ts";
 import { type Files, PlannedTenant, refusalOf } from "./plan-world.ts";
 
 const code = fc.constantFrom("US", "US-NY", "US-CA", "CH", "DE", "GB");
@@ -54,7 +55,7 @@ const files: fc.Arbitrary<Files> = fc
     markets,
     keys,
   }));
-const runs = { numRuns: 200 };
+const eachPlan = runs(200);
 const accept = { onDrift: "overwrite", acceptLoosening: true } as const;
 
 describe("a plan", () => {
@@ -76,7 +77,7 @@ describe("a plan", () => {
           expect(tenant.live().document).toBe(before);
         },
       ),
-      runs,
+      eachPlan,
     );
   });
 
@@ -103,7 +104,7 @@ describe("a plan", () => {
         tenant.apply(rewritten);
         expect(tenant.live().document).toBe(before);
       }),
-      runs,
+      eachPlan,
     );
   });
 
@@ -117,7 +118,7 @@ describe("a plan", () => {
         tenant.apply(given, { onDrift: "adopt" });
         expect(tenant.policy()).toEqual(before);
       }),
-      runs,
+      eachPlan,
     );
   });
 
@@ -136,7 +137,7 @@ describe("a plan", () => {
           expect(directionOf(field, from, to)).not.toBe("loosens");
         }
       }),
-      runs,
+      eachPlan,
     );
   });
 
@@ -153,7 +154,7 @@ describe("a plan", () => {
           if (value !== undefined) expect(policyValue(tenant.policy(), field)).toEqual(value);
         }
       }),
-      runs,
+      eachPlan,
     );
   });
 });
@@ -171,7 +172,7 @@ test("a change of jurisdictions that admits anybody new loosens", () => {
       const admitted = mayTrade(jurisdiction, field, from) && !mayTrade(jurisdiction, field, to);
       if (admitted) expect(directionOf(field, from, to)).toBe("loosens");
     }),
-    { numRuns: 2000 },
+    runs(2000),
   );
 });
 

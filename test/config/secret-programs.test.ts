@@ -59,7 +59,9 @@ describe("a secret by exec", () => {
     ["takes too long", `echo ${CANARY}; exec sleep 30`, "gave no secret within 0.3 s"],
     ["prints without end", `while :; do echo ${CANARY}; done`, "printed more than 64 KiB"],
   ])("of a program that %s is refused at its place, without anything of its output", (_what, script, sentence) => {
-    const fault = refusal({ exec: ["vault", CANARY] }, { ...folderWith("vault", script), timeoutMs: 300 });
+    // The others get the time that a busy machine needs to start a program.
+    const limit = sentence.includes("within") ? { timeoutMs: 300 } : {};
+    const fault = refusal({ exec: ["vault", CANARY] }, { ...folderWith("vault", script), ...limit });
     expect(fault.message).toBe(`the program vault ${sentence} (${WHERE})`);
     expect(JSON.stringify([fault.message, fault.detail, String(fault.cause)])).not.toContain(CANARY);
   });

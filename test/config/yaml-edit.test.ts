@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { setInYaml } from "../../src/config/yaml-edit.ts";
+import { runs } from "../domain/random.ts";
 
 describe("setting one value of a YAML text", () => {
   test.each([
@@ -60,7 +61,7 @@ describe("setting one value of a YAML text", () => {
         expect(withSets(parse(edited))).toEqual(withSets(expected));
         for (const [comment] of text.matchAll(/# (head|flow)/g)) expect(edited).toContain(comment);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 });

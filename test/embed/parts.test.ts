@@ -8,6 +8,9 @@ import { axisTime, cents, chance, dollars, shares, signed, timeLeft, volume } fr
 import { mayHaveHappened, wordsFor } from "../../src/embed/words.ts";
 import { curveOf, endingWith } from "../../src/server/embed-data.ts";
 
+/** The reader's own, wherever they are. */
+const NOON = new Date(2030, 4, 17, 12).getTime();
+
 describe("numbers and times", () => {
   test.each([
     [chance(0.5), "50%"],
@@ -30,7 +33,7 @@ describe("numbers and times", () => {
   ])("%s reads as %s", (got, wanted) => expect(got).toBe(wanted));
 
   test("an axis names clock times, days or months, as its ticks are apart", () => {
-    const at = Date.UTC(2030, 4, 17, 12, 30);
+    const at = NOON;
     expect(axisTime(at, 600_000)).toMatch(/^\d+:\d\d\s[AP]M$/);
     expect(axisTime(at, 86_400_000)).toBe("May 17");
     expect(axisTime(at, 40 * 86_400_000)).toBe("May 2030");
@@ -40,7 +43,7 @@ describe("numbers and times", () => {
 describe("the curve", () => {
   test("is summed up in a sentence", () => {
     expect(summaryOf([])).toBe("No trades yet.");
-    const at = Date.UTC(2030, 4, 17, 12);
+    const at = NOON;
     expect(summaryOf([{ t: at, yes: 0.5 }])).toBe("50% chance, unchanged since May 17, 2030.");
     const ends = [
       { t: at, yes: 0.5 },

@@ -19,7 +19,7 @@ beforeAll(async () => {
   ]);
   await fillTenant(tenant, "alice");
   await tenant.deposit("bob", 500);
-}, 180_000);
+});
 afterAll(async () => {
   await browser?.close();
   await tenant?.close();
@@ -32,7 +32,6 @@ describe("the page is readable by everybody", () => {
     [320, "dark"],
   ] as const)("at %i pixels, %s", async (width, theme) => {
     const { page, complaints, close } = await openPage(browser, { viewport: { width, height: 800 } });
-    page.setDefaultTimeout(8000);
     const foreign: string[] = [];
     page.on("request", (request) => foreign.push(request.url()));
     await page.goto(`${tenant.url}/playground`);
@@ -56,7 +55,6 @@ describe("the page is readable by everybody", () => {
 
 test("alice trades in the widget, bob moves her price from the page around, and signing out ends her positions", async () => {
   const { page, close } = await openPage(browser);
-  page.setDefaultTimeout(8000);
   await page.goto(`${tenant.url}/playground`);
   const market = page.frameLocator("#market iframe");
   await market.locator(".is-live").waitFor();

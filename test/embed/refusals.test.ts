@@ -8,7 +8,7 @@ let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
   for (const user of ["usr_1", "usr_2"]) await stage.tenant.deposit(user, 900);
-}, 180_000);
+});
 afterAll(() => stage?.close());
 
 const submit = (command: Command) => stage.tenant.services.sequencer.submit({ command, actor: "admin:ops" });
@@ -138,7 +138,13 @@ describe("a market that stops taking trades says so at once", () => {
   });
 
   test("closed, when its time has come, whatever the reader's clock says", async () => {
-    const { frame, close } = await openMarket({ closeAt: Date.now() + 2500 });
+    await stage.tenant.openMarket("mkt_closing", { closeAt: Date.now() + 1_800_000 });
+    const { frame, close } = await stage.open({ view: "market", marketId: "mkt_closing" }, {}, [
+      "window.laterMs = 0; const passed = performance.now.bind(performance); performance.now = () => passed() + laterMs;",
+    ]);
+    await frame.getByText("live", { exact: true }).waitFor();
+    expect(await frame.getByText("Closed. The result is being decided.").count()).toBe(0);
+    await frame.evaluate("laterMs = 1_800_000");
     await frame.getByText("Closed. The result is being decided.").waitFor();
     expect(await frame.locator("button.buy").count()).toBe(0);
     await close();

@@ -144,7 +144,7 @@ export async function dump(sql: Sql): Promise<string> {
 
 /** Waits until the database says yes; asks again as fast as it answers. */
 export async function until(sql: Sql, question: (sql: Sql) => PromiseLike<readonly unknown[]>): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 120_000;
   while ((await question(sql)).length === 0)
-    if (performance.now() > deadline) throw new Error("It did not come to that within ten seconds");
+    if (performance.now() > deadline) throw new Error("It did not come to that within two minutes");
 }

@@ -48,9 +48,13 @@ describe("the address that a request counts as", () => {
 
     test("a header of the largest size is walked in no time", () => {
       const header = `${"10.0.0.1,".repeat(1800)}10.0.0.1`;
-      const startedAt = performance.now();
-      behind.bucketOf("10.0.0.1", header);
-      expect(performance.now() - startedAt).toBeLessThan(100);
+      const took = Array.from({ length: 20 }, () => {
+        const startedAt = performance.now();
+        behind.bucketOf("10.0.0.1", header);
+        return performance.now() - startedAt;
+      });
+      // The quickest of them: the others may have waited for their turn on a busy machine.
+      expect(Math.min(...took)).toBeLessThan(100);
     });
   });
 

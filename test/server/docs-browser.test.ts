@@ -8,7 +8,7 @@ let tenant: ServedTenant;
 let browser: Browser;
 beforeAll(async () => {
   [tenant, browser] = await Promise.all([serveTenant(), openBrowser()]);
-}, 180_000);
+});
 afterAll(async () => {
   await browser?.close();
   await tenant?.close();

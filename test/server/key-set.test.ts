@@ -188,7 +188,7 @@ describe("over real sockets", () => {
     const startedAt = performance.now();
     const keySet = new KeySet(keySetLoader({ url }, outgoing));
     await keySet.ready();
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
     expect(keySet.generation).toBe(0);
   });
 });

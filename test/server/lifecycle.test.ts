@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Metrics } from "../../src/server/metrics.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { ADMIN_KEY, type Backend, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
@@ -15,28 +15,34 @@ afterAll(() => backend.close());
 
 const handlers = {
   getHealth: async () => ({ ok: true, service: "acme", db: true, uptimeSec: 1 }),
-  listTrendingMarkets: async () => {
-    await delay(300);
-    return [];
-  },
+  listTrendingMarkets: async () => [],
   placeTrade: async ({ marketId }: { marketId: string }) => {
     throw new (await import("../../src/domain/fault.ts")).Fault("MARKET_CLOSED", `Market is closed ${marketId.length}`);
   },
 } as unknown as Handlers;
 
-/** Waits for requests on their way as long as a served tenant does. */
-const PRODUCTION = { lastRequestMs: undefined };
+/** Waits for requests on their way, and for the shared count, as long as a served tenant does. */
+const PRODUCTION = { lastRequestMs: undefined, countTimeoutMs: undefined };
+/** Below the 25 s after which a server that closes waits for nobody any more. */
+const DRAIN_MS = 20_000;
 
 describe("closing", () => {
   test("finishes what is in flight, ends its connection, and refuses new ones", async () => {
-    const server = await serve(backend, handlers, PRODUCTION);
+    const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const listTrendingMarkets = async () => {
+      reached.resolve();
+      await release.promise;
+      return [];
+    };
+    const server = await serve(backend, { ...handlers, listTrendingMarkets }, PRODUCTION);
     const headers = { "x-api-key": PUBLIC_KEY };
     const slow = fetch(`${server.url}/v1/markets/trending`, { headers });
-    await delay(100);
+    await reached.promise;
     const closing = server.close();
     const readiness = await fetch(`${server.opsUrl}/readyz`);
     expect([readiness.status, await readiness.json()]).toMatchObject([503, { ok: false, draining: true }]);
     expect((await fetch(`${server.opsUrl}/livez`)).status).toBe(200);
+    release.resolve();
     const response = await slow;
     expect([response.status, response.headers.get("connection")]).toEqual([200, "close"]);
     await closing;
@@ -45,7 +51,8 @@ describe("closing", () => {
   });
 
   test("answers every request that was accepted, under load on kept connections", async () => {
-    const server = await serve(backend, handlers, PRODUCTION);
+    // Every connection ends with its next answer, so nobody waits that long, unless the whole machine stands still.
+    const server = await serve(backend, handlers, { lastRequestMs: DRAIN_MS });
     const agent = new Agent({ keepAlive: true, maxSockets: 200 });
     const broken: string[] = [];
     /** Resolves to false once the port is closed. Anything else that fails was an accepted request without an answer. */
@@ -70,13 +77,12 @@ describe("closing", () => {
     const clients = Array.from({ length: 200 }, async () => {
       while (await ask()) answered += 1;
     });
-    await delay(300);
+    await expect.poll(() => answered).toBeGreaterThan(200);
     const startedAt = performance.now();
     await server.close();
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(performance.now() - startedAt).toBeLessThan(DRAIN_MS);
     await Promise.all(clients);
     agent.destroy();
-    expect(answered).toBeGreaterThan(200);
     expect(broken).toEqual([]);
   });
 
@@ -88,7 +94,7 @@ describe("closing", () => {
     await (await fetch(`${server.url}/health`)).text();
     const startedAt = performance.now();
     await Promise.all([server.close(), server.close()]);
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(performance.now() - startedAt).toBeLessThan(DRAIN_MS);
     silent.destroy();
     halfway.destroy();
   });
@@ -197,26 +203,28 @@ describe("API keys", () => {
   });
 
   test("expire on the second, without a look at the database", async () => {
-    await insertKey(backend.sql, "pk_short", "short", "public", Date.now() + 700);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const expiresAt = Date.now() + 60_000;
+    await insertKey(backend.sql, "pk_short", "short", "public", expiresAt);
     const server = await serve(backend, handlers);
     const send = () => fetch(`${server.url}/v1/markets/trending`, { headers: { "x-api-key": "pk_short" } });
+    vi.setSystemTime(expiresAt - 1);
     expect((await send()).status).toBe(200);
-    await delay(700);
+    vi.setSystemTime(expiresAt);
     await expectRefusal(await send(), 401, "KEY_INVALID");
     await server.close();
   });
 
   test("are not trusted for ever when the database is away, and health still answers", async () => {
     const lost = await openBackend();
-    const server = await serve(lost, handlers);
+    const server = await serve(lost, handlers, PRODUCTION);
     const send = () => fetch(`${server.url}/v1/markets/trending`, { headers: { "x-api-key": ADMIN_KEY } });
     expect((await send()).status).toBe(200);
     await lost.database.drop();
     await delay(1100);
     await expectRefusal(await send(), 500, "DATABASE_UNAVAILABLE");
-    const startedAt = performance.now();
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
     await server.close();
     await lost.sql.end({ timeout: 0 });
   });

@@ -29,7 +29,7 @@ const market = (change: object = {}) => ({
 const open = async (change: object = {}): Promise<string> =>
   (await answer<{ id: string }>(created, "POST /v1/markets", "admin", { body: market(change) })).id;
 
-describe("a client written from the specification alone", { timeout: 30_000 }, () => {
+describe("a client written from the specification alone", () => {
   let first: string;
   let second: string;
 

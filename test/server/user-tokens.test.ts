@@ -1,9 +1,16 @@
 import { createHmac } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { UserTokens } from "../../src/server/user-tokens.ts";
 import { JWT_SECRET, type TokenClaims, userToken } from "./support/harness.ts";
 
-const now = Math.floor(Date.now() / 1000);
+/** The time stands still, so that a leeway of thirty seconds is thirty seconds. */
+const now = Date.UTC(2027, 0, 1) / 1000;
+beforeAll(() => {
+  vi.useFakeTimers({ now: now * 1000, toFake: ["Date"] });
+});
+afterAll(() => {
+  vi.useRealTimers();
+});
 const DAY = 24 * 60 * 60;
 const tokens = new UserTokens({ algorithm: "HS256", secret: JWT_SECRET });
 
@@ -29,7 +36,7 @@ describe("a user token is accepted", () => {
     ["with the usual claims", {}, { id: "usr_1" }],
     ["with a jurisdiction in any case", { jurisdiction: "de" }, { id: "usr_1", jurisdiction: "DE" }],
     ["for exactly a day", { exp: now + DAY }, { id: "usr_1" }],
-    ["expired within the leeway", { iat: now - 600, exp: now - 20 }, { id: "usr_1" }],
+    ["expired within the leeway", { iat: now - 600, exp: now - 29 }, { id: "usr_1" }],
     ["from a clock a little ahead", { iat: now + 20, exp: now + 600 }, { id: "usr_1" }],
     ["with claims that mean nothing here", { role: "admin", nbf: now - 1 }, { id: "usr_1" }],
     ["for a user of 255 characters", { sub: "u".repeat(255) }, { id: "u".repeat(255) }],
@@ -60,7 +67,7 @@ describe("a user token is refused", () => {
     ["that lives a day and a second", { iat: now, exp: now + DAY + 1 }],
     ["that lives for ever", { exp: 1e300 }],
     ["issued in the future, so that a short life never ends", { iat: now + 10 * DAY, exp: now + 10 * DAY + 600 }],
-    ["expired beyond the leeway", { iat: now - 600, exp: now - 31 }],
+    ["expired beyond the leeway", { iat: now - 600, exp: now - 30 }],
     ["not valid yet", { nbf: now + 600 }],
     ["with a jurisdiction that is not a code", { jurisdiction: "USA" }],
     ["with a jurisdiction that is not a text", { jurisdiction: ["US"] }],
@@ -138,9 +145,10 @@ test("issuer and audience are checked when the tenant names them", async () => {
 });
 
 test("a verified token is remembered, and no longer than it is valid", async () => {
-  const authorization = `Bearer ${await userToken({ iat: now - 600, exp: Math.floor(Date.now() / 1000) - 29 })}`;
+  const authorization = `Bearer ${await userToken({ iat: now - 600, exp: now })}`;
   expect(await tokens.verify(authorization)).toEqual({ id: "usr_1" });
+  vi.setSystemTime((now + 30) * 1000 - 1);
   expect(tokens.verify(authorization)).toEqual({ id: "usr_1" });
-  await new Promise((resolve) => setTimeout(resolve, 2100));
+  vi.setSystemTime((now + 30) * 1000);
   await expectRefused(authorization);
 });

@@ -1,11 +1,13 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { ADMIN_KEY, type Backend, openBackend, serve, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
 import { exchangeRaw, expectRefusal, parseRaw } from "./support/requests.ts";
 
 const OLD_SECRET = "whsec_the_one_before";
+/** The time stands still, so that five minutes are five minutes. */
+const NOW = Date.UTC(2027, 0, 1);
 const calls: { input: unknown; actor: string }[] = [];
 const record = async (input: unknown, { actor }: { actor: string }) => {
   calls.push({ input, actor });
@@ -15,6 +17,7 @@ const record = async (input: unknown, { actor }: { actor: string }) => {
 let backend: Backend;
 let server: RunningServer;
 beforeAll(async () => {
+  vi.useFakeTimers({ now: NOW, toFake: ["Date"] });
   backend = await openBackend();
   const handlers = { receiveKyc: record, receivePayment: record, receiveStripe: record } as unknown as Handlers;
   server = await serve(backend, handlers, { webhookSecrets: [WEBHOOK_SECRET, OLD_SECRET] });
@@ -22,6 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close();
   await backend.close();
+  vi.useRealTimers();
 });
 beforeEach(() => {
   calls.length = 0;
@@ -55,8 +59,8 @@ describe("a signed webhook", () => {
   test.each([
     ["the other active secret", { "x-signature": sign(deposit, OLD_SECRET) }],
     ["a prefix and capitals", { "x-signature": `sha256=${sign(deposit).toUpperCase()}` }],
-    ["a time in seconds", { "x-timestamp": String(Math.floor(Date.now() / 1000) - 290) }],
-    ["a time in ISO 8601", { "x-timestamp": new Date(Date.now() + 290_000).toISOString() }],
+    ["a time in seconds", { "x-timestamp": String(NOW / 1000 - 300) }],
+    ["a time in ISO 8601", { "x-timestamp": new Date(NOW + 300_000).toISOString() }],
     ["credentials that it does not need", { "x-api-key": "wrong", authorization: "Bearer x" }],
   ])("may carry %s", async (_name, headers) => {
     expect((await send("/payments/inbound/acme", deposit, headers)).status).toBe(200);
@@ -85,8 +89,8 @@ describe("is 401 Invalid signature, and nothing happens:", () => {
     ["another body's", { "x-signature": sign(`${deposit}\n`) }],
     ["another secret's", { "x-signature": sign(deposit, "guess") }],
     ["one that is no hex", { "x-signature": "z".repeat(64) }],
-    ["a stale one", { "x-timestamp": String(Math.floor(Date.now() / 1000) - 310) }],
-    ["one from the future", { "x-timestamp": String(Math.floor(Date.now() / 1000) + 310) }],
+    ["a stale one", { "x-timestamp": String(NOW / 1000 - 301) }],
+    ["one from the future", { "x-timestamp": String(NOW / 1000 + 301) }],
     ["a time that nobody can read", { "x-timestamp": "yesterday" }],
     ["an admin key in its place", { "x-signature": "", "x-api-key": ADMIN_KEY }],
   ])("%s", async (_name, headers) => {

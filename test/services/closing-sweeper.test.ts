@@ -1,21 +1,31 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startClosingSweeper, sweepClosings } from "../../src/services/closing-sweeper.ts";
-import type { TenantServices } from "../../src/services/tenant.ts";
-import { openScene, type Scene } from "./scene.ts";
-
-/** Long enough for a busy machine to set the scene before it. */
-const SOON_MS = 3000;
+import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { connect } from "../../src/store/connect.ts";
+import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
 
 describe("the closing sweeper", () => {
   let scene: Scene;
-  let a: TenantServices;
-  let b: TenantServices;
   beforeAll(async () => {
-    scene = await openScene({ processes: 2 });
-    [a, b] = scene.services as [TenantServices, TenantServices];
+    scene = await openScene();
   });
   afterAll(() => scene.close());
+
+  /**
+   * Moves the closing time of markets into the past, as if the time had come. Resolves to it, and to two processes that
+   * find it so.
+   */
+  async function passClosing(...ids: string[]): Promise<{ closeAt: string; processes: TenantServices[] }> {
+    const sql = connect(scene.database.connection, { name: "test", max: 1 });
+    const closeAt = Date.now() - 1000;
+    await sql`update market set close_at = ${closeAt} where id in ${sql(ids)}`;
+    await sql.end({ timeout: 5 });
+    const options = { tenantId: "acme", connection: scene.database.connection, auditSecret: AUDIT_SECRET, readers: 2 };
+    const processes = await Promise.all([openTenant(options), openTenant(options)]);
+    onTestFinished(async () => void (await Promise.all(processes.map((each) => each.close()))));
+    return { closeAt: new Date(closeAt).toISOString(), processes };
+  }
 
   async function closings(): Promise<{ actor: string; payload: unknown }[]> {
     const { entries } = await scene.api().listAudit({ type: "market.closed" });
@@ -23,16 +33,16 @@ describe("the closing sweeper", () => {
   }
 
   test("two processes that sweep at once record every closing exactly once, and no other market's", async () => {
-    const closeAt = new Date((await databaseNow(a)) + SOON_MS).toISOString();
     const closing = await Promise.all(
-      ["yes", "no"].map(() => scene.market({ question: "Closes soon?", closeAt, liquidityUsd: 10 })),
+      ["yes", "no"].map(() => scene.market({ question: "Closes soon?", liquidityUsd: 10 })),
     );
-    const settled = await scene.market({ question: "Settled before?", closeAt, liquidityUsd: 10 });
+    const settled = await scene.market({ question: "Settled before?", liquidityUsd: 10 });
     await scene.market({ question: "Open for long?", liquidityUsd: 10 });
     await scene.api().suspendMarket({ id: closing[1] ?? "" });
     await scene.api().settleMarket({ marketId: settled, outcome: "yes" });
-    expect(await sweepClosings(a)).toBe(0);
-    while ((await databaseNow(a)) < Date.parse(closeAt)) await delay(20);
+    expect(await sweepClosings(scene.services[0] as TenantServices)).toBe(0);
+    const { closeAt, processes } = await passClosing(...closing, settled);
+    const [a, b] = processes as [TenantServices, TenantServices];
 
     const recorded = await Promise.all([a, b, a, b].map((each) => sweepClosings(each)));
     expect(recorded.reduce((sum, count) => sum + count, 0)).toBe(2);
@@ -50,20 +60,14 @@ describe("the closing sweeper", () => {
 
   test("the running sweeper records a closing by itself, and stops", async () => {
     const before = (await closings()).length;
-    const closeAt = new Date((await databaseNow(a)) + SOON_MS).toISOString();
-    await scene.market({ question: "Swept?", closeAt, liquidityUsd: 10 });
+    const { processes } = await passClosing(await scene.market({ question: "Swept?", liquidityUsd: 10 }));
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
     const errors: unknown[] = [];
-    const sweeper = startClosingSweeper(b, (error) => errors.push(error));
+    const sweeper = startClosingSweeper(processes[0] as TenantServices, (error) => errors.push(error));
+    vi.advanceTimersByTime(2000);
     while ((await closings()).length === before) await delay(50);
     await sweeper.stop();
     expect(errors).toEqual([]);
   });
 });
-
-async function databaseNow({ sequencer }: TenantServices): Promise<number> {
-  const answer = await sequencer.submit({
-    command: { type: "recordReconciliation", ok: true, discrepancyMicro: 0n },
-    actor: "cli:clock",
-  });
-  return answer.result?.checkedAt ?? 0;
-}

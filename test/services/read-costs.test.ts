@@ -30,7 +30,7 @@ beforeAll(async () => {
     auditSecret: AUDIT_SECRET,
     readers: 1,
   });
-}, 120_000);
+});
 afterAll(async () => {
   await services?.close();
   await owner?.end({ timeout: 5 });

@@ -28,7 +28,6 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     const hour = random.between(HOUR_MS, 22 * HOUR_MS);
     return today - random.int(1, DAYS) * DAY_MS + hour;
   }).toSorted((a, b) => a - b);
-  const at = (instant: number) => machine.travel(Date.now() - instant);
   const tag = (index: number) => ({
     symbol: random.pick(["BTCUSD", "XAUUSD"]),
     direction: random.pick(["long", "short"] as const),
@@ -36,15 +35,15 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     externalRef: `ref_${index}`,
   });
   let deposits = 0;
-  const deposit = async (traderId: string, ts: number) => {
+  const deposit = async (traderId: string) => {
     const provider = random.pick(["payments", "stripe"]);
     const amountMicro = BigInt(random.int(10_000, 900_000_000));
     deposits += 1;
-    await sequencer.submit({
+    const { entry } = await sequencer.submit({
       command: { type: "recordDeposit", provider, traderId, amountMicro, reference: `tx_${deposits}` },
       actor: `provider:${provider}`,
     });
-    happened.deposits.push({ provider, amountMicro, ts });
+    happened.deposits.push({ provider, amountMicro, ts: Date.parse(entry?.ts ?? "") });
   };
   const withdraw = async (traderId: string, ts: number, approve: boolean) => {
     const amountMicro = BigInt(random.int(1, 9_999));
@@ -127,14 +126,14 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
     }
   };
 
-  at((moments[0] ?? 0) - HOUR_MS);
+  machine.reach((moments[0] ?? 0) - HOUR_MS);
   await applyScene(sequencer);
   for (let count = 0; count < 4; count++) await open();
   for (const [index, moment] of moments.entries()) {
-    at(moment);
+    machine.reach(moment);
     if (index % 9 === 0) {
       const trader = random.pick(TRADERS);
-      await deposit(trader, moment);
+      await deposit(trader);
       if (index % 36 === 0) await withdraw(trader, moment, random.chance(0.7));
       if (index % 27 === 0) await payAndRefund(trader, moment);
       const answers = { q1: random.int(0, 4) };
@@ -151,8 +150,8 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
   // The last of it happens now, through the services themselves.
   for (const trader of TRADERS.slice(0, 3)) {
     const ids = happened.markets.filter(({ settled }) => !settled).map(({ id }) => id);
-    machine.travel(0);
-    await deposit(trader, Date.now());
+    machine.reach(Date.now());
+    await deposit(trader);
     const input = { marketId: random.pick(ids), selection: { side: random.pick(SIDES) }, amount: 1.234567 };
     const placed = await scene.api(trader).placeTrade(input);
     const micro = (value: number) => BigInt(Math.round(value * 1e6));

@@ -21,13 +21,31 @@ import {
 const isRoot = process.geteuid?.() === 0;
 const nobody = 65534;
 
+/** A directory in which a start was killed. On a busy machine one may be over before it is looked at; then the next is. */
+async function killedStart(): Promise<{ directory: string; home: string }> {
+  for (;;) {
+    const directory = await createDirectory();
+    const home = join(directory, ".pmctl/postgres");
+    const starting = inProcess(directory, "start");
+    const ended = starting.then(
+      () => "succeeded",
+      ({ signal }: { signal?: string }) => signal,
+    );
+    let isOver = false;
+    ended.finally(() => {
+      isOver = true;
+    });
+    await waitUntil(async () => isOver || (await listNames(home)).some((name) => name.startsWith("data.new-")));
+    starting.kill("SIGKILL");
+    const how = await ended;
+    if (how === "SIGKILL") return { directory, home };
+    if (how !== "succeeded") throw new Error(`The start ended with ${how}`);
+    await clusterIn(directory).stop();
+  }
+}
+
 test("a start that was killed while it created the cluster does not hinder the next one", async () => {
-  const directory = await createDirectory();
-  const home = join(directory, ".pmctl/postgres");
-  const killed = inProcess(directory, "start");
-  await waitUntil(async () => (await listNames(home)).some((name) => name.startsWith("data.new-")));
-  killed.kill("SIGKILL");
-  await expect(killed).rejects.toThrow("SIGKILL");
+  const { directory, home } = await killedStart();
   const cluster = clusterIn(directory);
   expect((await cluster.start()).running).toBe(true);
   // What the orphaned initdb was still writing goes away with the next start after it has ended.

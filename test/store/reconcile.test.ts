@@ -197,19 +197,23 @@ describe("what somebody changes in the database is found by name and to the micr
     ["trader_day", "realized_micro", { traderDays: 3n }],
     ["trader_day", "trades", { traderDays: 3n * DOLLAR }],
   ])("what the reports read: %s.%s", async (table, column, expected) => {
+    // One row, since an hour or a day may have begun between two trades.
     const tamper = (sql: Sql) => sql`
       update ${sql(table)} set ${sql(column)} = ${sql(column)} + 3
-       where market_id = 'm1' ${table === "trader_day" ? sql`and trader_id = 'ann'` : sql``}`;
+       where ctid = (select ctid from ${sql(table)}
+                      where market_id = 'm1' ${table === "trader_day" ? sql`and trader_id = 'ann'` : sql``} limit 1)`;
     expect(await found(tamper)).toEqual(expected);
   });
 
   test("money in and out by provider and day: an amount, a row that is gone, a day that is another", async () => {
     const of = (sql: Sql) => sql`where provider = 'payments'`;
-    expect(await found((sql) => sql`update funding_day set inflow_micro = inflow_micro + 3 ${of(sql)}`)).toEqual({
+    // There are two rows when a day began between the deposits.
+    const one = (sql: Sql) => sql`where ctid = (select ctid from funding_day ${of(sql)} limit 1)`;
+    expect(await found((sql) => sql`update funding_day set inflow_micro = inflow_micro + 3 ${one(sql)}`)).toEqual({
       fundingDays: 3n,
     });
     expect(await found((sql) => sql`delete from funding_day ${of(sql)}`)).toEqual({ fundingDays: 200n * DOLLAR });
-    expect(await found((sql) => sql`update funding_day set day = day - 86400000 ${of(sql)}`)).toEqual({
+    expect(await found((sql) => sql`update funding_day set day = day - 864000000 ${of(sql)}`)).toEqual({
       fundingDays: 400n * DOLLAR,
     });
   });

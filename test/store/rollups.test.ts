@@ -100,7 +100,8 @@ describe("a database from before the rollups", () => {
       await migrate(copy, migrations);
       for (const table of ["market_hour", "trader_day", "funding_day"])
         expect(await rowsOf(copy, table)).toEqual(await rowsOf(source, table));
-      expect(await rowsOf(copy, "trader_day")).toHaveLength(4);
+      const held = (await rowsOf(copy, "trader_day")).map(({ trader_id, market_id }) => `${trader_id} ${market_id}`);
+      expect(new Set(held).size).toBe(4);
     } finally {
       await Promise.all([source, copy].map((sql) => sql.end({ timeout: 5 })));
       await old.drop();

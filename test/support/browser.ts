@@ -30,6 +30,7 @@ export async function openBrowser(): Promise<Browser> {
   return playwright.launch({
     executablePath: await extract(),
     headless: true,
+    timeout: 120_000,
     args: [...args, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
   });
 }
@@ -66,6 +67,8 @@ export interface OpenPage {
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  // A bound for what never comes; what is there is taken at once.
+  page.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);

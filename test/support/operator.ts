@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { parseEnv } from "node:util";
 import { execa } from "execa";
 import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
@@ -31,6 +32,23 @@ export interface Operator {
   edit(tenant: string, change: (text: string) => string): Promise<void>;
   /** Stops the database and removes everything. */
   close(): Promise<void>;
+}
+
+/**
+ * A market that closes soon. What has to lie in the future when it arrives may have passed by then on a busy machine; the
+ * next try leaves it more time.
+ * @param args the command line that creates it, with `-o json`
+ */
+export async function marketThatCloses(
+  { run }: Operator,
+  args: (closeAt: string) => string[],
+): Promise<{ id: string; closeAt: number }> {
+  for (let leadMs = 2500; ; leadMs *= 2) {
+    const closeAt = Date.now() + leadMs;
+    const { exitCode, stdout, stderr } = await run(...args(new Date(closeAt).toISOString()));
+    if (exitCode === 0) return { id: (JSON.parse(stdout) as { id: string }).id, closeAt };
+    if (!stderr.includes("must be in the future") || leadMs > 100_000) throw new Error(stderr);
+  }
 }
 
 export interface ServerProcess {
@@ -78,7 +96,7 @@ async function runProcess(directory: string, env: Record<string, string>, args: 
     env,
     reject: false,
     stdin: "ignore",
-    timeout: 60_000,
+    timeout: 150_000,
   });
   return { stdout, stderr, exitCode };
 }
@@ -100,8 +118,9 @@ async function serve(
   child.stderr.on("data", (chunk) => {
     errors += chunk;
   });
+  const lines = createInterface(child.stdout);
   const [line] = await Promise.race([
-    once(child.stdout, "data"),
+    once(lines, "line"),
     once(child, "exit").then(() => Promise.reject(new Error(`serve ended: ${errors}`))),
   ]);
   const { url, opsUrl } = JSON.parse(String(line)) as { url: string; opsUrl: string };

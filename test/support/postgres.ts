@@ -14,7 +14,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-const ATTEMPTS = 100;
+const ATTEMPTS = 1200;
 const PAUSE_MS = 50;
 /** Somebody is connected; or it is the server's own vacuum, which only a superuser may throw out, and which goes by itself. */
 const PASSING = ["55006", "42501"];

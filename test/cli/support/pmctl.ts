@@ -8,7 +8,8 @@ import { inProcess } from "../../support/in-process.ts";
 /** The process's entry; Node strips its types. */
 export const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
-const PATIENCE_MS = 30_000;
+/** Whoever takes longer hangs. */
+const PATIENCE_MS = 150_000;
 
 export interface Finished {
   /** Null when it had to be killed: it hung. */

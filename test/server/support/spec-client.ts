@@ -71,7 +71,7 @@ beforeAll(async () => {
   server = await operator.serve("acme");
   secrets = await operator.secrets();
   token = (await done("user", "token", "usr_1")).token ?? "";
-}, 120_000);
+});
 afterAll(() => operator?.close());
 
 /** A request as section 5 of the specification describes it. */

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { RateLimiter } from "../../src/server/rate-limiter.ts";
+import { forgetOldCounts } from "../../src/store/forget.ts";
+import { countRequests, type SharedCount } from "../../src/store/request-count.ts";
+import { type Backend, openBackend } from "./support/harness.ts";
+
+let backend: Backend;
+beforeAll(async () => {
+  backend = await openBackend();
+});
+afterAll(() => backend.close());
+
+/** Lets the process's own clock, and timers where told, move only when the test says so. */
+function stopTime(...toFake: ("performance" | "setTimeout" | "clearTimeout")[]): void {
+  vi.useFakeTimers({ toFake });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe("a process", () => {
+  test("refuses by what it remembers until the window ends, to the millisecond, and then asks again", async () => {
+    stopTime("performance");
+    const counts: SharedCount[] = [
+      { bucket: "a", requests: 3, remainingMs: 1000 },
+      { bucket: "a", requests: 1, remainingMs: 60_000 },
+    ];
+    const limiter = new RateLimiter({ count: async () => counts.splice(0, 1), onAway: () => {} });
+    expect(await limiter.take("a", 2)).toMatchObject({ allowed: false, resetSec: 1 });
+    vi.advanceTimersByTime(999);
+    expect(limiter.take("a", 2)).toMatchObject({ allowed: false, resetSec: 1 });
+    vi.advanceTimersByTime(1);
+    expect(await limiter.take("a", 2)).toMatchObject({ allowed: true, remaining: 1, resetSec: 60 });
+    expect(counts).toEqual([]);
+  });
+
+  test("a count that does not answer holds nobody up, and counts again when it is back", async () => {
+    stopTime("performance", "setTimeout", "clearTimeout");
+    let away = true;
+    const waiting: (() => void)[] = [];
+    let reports = 0;
+    const limiter = new RateLimiter({
+      count: async (demands) => {
+        reports += 1;
+        if (away) await new Promise<void>((resolve) => waiting.push(resolve));
+        return demands.map(({ bucket, requests }): SharedCount => ({ bucket, requests, remainingMs: 60_000 }));
+      },
+      onAway: () => {},
+    });
+    let answered = 0;
+    const asked = [1, 2, 3].map(async () => {
+      const standing = await limiter.take("a", 2);
+      answered += 1;
+      return standing;
+    });
+    await vi.advanceTimersByTimeAsync(249);
+    expect(answered).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    const first = await Promise.all(asked);
+    expect(first.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+    expect(limiter.take("b", 2)).toMatchObject({ allowed: true, remaining: 1 });
+    expect(reports).toBe(1);
+    away = false;
+    for (const resume of waiting) resume();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(limiter.take("a", 2)).toMatchObject({ allowed: false });
+    expect(await limiter.take("c", 2)).toMatchObject({ allowed: true });
+    expect(reports).toBe(2);
+  });
+});
+
+describe("the cost of counting", () => {
+  test("parallel requests share statements, and a client over its limit causes none", async () => {
+    let statements = 0;
+    const limiter = new RateLimiter({
+      count: (demands) => {
+        statements += 1;
+        return countRequests(backend.sql, demands);
+      },
+      onAway: () => {},
+      answerTimeoutMs: 60_000,
+    });
+    await backend.sql`truncate request_count`;
+    await Promise.all(Array.from({ length: 500 }, () => limiter.take("a", 400)));
+    expect(statements).toBeLessThan(10);
+    statements = 0;
+    for (let n = 0; n < 1000; n += 1) expect(limiter.take("a", 400)).toMatchObject({ allowed: false });
+    expect(statements).toBe(0);
+  });
+
+  test("under a generous limit nobody waits, and every request is counted all the same", async () => {
+    // What is known of a window is fresh for a tenth of a second, which a busy machine may need for the loop below.
+    stopTime("performance");
+    let counted = 0;
+    const limiter = new RateLimiter({
+      count: async (demands) => {
+        const counts = await countRequests(backend.sql, demands);
+        counted += 1;
+        return counts;
+      },
+      onAway: () => {},
+      answerTimeoutMs: 60_000,
+    });
+    await backend.sql`truncate request_count`;
+    await limiter.take("a", 1_000_000);
+    let waited = 0;
+    for (let n = 0; n < 5000; n += 1) if (limiter.take("a", 1_000_000) instanceof Promise) waited += 1;
+    expect(waited).toBe(0);
+    await expect.poll(() => counted).toBe(2);
+    expect(await backend.sql`select requests from request_count`).toMatchObject([{ requests: 5001 }]);
+    await backend.sql`update request_count set requests = 999999`;
+    vi.advanceTimersByTime(150);
+    const last = await Promise.all([1, 2].map(() => limiter.take("a", 1_000_000)));
+    expect(last.map(({ allowed }) => allowed)).toEqual([true, false]);
+  });
+
+  test("windows that ended long ago are removed, others stay", async () => {
+    await backend.sql`truncate request_count`;
+    await countRequests(backend.sql, [
+      { bucket: "old", requests: 1 },
+      { bucket: "new", requests: 1 },
+    ]);
+    await backend.sql`update request_count set window_start = window_start - 200000 where bucket = 'old'`;
+    // Whoever has a /32 of IPv6 sends from as many networks as it likes.
+    await backend.sql`
+      insert into request_count (bucket, window_start, requests)
+      select 'flood ' || n, 0, 1 from generate_series(1, 25000) n`;
+    await forgetOldCounts(backend.sql);
+    expect(await backend.sql`select bucket from request_count`).toMatchObject([{ bucket: "new" }]);
+  });
+
+  test("processes that count the same addresses in another order do not block each other", async () => {
+    const names = Array.from({ length: 50 }, (_, n) => `address ${n}`);
+    const demands = names.map((bucket) => ({ bucket, requests: 1 }));
+    await backend.sql`truncate request_count`;
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) => countRequests(backend.sql, n % 2 ? demands : demands.toReversed())),
+    );
+    const rows = await backend.sql`select distinct requests from request_count`;
+    expect(rows).toMatchObject([{ requests: 40 }]);
+  });
+
+  test("a window that a wrong clock began in the future starts anew", async () => {
+    await backend.sql`truncate request_count`;
+    await countRequests(backend.sql, [{ bucket: "a", requests: 20 }]);
+    await backend.sql`update request_count set window_start = window_start + 3600000`;
+    const counted = await countRequests(backend.sql, [{ bucket: "a", requests: 1 }]);
+    expect(counted).toEqual([{ bucket: "a", requests: 1, remainingMs: 60_000 }]);
+  });
+});
