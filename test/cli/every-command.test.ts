@@ -59,7 +59,7 @@ describe("help", () => {
       expect(await main([...path, "--help"], streams)).toBe(0);
       expect(text().stderr).toBe("");
       expect(text().stdout).toContain(`Usage: pmctl ${path.join(" ")}`);
-      expect(text().stdout).toMatch(/\nExit codes: 0 done, .*8 INTEGRITY, .*130 interrupted/s);
+      expect(text().stdout.replace(/\s+/g, " ")).toMatch(/ Exit codes: 0 done, .*8 INTEGRITY, .*130 interrupted/);
       for (const option of [
         "--tenant",
         "--output",

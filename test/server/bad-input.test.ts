@@ -119,6 +119,8 @@ describe.each(doors)("through the door %s a bad value is a 400 that names its fi
     const wrong: string[] = [];
     for (const { name, field, input } of casesOf(id)) {
       const { status, error } = await send(id, input);
+      // A request line that Node does not read to its end reaches no field.
+      if (status === 431 && name.endsWith("too long")) continue;
       if (status !== 400 || !error.includes(field)) wrong.push(`${name}: ${status} ${error}`);
       expect(error.length).toBeLessThan(500);
     }
