@@ -78,11 +78,15 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return { page, complaints, close: () => context.close() };
 }
 
-/** What axe-core finds wrong with the page, or with one frame of it, as it stands, one line per rule and place. */
-export async function accessibilityProblems(page: Page | Frame): Promise<string[]> {
+/**
+ * What axe-core finds wrong with the page, or with one frame of it, as it stands, one line per rule and place.
+ * @param rules only these; all unless given
+ */
+export async function accessibilityProblems(page: Page | Frame, rules?: readonly string[]): Promise<string[]> {
   // Evaluated by the debugger, which the page's own policy does not bind.
   await page.evaluate(axe.source);
-  const { violations } = (await page.evaluate("axe.run(document)")) as axe.AxeResults;
+  const options = rules ? { runOnly: rules } : {};
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as axe.AxeResults;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
   );
