@@ -6,7 +6,7 @@ import { changesRules, marketMoney, type PlanMoney, termsOf } from "../config/pl
 import type { ConfigDocument, Desired, LiveConfig, Plan } from "../config/plan-types.ts";
 import { ConfigDocumentInput } from "../contract/config-document.ts";
 import type { Api } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { OracleSetup } from "../services/feeds.ts";
 import { hashApiKey, keyFingerprint } from "../services/provision.ts";
@@ -39,7 +39,7 @@ export function fromFiles({
     return { name, type, hash, fingerprint: keyFingerprint(hash), expiresAt: expires ?? null };
   });
   const document = documentOf(config, markets, keys);
-  const declared = canonicalJson(document.declared as unknown as Json);
+  const declared = canonicalJson(document.declared);
   const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
   return async () => ({ document, keys, fileSha256 });
 }
@@ -55,7 +55,7 @@ export function fromHistory(seq: number): Source {
     if (!ConfigDocumentInput.safeParse(document).success)
       throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
     return {
-      document: { ...(document as unknown as ConfigDocument), adopted: {} },
+      document: { ...(document as ConfigDocument), adopted: {} },
       keys: undefined,
       fileSha256: String(sha256),
     };
