@@ -10,7 +10,7 @@ import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { OracleSetup } from "../services/feeds.ts";
 import { hashApiKey, keyFingerprint } from "../services/provision.ts";
-import { wallClock } from "./clock.ts";
+import { wallClockMs } from "./clock.ts";
 import type { ConfigSession, LiveTenant } from "./config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";
@@ -68,7 +68,7 @@ export async function planOn(
   source: Source,
   feeds: OracleSetup,
 ): Promise<PlannedTenant> {
-  const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClock());
+  const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
   const desired = keepKeys(await source(tenant?.api), live);
   const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
   const money = await readPlanMoney(tenant?.api, plan, desired, live);

@@ -114,7 +114,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     checks,
     auditWatch,
     oracle,
-    newId: (prefix) => newId(prefix, Math.floor(wallClock())),
+    newId: (prefix) => newId(prefix, Math.floor(wallClockMs())),
   };
   return {
     tenantId,
@@ -162,7 +162,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
 }
 
 /** Identifiers sort by the process's own clock; nothing is decided by it. */
-function wallClock(): number {
+function wallClockMs(): number {
   return performance.timeOrigin + performance.now();
 }
 

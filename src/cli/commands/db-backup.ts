@@ -42,12 +42,12 @@ export function registerBackup(noun: Command, host: Host): void {
     .option("--out <file>", "the new file, instead of the argument", identifier)
     .action(
       host.action<{ out?: string }>(async ({ options, args: [argument], io }) => {
-        const [{ openBackupTarget, backupFile }, { wallClock }] = await Promise.all([
+        const [{ openBackupTarget, backupFile }, { wallClockMs }] = await Promise.all([
           import("../backup-target.ts"),
           import("../clock.ts"),
         ]);
         const { directory, target } = await openBackupTarget(options.tenant);
-        const file = await backupFile(argument ?? options.out, directory, target.tenant, wallClock());
+        const file = await backupFile(argument ?? options.out, directory, target.tenant, wallClockMs());
         return runDbBackup({ ...target, file }, io);
       }),
     );
@@ -58,12 +58,15 @@ export function registerBackup(noun: Command, host: Host): void {
     .action(
       host.action(async ({ options, args: [file = ""], io }) => {
         mustAsk(options, io.prompts);
-        const [{ openBackupTarget }, { wallClock }] = await Promise.all([
+        const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
           import("../backup-target.ts"),
           import("../clock.ts"),
         ]);
         const { target, auditSecrets } = await openBackupTarget(options.tenant);
-        return runDbRestore({ ...target, file, auditSecrets: auditSecrets(), now: wallClock(), yes: options.yes }, io);
+        return runDbRestore(
+          { ...target, file, auditSecrets: auditSecrets(), now: wallClockMs(), yes: options.yes },
+          io,
+        );
       }),
     );
 }
