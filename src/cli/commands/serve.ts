@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { limitHeap } from "../heap.ts";
 import type { View } from "../output.ts";
 import { portNumber } from "../parsers.ts";

@@ -8,8 +8,8 @@ import { Fault } from "../../domain/fault.ts";
 import { bodyOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../webhooks/events.ts";
 import { signMessage } from "../../webhooks/sign.ts";
 import { wallClockMs } from "../clock.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 
