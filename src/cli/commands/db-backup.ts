@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { BackupManifest } from "../../store/backup.ts";
+import type { BackupManifest } from "../../store/backup-format.ts";
 import type { Connection } from "../../store/connect.ts";
 import { time } from "../cells.ts";
 import type { Host, Io } from "../command.ts";
