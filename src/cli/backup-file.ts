@@ -5,7 +5,8 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { isErrno } from "../config/environment.ts";
 import { Fault } from "../domain/fault.ts";
-import { type BackupManifest, dumpDatabase, parseManifest } from "../store/backup.ts";
+import { dumpDatabase } from "../store/backup.ts";
+import { type BackupManifest, parseManifest } from "../store/backup-format.ts";
 import type { Connection } from "../store/connect.ts";
 
 const CHUNK_BYTES = 256 * 1024;

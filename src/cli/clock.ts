@@ -1,5 +1,5 @@
 /** Milliseconds since the epoch: the one place of the command line that reads the machine's clock. */
-export function wallClock(): number {
+export function wallClockMs(): number {
   return Date.now();
 }
 

@@ -93,5 +93,3 @@ export async function withConfig<Value>(
     await session.close();
   }
 }
-
-export type { ExitCode };

@@ -5,7 +5,7 @@ import { Fault } from "../domain/fault.ts";
 import type { Side } from "../domain/market.ts";
 import { type Sweeper, startSweeper } from "../services/sweeper.ts";
 import type { TenantServices } from "../services/tenant.ts";
-import { wallClock } from "./clock.ts";
+import { wallClockMs } from "./clock.ts";
 
 /** Programs with invented money, not people: the demo says so wherever it names them. */
 export const CROWD = ["carol", "dave", "erin"] as const;
@@ -77,7 +77,7 @@ export class Crowd {
   async join(tenantId: string): Promise<void> {
     const provider = localApi(this.#services.handlers, { actor: "provider:demo" });
     for (const userId of CROWD) {
-      const verifiedAt = new Date(wallClock()).toISOString();
+      const verifiedAt = new Date(wallClockMs()).toISOString();
       await provider.receiveKyc({
         tenantId,
         userId,

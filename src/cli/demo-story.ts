@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { httpApi } from "../client/http-api.ts";
 import type { Api, WireOutput } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { wallClock } from "./clock.ts";
+import { wallClockMs } from "./clock.ts";
 import type { Output } from "./output.ts";
 import type { ReadyTenant } from "./ready-tenant.ts";
 import { mintUserToken } from "./user-token.ts";
@@ -42,7 +42,7 @@ export function setStage(tenant: ReadyTenant, url: string): Stage {
 
 async function tokenOf({ config, secrets: { jwt } }: ReadyTenant, userId: string, lifetimeMs: number): Promise<string> {
   const secret = () => ("secret" in jwt ? jwt.secret : "");
-  return (await mintUserToken({ config, secret }, userId, lifetimeMs, wallClock())).token;
+  return (await mintUserToken({ config, secret }, userId, lifetimeMs, wallClockMs())).token;
 }
 
 /** The demo's traders, as its page to try the widget signs them in. */
@@ -61,7 +61,7 @@ function keyOf({ config, secrets }: ReadyTenant, type: "admin" | "public"): stri
 export async function admitTraders(stage: Stage): Promise<void> {
   const { tenant } = stage.tenant.config;
   for (const userId of TRADERS) {
-    const verifiedAt = new Date(wallClock()).toISOString();
+    const verifiedAt = new Date(wallClockMs()).toISOString();
     const kyc = { userId, status: "passed", provider: "demo", verifiedAt, jurisdiction: "CH" };
     await deliver(stage, `/kyc/inbound/${tenant}`, kyc);
     const deposit = { event: "deposit.completed", userId, amountUsd: FUNDS_USD, txRef: `demo-${randomUUID()}` };
@@ -117,7 +117,7 @@ export async function runOnce(stage: Stage, output: Output, startedAt: number): 
       category: "demo",
       kind,
       p0: kind === "cpmm" ? 0.5 : 0.35,
-      closeAt: new Date(wallClock() + 24 * HOUR_MS).toISOString(),
+      closeAt: new Date(wallClockMs() + 24 * HOUR_MS).toISOString(),
       resolutionRef: "the demo itself",
     });
     created.push({ id: market.id, kind });

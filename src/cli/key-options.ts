@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { Fault } from "../domain/fault.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import { isoTime, wallClock } from "./clock.ts";
+import { isoTime, wallClockMs } from "./clock.ts";
 import { timeSpan } from "./parsers.ts";
 
 /** A key is named by the argument, or by `--name`. */
@@ -20,7 +20,7 @@ export function keyName(argument: string | undefined, { name }: KeyName): string
 
 /** `90d`, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
 export function expiry(value: string): string {
-  if (/^\d+[smhd]$/.test(value)) return isoTime(wallClock() + timeSpan(value));
+  if (/^\d+[smhd]$/.test(value)) return isoTime(wallClockMs() + timeSpan(value));
   const instant = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
   if (instant === undefined)
     throw new InvalidArgumentError("It must be a time span such as 90d, or a date such as 2027-01-31.");

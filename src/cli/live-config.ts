@@ -96,7 +96,7 @@ export function applyInputOf(
     feeds: Object.fromEntries(feeds),
     marketStates: writes.states,
     // Through its text once: what is not stated is not there.
-    document: JSON.parse(canonicalJson(document as unknown as Json)) as WireInput<"applyConfig">["document"],
+    document: JSON.parse(canonicalJson(document)) as WireInput<"applyConfig">["document"],
     documentSha256: desired.fileSha256,
     gitCommit: gitCommit ?? null,
     rollbackTo: rollbackTo ?? null,

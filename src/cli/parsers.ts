@@ -9,6 +9,13 @@ export function wholeNumber(value: string): number {
   return Number(value);
 }
 
+/** A port; 0 takes any free one. */
+export function portNumber(value: string): number {
+  const port = Number(value);
+  if (!/^\d{1,5}$/.test(value) || port > 65_535) throw new InvalidArgumentError("It must be a port, 0 to 65535.");
+  return port;
+}
+
 /** An identifier. An empty one comes of an unset variable in a script. */
 export function identifier(value: string): string {
   if (value === "") throw new InvalidArgumentError("It is empty.");

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { isErrno } from "../config/environment.ts";
 import type { Plan } from "../config/plan-types.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type ShownPlan, shownPlan } from "./plan-view.ts";
 
@@ -56,5 +56,5 @@ export function requireSame(saved: Bound, plan: Plan): void {
 
 /** Who changed a value is not what was approved. */
 function boundText({ items, settings }: Bound): string {
-  return canonicalJson({ settings, items: items.map(({ by, ...item }) => item) } as unknown as Json);
+  return canonicalJson({ settings, items: items.map(({ by, ...item }) => item) });
 }

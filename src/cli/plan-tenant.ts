@@ -6,11 +6,11 @@ import { changesRules, marketMoney, type PlanMoney, termsOf } from "../config/pl
 import type { ConfigDocument, Desired, LiveConfig, Plan } from "../config/plan-types.ts";
 import { ConfigDocumentInput } from "../contract/config-document.ts";
 import type { Api } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { OracleSetup } from "../services/feeds.ts";
 import { hashApiKey, keyFingerprint } from "../services/provision.ts";
-import { wallClock } from "./clock.ts";
+import { wallClockMs } from "./clock.ts";
 import type { ConfigSession, LiveTenant } from "./config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";
@@ -39,7 +39,7 @@ export function fromFiles({
     return { name, type, hash, fingerprint: keyFingerprint(hash), expiresAt: expires ?? null };
   });
   const document = documentOf(config, markets, keys);
-  const declared = canonicalJson(document.declared as unknown as Json);
+  const declared = canonicalJson(document.declared);
   const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
   return async () => ({ document, keys, fileSha256 });
 }
@@ -55,7 +55,7 @@ export function fromHistory(seq: number): Source {
     if (!ConfigDocumentInput.safeParse(document).success)
       throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
     return {
-      document: { ...(document as unknown as ConfigDocument), adopted: {} },
+      document: { ...(document as ConfigDocument), adopted: {} },
       keys: undefined,
       fileSha256: String(sha256),
     };
@@ -68,7 +68,7 @@ export async function planOn(
   source: Source,
   feeds: OracleSetup,
 ): Promise<PlannedTenant> {
-  const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClock());
+  const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
   const desired = keepKeys(await source(tenant?.api), live);
   const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
   const money = await readPlanMoney(tenant?.api, plan, desired, live);

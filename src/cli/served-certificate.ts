@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import { type Certificate, certificateFile, readCertificate } from "../config/certificate.ts";
 import { loadEnvironment } from "../config/environment.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
-import { wallClock } from "./clock.ts";
+import { wallClockMs } from "./clock.ts";
 import { selfSigned, selfSignedFile } from "./self-signed.ts";
 
 /** The certificate that a server shows, followed while it serves. */
@@ -42,8 +42,8 @@ export async function servedCertificate(terms: CertificateTerms): Promise<Served
   const isSelfSigned = configured === undefined;
   const file = configured ?? selfSignedFile(directory, config.tenant);
   const read = async (): Promise<Certificate> =>
-    readCertificate(config, loadEnvironment(directory), wallClock()) ??
-    (await selfSigned(directory, config.tenant, host, wallClock()));
+    readCertificate(config, loadEnvironment(directory), wallClockMs()) ??
+    (await selfSigned(directory, config.tenant, host, wallClockMs()));
   let current = await read();
   return {
     get current() {

@@ -6,7 +6,7 @@ import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { isLoopback } from "../domain/networks.ts";
 import type { TenantServices } from "../services/tenant.ts";
-import { wallClock } from "./clock.ts";
+import { wallClockMs } from "./clock.ts";
 import { chooseDoor, type Via } from "./doors.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { tenantFetch } from "./trust.ts";
@@ -106,12 +106,12 @@ function isReadableOnTheWay(url: string): boolean {
 }
 
 async function userToken(tenant: OperatorTenant, userId: string): Promise<string> {
-  return (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClock())).token;
+  return (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
 }
 
 /** The first admin key that has not expired. */
 function adminKey({ id, config, secret }: OperatorTenant): string {
-  const now = wallClock();
+  const now = wallClockMs();
   const index = config.keys.admin.findIndex(({ expires }) => expires === undefined || expires > now);
   const key = config.keys.admin[index];
   if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);

@@ -1,6 +1,6 @@
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
-import type { OracleContext } from "../oracle/context.ts";
+import { newMemory, type OracleContext } from "../oracle/context.ts";
 import { type SourceSet, sourceSet } from "../oracle/sources.ts";
 import { type OracleSetup, oracleSetup } from "../services/feeds.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
@@ -56,6 +56,7 @@ export function openOracle(
     http,
     resolutionSecret: secrets.resolutionSecret,
     sweepMs: config.oracle.sweepSeconds * 1000,
+    memory: newMemory(),
     now: () => readClock(services.read),
     close: () => http.close(),
   };

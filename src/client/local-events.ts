@@ -1,5 +1,5 @@
 import { readSnapshot } from "../services/live-snapshot.ts";
-import { eventsOf } from "../services/stream-events.ts";
+import { liveEventsOf } from "../services/stream-events.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import type { StreamEvent } from "./event-source.ts";
 
@@ -19,7 +19,7 @@ export async function* localEvents(
   const isWanted = (id: string) => markets === undefined || markets.includes(id);
   const { stop } = await tail.follow((entries) => {
     // A fill belongs to the user who traded; operators see the trade.
-    for (const event of entries.flatMap(eventsOf))
+    for (const event of entries.flatMap(liveEventsOf))
       if (event.name !== "fill" && isWanted(event.marketId))
         waiting.push({ event: event.name, data: event.data } as StreamEvent);
     wake();

@@ -1,5 +1,5 @@
 import type { WireInput, WireOutput } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit-link.ts";
 import { mergePolicy } from "../domain/policy.ts";
 import { policyPatchOf } from "../domain/policy-fields.ts";
 import { policyFieldOf } from "./plan-compare.ts";
@@ -28,7 +28,7 @@ export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): Wi
 /** Whether trades are judged otherwise: the fee and the oracle decide about none. */
 export function changesRules({ before, after }: WireInput<"previewPolicy">): boolean {
   const rules = ({ policy: { feeBps, resolution_url, ...policy }, kycRequired }: typeof before) =>
-    canonicalJson({ policy, kycRequired } as unknown as Json);
+    canonicalJson({ policy, kycRequired });
   return rules(before) !== rules(after);
 }
 

@@ -10,6 +10,16 @@ export interface Point {
 /** A price that hardly moved does not look like a cliff. */
 const SMALLEST_SPAN_PERCENT = 20;
 
+/** How many points a key goes along the curve. */
+const STEPS: Record<string, number> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  PageUp: -10,
+  PageDown: 10,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
 /** The last price holds until now, so the curve ends at the present. */
 export function reachingNow(points: readonly Point[], now: number): readonly Point[] {
   const last = points.at(-1);
@@ -32,4 +42,13 @@ export function percentRange(low: number, high: number): [number, number] {
   const bottom = Math.max(0, low - room);
   const top = Math.min(100, Math.max(high + room, bottom + SMALLEST_SPAN_PERCENT));
   return [Math.max(0, Math.min(bottom, top - SMALLEST_SPAN_PERCENT)), top];
+}
+
+/**
+ * Where a key leads to on a curve; undefined for a key that leads nowhere.
+ * @param from the point under the cursor; the last one when there is none
+ */
+export function walked(key: string, from: number | undefined, last: number): number | undefined {
+  const step = STEPS[key];
+  return step === undefined ? undefined : Math.min(last, Math.max(0, (from ?? last) + step));
 }

@@ -1,5 +1,6 @@
 import type { Api } from "./api.ts";
 import { EventReader, type LiveEvent } from "./event-reader.ts";
+import { Pauses } from "./pauses.ts";
 
 export type LiveState = "connecting" | "live" | "offline";
 
@@ -10,8 +11,6 @@ export interface LiveHandlers {
   onRefused(): void;
 }
 
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 30_000;
 /** The server sends a heartbeat every 15 s; after three of them missed the connection is dead, whatever it says. */
 const SILENCE_MS = 45_000;
 
@@ -22,88 +21,90 @@ const SILENCE_MS = 45_000;
 export function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
   const query = markets.length === 0 ? "" : `?${new URLSearchParams({ markets: markets.join(",") })}`;
   const reader = new EventReader();
+  const pauses = new Pauses();
+  const enter = onceEach(handlers.onState);
   let stopped = false;
   let abort = new AbortController();
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  let endPause = (): void => {};
-  let mayHurry = true;
-
-  let state: LiveState | undefined;
-  const enter = (next: LiveState): void => {
-    // Whoever reads hears of it once, however often it is tried again.
-    if (next === state || (next === "connecting" && state === "offline")) return;
-    state = next;
-    handlers.onState(next);
-  };
-
-  const heard = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(() => abort.abort(), SILENCE_MS);
-  };
-
-  /** Resolves, when the stream has ended, to the pause that the server asks for: 0 if it was there at all. */
-  const readOnce = async (): Promise<number | undefined> => {
-    abort = new AbortController();
-    reader.reset();
-    heard();
-    const { lastId } = reader;
-    const response = await fetch(`/v1/stream${query}`, {
-      headers: { ...api.headers, ...(lastId === undefined ? {} : { "last-event-id": lastId }) },
-      credentials: "omit",
-      signal: abort.signal,
-    });
-    if (response.status === 401) handlers.onRefused();
-    if (!response.ok || !response.body) return Number(response.headers.get("retry-after")) * 1000 || undefined;
-    enter("live");
-    const body = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await body.read().catch(() => ({ done: true, value: undefined }));
-      if (done || value === undefined) return 0;
-      heard();
-      for (const event of reader.read(value)) handlers.onEvent(event);
-    }
-  };
-
-  const pauseFor = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  // Whoever is back online, or back at the page, need not wait for the rest of a pause.
-  const hurry = (): void => {
-    if (mayHurry && navigator.onLine && !document.hidden) endPause();
-  };
-  const lose = (): void => abort.abort();
 
   const run = async (): Promise<void> => {
-    let pause = FIRST_PAUSE_MS;
     while (!stopped) {
       enter("connecting");
-      const asked = await readOnce().catch(() => undefined);
-      clearTimeout(silence);
+      abort = new AbortController();
+      const stream = { path: `/v1/stream${query}`, headers: api.headers, reader, abort };
+      const askedMs = await readStream(stream, handlers, () => enter("live")).catch(() => undefined);
       if (stopped) return;
       enter("offline");
-      pause = asked === 0 ? FIRST_PAUSE_MS : Math.min(Math.max(pause * 2, asked ?? 0), LONGEST_PAUSE_MS);
-      // A server that named a time means it.
-      mayHurry = !asked;
-      // Everybody lost the same server at the same moment; they must not all come back at the same moment.
-      await pauseFor(Math.max(asked ?? 0, pause * (0.5 + Math.random() / 2)));
+      await pauses.wait(askedMs);
     }
   };
+  // Whoever is back online, or back at the page, need not wait for the rest of a pause.
+  const hurry = (): void => {
+    if (navigator.onLine && !document.hidden) pauses.hurry();
+  };
+  const lose = (): void => abort.abort();
   window.addEventListener("online", hurry);
   window.addEventListener("offline", lose);
   document.addEventListener("visibilitychange", hurry);
   run();
   return () => {
     stopped = true;
-    clearTimeout(silence);
-    endPause();
+    pauses.end();
     window.removeEventListener("online", hurry);
     window.removeEventListener("offline", lose);
     document.removeEventListener("visibilitychange", hurry);
     abort.abort();
   };
+}
+
+/** Whoever reads hears of a state once, however often it is tried again. */
+function onceEach(tell: (state: LiveState) => void): (next: LiveState) => void {
+  let state: LiveState | undefined;
+  return (next) => {
+    if (next === state || (next === "connecting" && state === "offline")) return;
+    state = next;
+    tell(next);
+  };
+}
+
+interface Stream {
+  path: string;
+  headers: Api["headers"];
+  /** Knows the last event of the streams before. */
+  reader: EventReader;
+  abort: AbortController;
+}
+
+/** Resolves, when the stream has ended, to the pause that the server asks for: 0 if it was there at all. */
+async function readStream(
+  { path, headers, reader, abort }: Stream,
+  { onEvent, onRefused }: LiveHandlers,
+  onOpen: () => void,
+): Promise<number | undefined> {
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const heard = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(() => abort.abort(), SILENCE_MS);
+  };
+  reader.reset();
+  heard();
+  try {
+    const { lastId } = reader;
+    const response = await fetch(path, {
+      headers: { ...headers, ...(lastId === undefined ? {} : { "last-event-id": lastId }) },
+      credentials: "omit",
+      signal: abort.signal,
+    });
+    if (response.status === 401) onRefused();
+    if (!response.ok || !response.body) return Number(response.headers.get("retry-after")) * 1000 || undefined;
+    onOpen();
+    const body = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await body.read().catch(() => ({ done: true, value: undefined }));
+      if (done || value === undefined) return 0;
+      heard();
+      for (const event of reader.read(value)) onEvent(event);
+    }
+  } finally {
+    clearTimeout(silence);
+  }
 }

@@ -37,7 +37,13 @@ export interface Embed {
   destroy(): void;
 }
 
-const VIEWS: readonly string[] = ["market", "markets", "portfolio"];
+/** What assistive technology calls the frame of a view. */
+const TITLES: Readonly<Record<View, string>> = {
+  market: "Prediction market",
+  markets: "Prediction markets",
+  portfolio: "Your positions",
+};
+const VIEWS = Object.keys(TITLES);
 const DEFAULT_HEIGHT = 600;
 /** A frame whose document has not spoken this long after it was loaded was refused by the browser, or never came. */
 const SILENCE_MS = 3000;
@@ -63,28 +69,10 @@ function embed(selector: string | Element, options: EmbedOptions = {}): Embed {
 function mount(selector: string | Element, options: EmbedOptions): Embed {
   const target = typeof selector === "string" ? document.querySelector(selector) : selector;
   if (!target) throw new Error(`nothing on this page matches ${String(selector)}`);
-  const view = oneOf(VIEWS, options.view, "markets");
-  const theme = oneOf(THEMES, options.theme, "dark") as Theme;
-  let current = theme;
   count += 1;
   const id = `pm${count}`;
-
-  const address = new URL(`/embed/${view}`, origin);
-  address.searchParams.set("theme", theme);
-  address.searchParams.set("frame", id);
-  // Where the frame may send its messages; it hears nobody else.
-  address.searchParams.set("host", location.origin);
-  if (options.marketId) address.searchParams.set("marketId", String(options.marketId));
-  const iframe = document.createElement("iframe");
-  iframe.title = { market: "Prediction market", markets: "Prediction markets", portfolio: "Your positions" }[
-    view as View
-  ];
-  iframe.setAttribute("sandbox", SANDBOX);
-  iframe.referrerPolicy = "origin";
-  iframe.loading = "lazy";
-  iframe.style.cssText = `display:block;width:100%;border:0;color-scheme:${theme === "auto" ? "light dark" : theme}`;
-  iframe.style.height = `${clamp(options.height ?? DEFAULT_HEIGHT)}px`;
-  iframe.src = address.href;
+  let theme = oneOf(THEMES, options.theme, "dark") as Theme;
+  const iframe = frameFor(id, theme, options);
 
   const send = (message: HostMessage): void => {
     const envelope: Envelope<HostMessage> = { channel: CHANNEL, id, ...message };
@@ -98,35 +86,18 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
     }
   };
   const handToken = (): void => {
-    // A promise turns what getToken throws into a rejection, too.
-    Promise.resolve()
-      .then(() => options.getToken?.())
-      .then((token) => send({ type: "token", token: typeof token === "string" && token !== "" ? token : null }))
-      .catch((error) => {
-        console.warn(`${globalName}.embed: getToken failed:`, error);
-        send({ type: "token", token: null });
-      });
+    askToken(options).then((token) => send({ type: "token", token }));
   };
-  let spoke = false;
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  iframe.onload = () => {
-    clearTimeout(silence);
-    silence = setTimeout(() => {
-      if (spoke) return;
-      const message = `no answer from ${origin}: are pages of ${location.origin} in its embed.allowedOrigins?`;
-      console.warn(`${globalName}.embed: ${message}`);
-      tell("error", { code: "FRAME_REFUSED", message });
-    }, SILENCE_MS);
-  };
+  const silence = watchSilence(iframe, (message) => tell("error", { code: "FRAME_REFUSED", message }));
   const listen = (event: MessageEvent): void => {
     // Anybody can post to this window; only our frame, showing our origin, is listened to.
     if (event.origin !== origin || event.source !== iframe.contentWindow) return;
     const message = event.data as Envelope<FrameMessage> | null;
     if (message?.channel !== CHANNEL || message.id !== id) return;
     if (message.type === "ready") {
-      spoke = true;
+      silence.isBroken = true;
       // The page may have changed it while the frame was loading.
-      send({ type: "theme", theme: current });
+      send({ type: "theme", theme });
       tell("ready", { mayTrade: message.mayTrade });
     } else if (message.type === "token-needed") handToken();
     else if (message.type === "height" && options.autoHeight) iframe.style.height = `${clamp(message.height)}px`;
@@ -139,17 +110,69 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
     iframe,
     setTheme(next) {
       if (!THEMES.includes(next)) return;
-      current = next;
-      iframe.style.colorScheme = next === "auto" ? "light dark" : next;
-      send({ type: "theme", theme: next });
+      theme = next;
+      iframe.style.colorScheme = schemeOf(next);
+      send({ type: "theme", theme });
     },
     refreshToken: handToken,
     destroy() {
       window.removeEventListener("message", listen);
-      clearTimeout(silence);
+      silence.end();
       iframe.remove();
     },
   };
+}
+
+/** The frame of a view, not on the page yet. */
+function frameFor(id: string, theme: Theme, options: EmbedOptions): HTMLIFrameElement {
+  const view = oneOf(VIEWS, options.view, "markets") as View;
+  const address = new URL(`/embed/${view}`, origin);
+  address.searchParams.set("theme", theme);
+  address.searchParams.set("frame", id);
+  // Where the frame may send its messages; it hears nobody else.
+  address.searchParams.set("host", location.origin);
+  if (options.marketId) address.searchParams.set("marketId", String(options.marketId));
+  const iframe = document.createElement("iframe");
+  iframe.title = TITLES[view];
+  iframe.setAttribute("sandbox", SANDBOX);
+  iframe.referrerPolicy = "origin";
+  iframe.loading = "lazy";
+  iframe.style.cssText = `display:block;width:100%;border:0;color-scheme:${schemeOf(theme)}`;
+  iframe.style.height = `${clamp(options.height ?? DEFAULT_HEIGHT)}px`;
+  iframe.src = address.href;
+  return iframe;
+}
+
+/** What the page's `getToken` has; null for nothing, and when it fails. */
+async function askToken(options: EmbedOptions): Promise<string | null> {
+  try {
+    // In a turn of its own: whoever asks for a refresh may still be changing what it reads.
+    const token = await Promise.resolve().then(() => options.getToken?.());
+    return typeof token === "string" && token !== "" ? token : null;
+  } catch (error) {
+    console.warn(`${globalName}.embed: getToken failed:`, error);
+    return null;
+  }
+}
+
+/** Says so when a frame was loaded and its document does not speak. */
+function watchSilence(iframe: HTMLIFrameElement, tell: (message: string) => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = { isBroken: false, end: () => clearTimeout(timer) };
+  iframe.onload = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (silence.isBroken) return;
+      const message = `no answer from ${origin}: are pages of ${location.origin} in its embed.allowedOrigins?`;
+      console.warn(`${globalName}.embed: ${message}`);
+      tell(message);
+    }, SILENCE_MS);
+  };
+  return silence;
+}
+
+function schemeOf(theme: Theme): string {
+  return theme === "auto" ? "light dark" : theme;
 }
 
 function oneOf(known: readonly string[], value: unknown, fallback: string): string {

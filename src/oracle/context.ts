@@ -12,6 +12,20 @@ export interface OracleContext extends FetchContext {
   resolutionSecret: string | undefined;
   /** Milliseconds between two sweeps. */
   sweepMs: number;
+  memory: SweepMemory;
+}
+
+/** What one sweep of a process leaves for its next. Nothing rests on it: a new process begins anew. */
+export interface SweepMemory {
+  /** When observations past their time were last deleted, by the database's clock. */
+  prunedAt: number;
+  /** The last market that `resolution_url` was asked about; the next sweep goes on behind it, or from the start for "". */
+  askedUpTo: string;
+}
+
+/** Of a process that has not swept yet. */
+export function newMemory(): SweepMemory {
+  return { prunedAt: 0, askedUpTo: "" };
 }
 
 /** What a sweep did. */

@@ -38,8 +38,6 @@ const Resolution = z.discriminatedUnion("status", [
 ]);
 type Resolved = Extract<z.output<typeof Resolution>, { status: "resolved" }>;
 
-const marks = new WeakMap<OracleContext, string>();
-
 /** The tenant's own oracle: it is asked about every market past its closing time until it says an outcome (decision 35). */
 export async function sweepResolutionUrl(context: OracleContext, url: string, now: number): Promise<SweepReport> {
   const markets = await nextMarkets(context, now);
@@ -62,10 +60,11 @@ export async function sweepResolutionUrl(context: OracleContext, url: string, no
 
 /** Goes round the waiting markets, so that many of them cannot keep the others from being asked about. */
 async function nextMarkets(context: OracleContext, now: number): Promise<ClosedRow[]> {
-  const { read } = context.services;
-  const after = marks.get(context) ?? "";
+  const { memory, services } = context;
+  const { read } = services;
+  const after = memory.askedUpTo;
   const page = await listClosedMarkets(read, { now, after, limit: PER_SWEEP });
-  marks.set(context, page.length < PER_SWEEP ? "" : (page.at(-1)?.id ?? ""));
+  memory.askedUpTo = page.length < PER_SWEEP ? "" : (page.at(-1)?.id ?? "");
   if (page.length === PER_SWEEP || after === "") return page;
   const rest = await listClosedMarkets(read, { now, after: "", limit: PER_SWEEP - page.length });
   const first = new Set(page.map(({ id }) => id));

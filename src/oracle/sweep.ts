@@ -7,22 +7,21 @@ import { sweepResolutionUrl } from "./sweep-url.ts";
 const TICK_LIFE_MS = 30 * 86_400_000;
 const PRUNE_EVERY_MS = 3_600_000;
 
-const pruned = new WeakMap<OracleContext, number>();
-
 /**
  * Looks once at every market whose time has come or is near. Any number of processes may sweep at once: observations are
  * kept once, and the engine settles and holds once. The policy decides at each sweep which oracle it is.
  */
 export async function sweep(context: OracleContext): Promise<SweepReport> {
-  const { read } = context.services;
+  const { memory, services } = context;
+  const { read } = services;
   const now = await context.now();
   const { value: policy } = await readPolicy(read);
   const report = policy.resolution_url
     ? await sweepResolutionUrl(context, policy.resolution_url, now)
     : await sweepFeeds(context, now);
   await recordSweep(read, now);
-  if (now - (pruned.get(context) ?? 0) > PRUNE_EVERY_MS) {
-    pruned.set(context, now);
+  if (now - memory.prunedAt > PRUNE_EVERY_MS) {
+    memory.prunedAt = now;
     await pruneTicks(read, now - TICK_LIFE_MS);
   }
   return report;

@@ -9,7 +9,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import { keepNews } from "../services/inbound.ts";
 import { type Caller, type Handlers, type Invocation, invoke } from "../services/invoke.ts";
-import type { InboundProvider, KycNews, KycResult } from "../webhooks/providers/provider.ts";
+import type { InboundProvider, KycFinding } from "../webhooks/providers/provider.ts";
 import { isTimely, verifySignature } from "../webhooks/signature.ts";
 import { verifyStripeSignature } from "../webhooks/stripe.ts";
 import { authenticate, callerOf, type Identities } from "./authenticate.ts";
@@ -75,11 +75,7 @@ function ownScheme(exchange: Exchange, { kycProvider }: RouteServices): InboundP
 }
 
 /** What a provider says in its own words; undefined for a body that is in our own shape. */
-type Read = (
-  exchange: Exchange,
-  body: Record<string, unknown>,
-  services: RouteServices,
-) => KycResult | KycNews | undefined;
+type Read = (exchange: Exchange, body: Record<string, unknown>, services: RouteServices) => KycFinding | undefined;
 
 const readKyc: Read = (exchange, body, services) => ownScheme(exchange, services)?.read(body);
 

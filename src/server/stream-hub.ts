@@ -1,7 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { readSnapshot } from "../services/live-snapshot.ts";
-import { eventsOf, type LiveEvent } from "../services/stream-events.ts";
+import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
 import type { Sql } from "../store/connect.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
@@ -129,7 +129,7 @@ export class StreamHub {
 }
 
 function render(entry: FollowedEntry): Rendered {
-  const events = eventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, event.data) }));
+  const events = liveEventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, event.data) }));
   return { seq: entry.seq, events };
 }
 

@@ -196,7 +196,7 @@ export function applyCommandOf(input: Input<"applyConfig">, newId: () => string)
       };
     }),
     marketStates: rest.marketStates,
-    document: canonicalJson(document as unknown as Json),
+    document: canonicalJson(document),
     documentSha256: rest.documentSha256,
     gitCommit: rest.gitCommit ?? undefined,
     rollbackTo: rest.rollbackTo ?? undefined,

@@ -15,6 +15,7 @@ export interface ServiceContext {
   read: Sql;
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Sql;
+  /** Knows whether the audit chain holds; whoever serves lets it walk in the background. */
   auditWatch: AuditWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;

@@ -41,8 +41,8 @@ async function receiveKyc(
   return RECEIVED;
 }
 
-/** What a provider says about nobody, which decides nothing. */
-export interface ProviderNews {
+/** What a provider says about nobody whom it names and dates: it is kept, and nothing follows from it. */
+export interface KycNews {
   /** The provider's word for what happened. */
   news: string;
   provider: string;
@@ -52,7 +52,7 @@ export interface ProviderNews {
 /** Keeps news about nobody as what it is: a delivery without effect, the same bytes once. */
 export async function keepNews(
   { sequencer }: Pick<ServiceContext, "sequencer">,
-  { news, provider, userId }: ProviderNews,
+  { news, provider, userId }: KycNews,
   { sha256 }: NonNullable<Caller["delivery"]>,
 ): Promise<Result<"receiveKyc">> {
   const delivery = {

@@ -1,6 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
-import { type BackupManifest, loadDatabase } from "../store/backup.ts";
+import { loadDatabase } from "../store/backup.ts";
+import type { BackupManifest } from "../store/backup-format.ts";
 import { type Connection, connect } from "../store/connect.ts";
 import { reconcileLedger } from "../store/queries/reconcile.ts";
 import { createReplacement } from "../store/swap-database.ts";

@@ -16,7 +16,7 @@ const STATUS: Record<string, StreamEvents["market"]["status"]> = {
 };
 
 /** What an audit entry means to people who watch; nothing for entries that are the operator's. */
-export function eventsOf({ type, payloadText, ts }: FollowedEntry): LiveEvent[] {
+export function liveEventsOf({ type, payloadText, ts }: FollowedEntry): LiveEvent[] {
   const status = STATUS[type];
   if (status === undefined && type !== "trade.executed") return [];
   const payload = JSON.parse(payloadText) as Record<string, string>;

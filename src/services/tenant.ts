@@ -9,27 +9,12 @@ import { commitsAreSynchronous } from "../store/queries/server.ts";
 import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
-import { configurationHandlers } from "./configuration.ts";
 import type { ServiceContext } from "./context.ts";
-import { deliveryHandlers } from "./deliveries.ts";
-import { explainHandlers } from "./explain.ts";
 import { type OracleSetup, oracleSetup } from "./feeds.ts";
+import { allHandlers } from "./handlers.ts";
 import { newId } from "./id.ts";
-import { inboundHandlers } from "./inbound.ts";
 import type { Handlers } from "./invoke.ts";
-import { keyHandlers } from "./keys.ts";
-import { marketViewHandlers } from "./market-views.ts";
-import { marketHandlers } from "./markets.ts";
-import { oracleHandlers } from "./oracle.ts";
-import { orderHandlers } from "./orders.ts";
-import { policyHandlers } from "./policy.ts";
-import { portfolioHandlers } from "./portfolio.ts";
-import { recordHandlers } from "./record.ts";
 import { RefusalLog } from "./refusal-log.ts";
-import { reportHandlers } from "./reports.ts";
-import { tradingHandlers } from "./trading.ts";
-import { userHandlers } from "./users.ts";
-import { walletHandlers } from "./wallets.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
   tenantId: string;
@@ -46,22 +31,13 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
 }
 
 /** A tenant's services on its database: what both doors call. */
-export interface TenantServices {
-  tenantId: string;
+export interface TenantServices extends ServiceContext {
   handlers: Handlers;
-  sequencer: Sequencer;
-  read: Sql;
-  checks: Sql;
   /** For work that nobody waits for, so that it never stands in front of reads. Connects when it is used. */
   background: Sql;
   auditKey: AuditKey;
   /** The current key and those that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
-  /** Knows whether the audit chain holds; whoever serves lets it walk in the background. */
-  auditWatch: AuditWatch;
-  /** Fresh identifiers, ordered by time. */
-  newId(prefix: string): string;
-  oracle: OracleSetup;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
   /** What the server of this process refused. */
@@ -82,17 +58,12 @@ const HEALTH_TIMEOUT_MS = 1_500;
  * @throws Fault REFUSED when the schema is older or newer than this binary.
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
-  const { tenantId, connection, auditSecret, previousAuditSecrets = [], readers = 8, onError, onCommit } = options;
-  const { oracle = oracleSetup() } = options;
-  const { restricted, synchronous } = await checkDatabase(tenantId, connection);
-  const key = auditKey(auditSecret);
-  const auditKeys = [key, ...previousAuditSecrets.map(auditKey)];
-  const journal = openJournal(connection, { restricted, synchronous });
-  const pool = (own: ConnectOptions & { statementTimeoutMs: number }) =>
-    readPool(() => connect(connection, { ...own, restricted }), own.statementTimeoutMs + GRACE_MS);
-  const read = pool({ name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS });
-  const checks = pool({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true });
-  const background = pool({ name: "background", max: 2, statementTimeoutMs: READ_TIMEOUT_MS });
+  const { tenantId, connection, oracle = oracleSetup(), onError, onCommit } = options;
+  const terms = await checkDatabase(tenantId, connection);
+  const key = auditKey(options.auditSecret);
+  const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
+  const journal = openJournal(connection, terms);
+  const { read, checks, background } = openPools(connection, terms, options.readers);
   const tail = new AuditTail(read, onError);
   const auditWatch = new AuditWatch({ sql: checks, keys: auditKeys, wholeUpTo: options.wholeAuditUpTo });
   const sequencer = new Sequencer({
@@ -105,50 +76,14 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     },
   });
   const refusals = new RefusalLog();
-  const startedAt = performance.now();
   const isDatabaseUp = () => answersWithin(read, HEALTH_TIMEOUT_MS);
-  const context: ServiceContext = {
-    tenantId,
-    sequencer,
-    read,
-    checks,
-    auditWatch,
-    oracle,
-    newId: (prefix) => newId(prefix, Math.floor(wallClock())),
-  };
+  const context: ServiceContext = { tenantId, sequencer, read, checks, auditWatch, oracle, newId: freshId };
   return {
-    tenantId,
-    handlers: {
-      ...marketHandlers(context),
-      ...marketViewHandlers(context),
-      ...tradingHandlers(context),
-      ...orderHandlers(context),
-      ...walletHandlers(context),
-      ...userHandlers(context),
-      ...portfolioHandlers(context),
-      ...recordHandlers(context),
-      ...policyHandlers(context),
-      ...inboundHandlers(context),
-      ...reportHandlers(context),
-      ...explainHandlers(context, refusals),
-      ...keyHandlers(context),
-      ...deliveryHandlers(context),
-      ...oracleHandlers(context),
-      ...configurationHandlers(context),
-      getHealth: async () => {
-        const db = await isDatabaseUp();
-        return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
-      },
-    },
-    sequencer,
-    read,
-    checks,
+    ...context,
+    handlers: allHandlers(context, { refusals, isDatabaseUp }),
     background,
     auditKey: key,
     auditKeys,
-    auditWatch,
-    newId: context.newId,
-    oracle,
     tail,
     refusals,
     isDatabaseUp,
@@ -161,19 +96,32 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   };
 }
 
-/** Identifiers sort by the process's own clock; nothing is decided by it. */
-function wallClock(): number {
-  return performance.timeOrigin + performance.now();
+/** Apart from each other, so that reads wait behind neither long checks nor work that nobody waits for. */
+function openPools(connection: Connection, { restricted }: DatabaseTerms, readers = 8) {
+  const pool = (own: ConnectOptions & { statementTimeoutMs: number }) =>
+    readPool(() => connect(connection, { ...own, restricted }), own.statementTimeoutMs + GRACE_MS);
+  return {
+    read: pool({ name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS }),
+    checks: pool({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true }),
+    background: pool({ name: "background", max: 2, statementTimeoutMs: READ_TIMEOUT_MS }),
+  };
 }
 
-/**
- * Refuses a schema of another version, and tells whether the restricted role may be taken, and whether commits must ask
- * for the disk themselves. Stricter settings, such as waiting for a replica, stay.
- */
-async function checkDatabase(
-  tenantId: string,
-  connection: Connection,
-): Promise<{ restricted: boolean; synchronous: boolean }> {
+/** Identifiers sort by the process's own clock; nothing is decided by it. */
+function freshId(prefix: string): string {
+  return newId(prefix, Math.floor(performance.timeOrigin + performance.now()));
+}
+
+/** How connections to a database are to be opened. */
+interface DatabaseTerms {
+  /** The server's restricted role may be taken. */
+  restricted: boolean;
+  /** Commits must ask for the disk themselves. Stricter settings, such as waiting for a replica, stay. */
+  synchronous: boolean;
+}
+
+/** Refuses a schema of another version, and tells how the database is to be worked with. */
+async function checkDatabase(tenantId: string, connection: Connection): Promise<DatabaseTerms> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requireCurrentSchema(sql);

@@ -1,32 +1,18 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Fault } from "../domain/fault.ts";
+import {
+  BACKUP_FORMAT,
+  type BackupManifest,
+  countRows,
+  damaged,
+  END_OF_ROWS,
+  parseManifest,
+  type Trailer,
+} from "./backup-format.ts";
+import { BackupReader } from "./backup-reader.ts";
 import { type Connection, connect, type Sql } from "./connect.ts";
 import { migrate, readMigrations } from "./migrate.ts";
-
-/** The first line of a backup: what it holds, so that it can be judged before anything is restored. */
-export interface BackupManifest {
-  format: "pmctl-backup-v1";
-  tenant: string;
-  /** ISO 8601, by the database's clock: the instant of the snapshot. */
-  created: string;
-  schemaVersion: number;
-  /** What the schema was made with; another build's migrations would make another schema. */
-  migrations: { name: string; checksum: string }[];
-  head: { seq: number; hash: string };
-  /** Entries in the audit log. */
-  count: number;
-}
-
-/** The last line. */
-interface Trailer {
-  rows: number;
-  /** Of everything before it, hex. */
-  sha256: string;
-}
-
-const FORMAT = "pmctl-backup-v1";
-const END = Buffer.from("\\.\n");
 
 /**
  * A tenant's database as text: the manifest, each table as the server's own COPY writes it, and a checksum. All of one
@@ -58,7 +44,7 @@ export async function* dumpDatabase(
         rows += countRows(chunk as Buffer);
         yield pass(chunk as Buffer);
       }
-      yield pass(END);
+      yield pass(END_OF_ROWS);
     }
     // The driver reconnects by itself; whatever came after that would be of another snapshot.
     if ((await transactionOf(sql)) !== began)
@@ -69,13 +55,6 @@ export async function* dumpDatabase(
   } finally {
     await sql.end({ timeout: 5 });
   }
-}
-
-/** One a line: COPY escapes the newlines of the data. */
-function countRows(text: Buffer): number {
-  let count = 0;
-  for (let at = text.indexOf(10); at !== -1; at = text.indexOf(10, at + 1)) count += 1;
-  return count;
 }
 
 /** Names the transaction that the connection is in: its server process and its beginning. */
@@ -93,7 +72,7 @@ async function readManifest(sql: Sql, tenant: string): Promise<BackupManifest> {
     select version, name, checksum from migration order by version`;
   if (!row) throw new Error("The head row is missing");
   return {
-    format: FORMAT,
+    format: BACKUP_FORMAT,
     tenant,
     created: new Date(row.created).toISOString(),
     schemaVersion: migrations.at(-1)?.version ?? 0,
@@ -114,18 +93,6 @@ async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
      group by c.relname
      order by c.relname`;
   return rows.map(({ name, columns }) => ({ name, copy: `copy ${name} (${columns})` }));
-}
-
-/** The manifest at the beginning of a backup. */
-export function parseManifest(line: string): BackupManifest {
-  try {
-    const manifest = JSON.parse(line) as BackupManifest;
-    if (manifest.format === FORMAT && typeof manifest.tenant === "string" && Array.isArray(manifest.migrations))
-      return manifest;
-  } catch {
-    // Said below.
-  }
-  throw new Fault("USAGE", "This is no backup of pmctl");
 }
 
 /**
@@ -192,91 +159,4 @@ async function migrationsOf(manifest: BackupManifest) {
       `The backup has schema ${manifest.schemaVersion} of a newer pmctl, or of another build: restore it with that one`,
     );
   return used;
-}
-
-function damaged(what: string, cause?: unknown): Fault {
-  return new Fault("INTEGRITY", `The backup is damaged: ${what}`, { cause });
-}
-
-/** Takes a backup apart: lines, and the rows of one table up to their end mark. */
-class BackupReader {
-  readonly #source: AsyncIterator<Buffer>;
-  readonly #hash: Hash = createHash("sha256");
-  #rest: Buffer = Buffer.alloc(0);
-  #rows = 0;
-  #last = "";
-
-  constructor(content: AsyncIterable<Buffer>) {
-    this.#source = content[Symbol.asyncIterator]();
-  }
-
-  /** Of all tables so far. */
-  get rowCount(): number {
-    return this.#rows;
-  }
-
-  /** The next line without its newline. The one before it is part of the checksum only now: the last one is not. */
-  async line(): Promise<string> {
-    if (this.#last !== "") this.#hash.update(this.#last);
-    let end = this.#rest.indexOf(10);
-    while (end === -1) {
-      await this.#more();
-      end = this.#rest.indexOf(10);
-    }
-    const line = this.#take(end + 1).toString();
-    this.#last = line;
-    return line.slice(0, -1);
-  }
-
-  /** COPY's own text; ends before the end mark, which no row can look like because it escapes every backslash. */
-  async *rows(): AsyncGenerator<Buffer> {
-    for (;;) {
-      if (this.#rest.subarray(0, END.length).equals(END)) break;
-      const mark = this.#rest.indexOf("\n\\.\n");
-      const end = mark === -1 ? this.#rest.lastIndexOf(10) : mark;
-      if (end === -1) await this.#more();
-      else {
-        // After the line that opened the table.
-        if (this.#last !== "") this.#hash.update(this.#last);
-        this.#last = "";
-        const rows = this.#take(end + 1);
-        this.#hash.update(rows);
-        this.#rows += countRows(rows);
-        yield rows;
-      }
-    }
-    if (this.#last !== "") this.#hash.update(this.#last);
-    this.#last = "";
-    this.#hash.update(this.#take(END.length));
-  }
-
-  /** @throws Fault INTEGRITY unless `line` is the last one and says what was read. */
-  finish(line: string): void {
-    let trailer: Partial<Trailer> = {};
-    try {
-      trailer = JSON.parse(line) as Trailer;
-    } catch (cause) {
-      throw damaged("its end is not where it should be", cause);
-    }
-    if (trailer.sha256 !== this.#hash.digest("hex") || trailer.rows !== this.#rows)
-      throw damaged("its checksum does not match");
-  }
-
-  async close(): Promise<void> {
-    await this.#source.return?.();
-  }
-
-  #take(bytes: number): Buffer {
-    const taken = this.#rest.subarray(0, bytes);
-    this.#rest = this.#rest.subarray(bytes);
-    return taken;
-  }
-
-  async #more(): Promise<void> {
-    const next = await this.#source.next().catch((cause: unknown) => {
-      throw damaged("it cannot be unpacked", cause);
-    });
-    if (next.done) throw damaged("it ends too early");
-    this.#rest = Buffer.concat([this.#rest, next.value]);
-  }
 }

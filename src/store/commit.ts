@@ -2,7 +2,7 @@ import type { AuditEntry } from "../domain/audit-link.ts";
 import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
 import { arrayLiteral, type Cell, quoted } from "./arrays.ts";
-import { DELIVERY_COLUMNS, deliveryCells } from "./deliveries.ts";
+import { DELIVERY_COLUMNS, deliveryCells } from "./inbound-deliveries.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 import { WATCH_COLUMNS, watchCells } from "./watches.ts";
 

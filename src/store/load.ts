@@ -20,7 +20,7 @@ import {
 } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
 import type { Sql } from "./connect.ts";
-import { loadDeliveries } from "./deliveries.ts";
+import { loadInboundDeliveries } from "./inbound-deliveries.ts";
 import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
@@ -71,7 +71,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   payment: loadPayments,
   storedAnswer: loadStoredAnswers,
   withdrawal: loadWithdrawals,
-  inboundDelivery: loadDeliveries,
+  inboundDelivery: loadInboundDeliveries,
   assessment: neverLoaded,
   position: neverLoaded,
   apiKey: neverLoaded,

@@ -56,7 +56,7 @@ export function marketOf({ payloadText }: FollowedEntry): string | undefined {
  * The events of an entry, whole.
  * @param question that of the market; the log states it once, when the market is created
  */
-export function eventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
+export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
   const payload = JSON.parse(entry.payloadText) as Payload;
   return eventNamesOf(entry).map(({ id, type }) => {
     const data = dataOf(type, payload, entry, question);

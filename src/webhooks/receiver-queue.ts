@@ -15,7 +15,7 @@ import {
   recordFailure,
   recordSuccess,
 } from "../store/webhook-queue.ts";
-import { bodyOf, eventNamesOf, eventsOf, marketOf, type OutgoingEvent } from "./events.ts";
+import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "./events.ts";
 import { type AttemptResult, judge, type Verdict } from "./retry.ts";
 import { signMessage } from "./sign.ts";
 
@@ -131,7 +131,7 @@ export class ReceiverQueue {
     );
     const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
     const questions = markets.size === 0 ? new Map() : await readQuestions(sql, [...markets]);
-    const events = entries.flatMap((entry) => eventsOf(entry, questions.get(marketOf(entry) ?? "")));
+    const events = entries.flatMap((entry) => outgoingEventsOf(entry, questions.get(marketOf(entry) ?? "")));
     return new Map(events.map((event) => [event.id, event]));
   }
 

@@ -1,6 +1,7 @@
 /** How long a sweep takes over 10,000 open markets on 41 feeds when nothing is due: `node test/bench/oracle.ts`. */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { feedCatalogue } from "../../src/domain/feed.ts";
+import { newMemory, type OracleContext } from "../../src/oracle/context.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
 import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
@@ -30,7 +31,9 @@ try {
   const services = await openTenant(tenant);
   const http = new OutgoingHttp();
   const now = () => readClock(services.read);
-  const context = { services, http, now, sources: sourceSet().ready, resolutionSecret: undefined, sweepMs: 30_000 };
+  const sources = sourceSet().ready;
+  const memory = newMemory();
+  const context: OracleContext = { services, http, now, sources, memory, resolutionSecret: undefined, sweepMs: 30_000 };
   const times: number[] = [];
   for (let round = 0; round < SWEEPS; round++) {
     const startedAt = performance.now();

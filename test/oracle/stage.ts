@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Venues } from "../../src/domain/feed.ts";
-import type { OracleContext, SweepReport } from "../../src/oracle/context.ts";
+import { newMemory, type OracleContext, type SweepReport } from "../../src/oracle/context.ts";
 import type { SourceOverride } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
@@ -93,6 +93,7 @@ export async function openStage(processes = 1): Promise<Stage> {
       http,
       resolutionSecret: RESOLUTION_SECRET,
       sweepMs: 30_000,
+      memory: newMemory(),
       now: async () => clock.now,
     }),
   );

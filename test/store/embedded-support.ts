@@ -5,12 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import postgres from "postgres";
 import { afterAll } from "vitest";
-import {
-  type Cluster,
-  type ClusterConnection,
-  type ClusterOptions,
-  embeddedCluster,
-} from "../../src/store/embedded/cluster.ts";
+import { type Cluster, type ClusterOptions, embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
 
 export const clusterModule = new URL("../../src/store/embedded/cluster.ts", import.meta.url).href;
 

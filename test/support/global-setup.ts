@@ -2,7 +2,8 @@ import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { connect } from "../../src/store/connect.ts";
-import { type Cluster, type ClusterConnection, embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
 import { migrate } from "../../src/store/migrate.ts";
 
 declare module "vitest" {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
-import { type ClusterConnection, connectionUrl } from "../../src/store/embedded/cluster.ts";
+import { type ClusterConnection, connectionUrl } from "../../src/store/embedded/connection.ts";
 
 /** A migrated, empty database that nobody else uses. */
 export interface TestDatabase {

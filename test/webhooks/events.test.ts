@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/webhooks.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/store/queries/stream.ts";
-import { bodyOf, eventNamesOf, eventsOf, marketOf, type OutgoingEvent } from "../../src/webhooks/events.ts";
+import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/webhooks/events.ts";
 import { openTestTenant, type TestTenant } from "../services/tenant.ts";
 
 const QUESTION = "Will it rain?";
@@ -39,7 +39,7 @@ beforeAll(async () => {
     });
   await tenant.api().settleMarket({ marketId, outcome: "yes" });
   entries = await readEntriesAfter(tenant.sql, 0n, 500);
-  events = entries.flatMap((entry) => eventsOf(entry, marketOf(entry) === marketId ? QUESTION : ""));
+  events = entries.flatMap((entry) => outgoingEventsOf(entry, marketOf(entry) === marketId ? QUESTION : ""));
 });
 afterAll(() => tenant.close());
 
@@ -102,13 +102,13 @@ describe("events derived from the log", () => {
   test("come of no other entries", () => {
     const entry = { seq: 1n, hash: "0".repeat(64), ts: "2027-01-01T00:00:00.000Z", payloadText: "{}" };
     for (const type of ["policy.updated", "wallet.debited", "key.created", "payment.conflict", "oracle.held"])
-      expect(eventsOf({ ...entry, type })).toEqual([]);
+      expect(outgoingEventsOf({ ...entry, type })).toEqual([]);
     const closed = {
       ...entry,
       type: "market.closed",
       payloadText: '{"marketId":"m","closeAt":"2027-01-01T00:00:00Z"}',
     };
-    const [event] = eventsOf(closed, QUESTION);
+    const [event] = outgoingEventsOf(closed, QUESTION);
     expect(webhookBodies["market.closed"].safeParse(JSON.parse(bodyOf(event as OutgoingEvent))).error).toBeUndefined();
   });
 });

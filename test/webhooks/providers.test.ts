@@ -4,7 +4,7 @@ import { KycEvent } from "../../src/contract/record.ts";
 import { kycProvider } from "../../src/webhooks/providers/kyc.ts";
 import { readOnfido } from "../../src/webhooks/providers/onfido.ts";
 import { readPersona } from "../../src/webhooks/providers/persona.ts";
-import type { KycNews, KycResult } from "../../src/webhooks/providers/provider.ts";
+import type { KycFinding } from "../../src/webhooks/providers/provider.ts";
 import { readSumsub } from "../../src/webhooks/providers/sumsub.ts";
 import { readVeriff } from "../../src/webhooks/providers/veriff.ts";
 import {
@@ -23,7 +23,7 @@ const NOW = Date.parse(AT);
 const BODY = Buffer.from('{"type":"any",  "bytes":"☂"}\n');
 const SECRETS = ["the one before it, long enough", "the secret of these tests"] as const;
 
-type Read = (body: Record<string, unknown>) => KycResult | KycNews;
+type Read = (body: Record<string, unknown>) => KycFinding;
 
 describe("what an identity provider says", () => {
   test.each<[string, Read, object, string]>([

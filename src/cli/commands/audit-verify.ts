@@ -4,8 +4,8 @@ import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { ChainReport, VerifyOptions } from "../audit-walk.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import type { Session } from "../session.ts";
 

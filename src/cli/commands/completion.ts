@@ -1,8 +1,8 @@
 import { Argument, type Command } from "commander";
-import type { ExitCode, Host, Io } from "../command.ts";
+import type { Host, Io } from "../command.ts";
 import { completionScript, SHELLS, type Shell } from "../completion/shells.ts";
 import { completedCommands } from "../completion/tree.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { completeProgram } from "../program.ts";
 

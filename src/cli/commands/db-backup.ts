@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import type { BackupManifest } from "../../store/backup.ts";
+import type { BackupManifest } from "../../store/backup-format.ts";
 import type { Connection } from "../../store/connect.ts";
 import { time } from "../cells.ts";
-import type { ExitCode, Host, Io } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
 import { mustAsk } from "../prompts.ts";
@@ -42,12 +42,12 @@ export function registerBackup(noun: Command, host: Host): void {
     .option("--out <file>", "the new file, instead of the argument", identifier)
     .action(
       host.action<{ out?: string }>(async ({ options, args: [argument], io }) => {
-        const [{ openBackupTarget, backupFile }, { wallClock }] = await Promise.all([
+        const [{ openBackupTarget, backupFile }, { wallClockMs }] = await Promise.all([
           import("../backup-target.ts"),
           import("../clock.ts"),
         ]);
         const { directory, target } = await openBackupTarget(options.tenant);
-        const file = await backupFile(argument ?? options.out, directory, target.tenant, wallClock());
+        const file = await backupFile(argument ?? options.out, directory, target.tenant, wallClockMs());
         return runDbBackup({ ...target, file }, io);
       }),
     );
@@ -58,12 +58,15 @@ export function registerBackup(noun: Command, host: Host): void {
     .action(
       host.action(async ({ options, args: [file = ""], io }) => {
         mustAsk(options, io.prompts);
-        const [{ openBackupTarget }, { wallClock }] = await Promise.all([
+        const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
           import("../backup-target.ts"),
           import("../clock.ts"),
         ]);
         const { target, auditSecrets } = await openBackupTarget(options.tenant);
-        return runDbRestore({ ...target, file, auditSecrets: auditSecrets(), now: wallClock(), yes: options.yes }, io);
+        return runDbRestore(
+          { ...target, file, auditSecrets: auditSecrets(), now: wallClockMs(), yes: options.yes },
+          io,
+        );
       }),
     );
 }

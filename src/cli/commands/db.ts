@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { Fault } from "../../domain/fault.ts";
 import type { Cluster, ClusterStatus } from "../../store/embedded/cluster.ts";
-import type { ExitCode, Host, Io } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { registerBackup } from "./db-backup.ts";
 

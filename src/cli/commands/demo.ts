@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { CommandContext, ExitCode, Host, Io } from "../command.ts";
+import type { CommandContext, Host, Io } from "../command.ts";
 import type { DemoSummary, Stage } from "../demo-story.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
-import { parsePort } from "../port.ts";
+import { portNumber } from "../parsers.ts";
 import type { ReadyTenant } from "../ready-tenant.ts";
 import type { TenantServer } from "../tenant-server.ts";
 
@@ -68,7 +68,7 @@ const listed = (names: readonly string[]) => `${names.slice(0, -1).join(", ")} a
 export function register(noun: Command, host: Host): void {
   noun
     .option("--once", "run one market of each kind to the end, check everything, and stop")
-    .option("--port <n>", "port of the API; 0 takes any free one", parsePort)
+    .option("--port <n>", "port of the API; 0 takes any free one", portNumber)
     .option("--no-crowd", "leave the markets to you: nobody else trades while it serves")
     .description("a tenant with markets, money and a server, from nothing")
     .action(host.action<DemoOptions>(runDemo));

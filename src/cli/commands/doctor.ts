@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, pickTenant, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import type { CommandContext, Host } from "../command.ts";
 import type { Check } from "../doctor/check.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 interface DoctorOptions {

@@ -3,8 +3,8 @@ import type { PlanItem } from "../../config/plan-types.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, time } from "../cells.ts";
-import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { noteOverrides, type ShownItem, shownPlan, shownValue } from "../plan-view.ts";
 

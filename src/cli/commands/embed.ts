@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { MarketId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import type { CommandContext, Host } from "../command.ts";
 import { checkUrl } from "../doors.ts";
 import { type Check, checkEmbed, NO_ANSWER } from "../embed-check.ts";
 import { type Snippet, snippetFor } from "../embed-snippet.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { tenantFetch } from "../trust.ts";

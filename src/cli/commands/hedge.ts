@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { usd } from "../cells.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 type Exposure = WireResult<"getHedgeExposure">;

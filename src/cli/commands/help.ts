@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Fault } from "../../domain/fault.ts";
-import type { ExitCode, Host, Io } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { exitLine, TOPICS, topicList } from "../help-topics.ts";
 import type { View } from "../output.ts";
 

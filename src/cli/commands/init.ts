@@ -13,8 +13,8 @@ import {
   writeInit,
 } from "../../config/init.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { CommandContext, ExitCode, Globals, Host, Io } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { CommandContext, Globals, Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 type Template = "minimal" | "full";

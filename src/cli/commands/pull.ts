@@ -5,8 +5,8 @@ import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { Json } from "../../domain/audit-link.ts";
 import { DEFAULT_POLICY } from "../../domain/policy.ts";
 import { POLICY_FIELDS, policyValue } from "../../domain/policy-fields.ts";
-import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import type { FileEdit } from "../write-back.ts";
 

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { Api, WireOutput, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted, time, usd } from "../cells.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 type Result = WireResult<"reconcile">;

@@ -4,9 +4,9 @@ import { formatPath } from "../../config/config-error.ts";
 import { TenantFileSchema } from "../../config/schema.ts";
 import { loadTenantFile, type TenantConfig } from "../../config/tenant-file.ts";
 import { plain } from "../cells.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../each-tenant.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 interface RenderedTenant {

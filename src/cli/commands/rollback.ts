@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type CommandContext, type ExitCode, type Host, withConfig } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { count } from "../parsers.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";

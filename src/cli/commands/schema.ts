@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 /** A document for other programs: JSON unless another format is asked for. */

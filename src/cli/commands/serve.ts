@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { limitHeap } from "../heap.ts";
 import type { View } from "../output.ts";
-import { parsePort } from "../port.ts";
+import { portNumber } from "../parsers.ts";
 
 interface ServeOptions {
   port?: number;
@@ -36,9 +36,9 @@ export const servedView: View<Served, Served> = {
 export function register(noun: Command, host: Host): void {
   noun
     .argument("[tenant]", "the tenant to serve")
-    .option("--port <n>", "port of the API, instead of the file's; 0 takes any free one", parsePort)
+    .option("--port <n>", "port of the API, instead of the file's; 0 takes any free one", portNumber)
     .option("--host <address>", "address to listen on, instead of the file's")
-    .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", parsePort)
+    .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", portNumber)
     .option("--https", "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory")
     .option("--no-sweep", "leave the oracle's sweep to other processes")
     .description("serve one tenant in the foreground; applies nothing by itself")

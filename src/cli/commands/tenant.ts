@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { TenantConfig } from "../../config/tenant-file.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, plain } from "../cells.ts";
-import type { ExitCode, Host, Io } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 interface TenantItem {

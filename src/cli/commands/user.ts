@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, time, usd } from "../cells.ts";
-import { isoTime, wallClock } from "../clock.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { isoTime, wallClockMs } from "../clock.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { identifier, timeSpan } from "../parsers.ts";
@@ -58,7 +58,7 @@ export function register(noun: Command, host: Host): void {
     .action(
       host.action<{ ttl?: number }>(async ({ options, args: [id = ""], io }) => {
         const { readOperatorTenant } = await import("../operator-tenant.ts");
-        const token = { id, ttlMs: options.ttl ?? HOUR_MS, now: wallClock() };
+        const token = { id, ttlMs: options.ttl ?? HOUR_MS, now: wallClockMs() };
         return runUserToken(token, readOperatorTenant(options.tenant), io);
       }),
     );

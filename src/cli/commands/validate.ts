@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { loadTenant } from "../../config/tenant-file.ts";
-import type { CommandContext, ExitCode, Host } from "../command.ts";
+import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../each-tenant.ts";
-import { EXIT } from "../errors.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
 interface ValidTenant {

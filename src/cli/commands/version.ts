@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { ExitCode, Host, Io } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import type { Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { packageVersion } from "../program.ts";
 

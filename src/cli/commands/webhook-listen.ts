@@ -5,11 +5,11 @@ import { connectionFailure } from "../../client/http-answer.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type WebhookEventType, webhookEventTypes } from "../../contract/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
-import { bodyOf, eventsOf, marketOf, type OutgoingEvent } from "../../webhooks/events.ts";
+import { bodyOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../webhooks/events.ts";
 import { signMessage } from "../../webhooks/sign.ts";
-import { wallClock } from "../clock.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { wallClockMs } from "../clock.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 
@@ -136,15 +136,15 @@ async function entriesAfter(api: Api, position: number): Promise<Entry[]> {
 
 async function eventsIn(entry: Entry, api: Api, questions: Map<string, string>): Promise<OutgoingEvent[]> {
   const followed = { ...entry, seq: BigInt(entry.seq) };
-  const id = eventsOf(followed).length > 0 ? marketOf(followed) : undefined;
+  const id = outgoingEventsOf(followed).length > 0 ? marketOf(followed) : undefined;
   if (id !== undefined && !questions.has(id)) questions.set(id, (await api.getMarket({ id })).question);
-  return eventsOf(followed, questions.get(id ?? ""));
+  return outgoingEventsOf(followed, questions.get(id ?? ""));
 }
 
 async function forward(event: OutgoingEvent, { forwardTo, secret }: ListenOptions): Promise<Forwarded> {
   const { id, type } = event;
   const body = bodyOf(event);
-  const headers = { "content-type": "application/json", ...signMessage(id, body, wallClock(), [secret]) };
+  const headers = { "content-type": "application/json", ...signMessage(id, body, wallClockMs(), [secret]) };
   try {
     const response = await fetch(forwardTo, {
       method: "POST",

@@ -6,9 +6,9 @@ import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
 import { Fault } from "../../domain/fault.ts";
 import { signBody, verifySignature } from "../../webhooks/signature.ts";
 import { signAsStripe } from "../../webhooks/stripe.ts";
-import { wallClock } from "../clock.ts";
-import type { ExitCode, Globals, Host, Io } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { wallClockMs } from "../clock.ts";
+import type { Globals, Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import { type OperatorTenant, readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
@@ -28,7 +28,7 @@ export function registerSending(noun: Command, host: Host): void {
     .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
     .action(
       host.action<{ set: string[] }>(async ({ options, args: [event = ""], io }) => {
-        const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClock() });
+        const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
         const tenant = readOperatorTenant(options.tenant);
         return runWebhookSend({ event, sample, url: await serverOf(tenant, options, io) }, tenant, io);
       }),
@@ -105,7 +105,7 @@ async function signatureOf({ scheme }: SampleWebhook, body: string, tenant: Oper
   const [secret] = scheme === "stripe" ? inboundSecrets(tenant, "stripe") : inboundSecrets(tenant, "secrets");
   if (secret === undefined) throw noSecret(tenant, scheme === "stripe" ? "stripe" : "secrets");
   return scheme === "stripe"
-    ? { "stripe-signature": await signAsStripe(body, secret, wallClock()) }
+    ? { "stripe-signature": await signAsStripe(body, secret, wallClockMs()) }
     : { "x-signature": signBody(Buffer.from(body), secret) };
 }
 

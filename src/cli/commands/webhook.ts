@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { orDash, time } from "../cells.ts";
-import { type ExitCode, type Host, type Io, withSession } from "../command.ts";
-import { EXIT } from "../errors.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
 import { identifier } from "../parsers.ts";

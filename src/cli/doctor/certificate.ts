@@ -3,7 +3,7 @@ import { readCertificate } from "../../config/certificate.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-file.ts";
-import { wallClock } from "../clock.ts";
+import { wallClockMs } from "../clock.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 export type CertificateFacts =
@@ -18,12 +18,12 @@ const SHORT_DAYS = 14;
 /** Undefined where the tenant file names no certificate. */
 export function gatherCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
   try {
-    const found = readCertificate(config, loadEnvironment(directory), wallClock());
+    const found = readCertificate(config, loadEnvironment(directory), wallClockMs());
     if (!found) return undefined;
     const host = new URL(config.baseUrl).hostname.replace(/^\[|\]$/g, "");
     const parsed = new X509Certificate(found.cert);
     const isForHost = (parsed.checkHost(host) ?? parsed.checkIP(host)) !== undefined;
-    return { host, isForHost, daysLeft: Math.floor((found.expires - wallClock()) / DAY_MS) };
+    return { host, isForHost, daysLeft: Math.floor((found.expires - wallClockMs()) / DAY_MS) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { problem: error.problems.map(({ path, message }) => `${path} ${message}`).join("; ") };

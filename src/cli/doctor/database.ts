@@ -5,7 +5,7 @@ import { embeddedCluster } from "../../store/embedded/cluster.ts";
 import { readMigrations, schemaVersion } from "../../store/migrate.ts";
 import { readClock } from "../../store/queries/clock.ts";
 import { readServer, type ServerRow } from "../../store/queries/server.ts";
-import { wallClock } from "../clock.ts";
+import { wallClockMs } from "../clock.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export type DatabaseFacts =
@@ -56,9 +56,9 @@ export async function reachDatabase(
 async function gatherDatabase(sql: Sql): Promise<DatabaseFacts> {
   const server = await readServer(sql);
   const schema = await schemaVersion(sql);
-  const before = wallClock();
+  const before = wallClockMs();
   const theirs = await readClock(sql);
-  const after = wallClock();
+  const after = wallClockMs();
   return {
     state: "answers",
     server,

@@ -31,17 +31,7 @@ export const COUNTING_CHECKS: ReadonlySet<string> = new Set(["head", "hedges"]);
 
 /**
  * Every check in one statement, so that all of them see one state of the ledger. Each sums absolute differences, so two
- * errors cannot cancel out.
- *
- * - accounts: balance against the transfers that touched it
- * - escrow: per market, escrow = YES outstanding = NO outstanding; 0 once settled
- * - positions: shares and cost against the trades; a sell takes away its shares and the cost that it released
- * - trades: against their audit entries, which carry the same amounts under the chain's seal
- * - hedges: tags against the audit entries of their trades
- * - withdrawals: per user, what is pending against the account that holds it
- * - volume: per market, the book against the trades
- * - hours, traderDays, fundingDays: the rollups that reports read, against trades and transfers
- * - head: the journal's end against the head row
+ * errors cannot cancel out. What each compares stands with its rows, which `ledgerChecks` puts together.
  */
 export async function reconcileLedger(sql: Sql): Promise<Check[]> {
   const rows = await sql<{ name: string; difference: string; rows: string }[]>`

@@ -1,3 +1,4 @@
+import type { KycNews } from "../../services/inbound.ts";
 import { isHmac } from "../signature.ts";
 
 /** A result of an identity check in the shape of the generic webhook (interface specification, section 4). */
@@ -11,14 +12,6 @@ export interface KycResult {
   verifiedAt: string | undefined;
   /** Where the user lives. The country that issued a document is not that. */
   jurisdiction?: string | undefined;
-}
-
-/** What a provider says about nobody whom it names and dates: it is kept, and nothing follows from it. */
-export interface KycNews {
-  /** The provider's word for what happened. */
-  news: string;
-  provider: string;
-  userId?: string | undefined;
 }
 
 /** What a provider's webhook says. */

@@ -12,7 +12,7 @@ export function deliveryCells(d: InboundDelivery) {
 }
 
 /** Deliveries by `deliveryKey(provider, sha256)`. */
-export async function loadDeliveries(sql: Sql, keys: string[]): Promise<Map<string, InboundDelivery>> {
+export async function loadInboundDeliveries(sql: Sql, keys: string[]): Promise<Map<string, InboundDelivery>> {
   const [providers, hashes] = columns(keys);
   const rows = await sql`
     select provider, sha256, event, reference, user_id, outcome, body, received_at

@@ -1,0 +1,35 @@
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** The pauses between attempts to reach the server again: each twice as long as the one before, until it was there. */
+export class Pauses {
+  #ms = FIRST_PAUSE_MS;
+  #mayHurry = true;
+  #end = (): void => {};
+
+  /** @param askedMs the time that the server asked for, milliseconds; 0 if it was there at all */
+  wait(askedMs: number | undefined): Promise<void> {
+    this.#ms = askedMs === 0 ? FIRST_PAUSE_MS : Math.min(Math.max(this.#ms * 2, askedMs ?? 0), LONGEST_PAUSE_MS);
+    // A server that named a time means it.
+    this.#mayHurry = !askedMs;
+    // Everybody lost the same server at the same moment; they must not all come back at the same moment.
+    const ms = Math.max(askedMs ?? 0, this.#ms * (0.5 + Math.random() / 2));
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Ends the pause, unless the server asked for it. */
+  hurry(): void {
+    if (this.#mayHurry) this.#end();
+  }
+
+  /** Ends the pause. */
+  end(): void {
+    this.#end();
+  }
+}

@@ -1,0 +1,181 @@
+import type { H3 } from "h3";
+import type { Logger } from "pino";
+import type { Sequencer } from "../sequencer/sequencer.ts";
+import type { AuditTail } from "../services/audit-tail.ts";
+import { OutgoingHttp } from "../services/guarded-fetch.ts";
+import type { Handlers } from "../services/invoke.ts";
+import { RefusalLog } from "../services/refusal-log.ts";
+import type { Sql } from "../store/connect.ts";
+import { countRequests } from "../store/request-count.ts";
+import type { InboundProvider } from "../webhooks/providers/provider.ts";
+import { createApp } from "./app.ts";
+import { assetRoutes, readAssets } from "./assets.ts";
+import { ClientAddresses } from "./client-address.ts";
+import { Cors } from "./cors.ts";
+import { docsRoute } from "./docs-page.ts";
+import { FrameReader } from "./embed-data.ts";
+import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
+import { FrontDoor } from "./front-door.ts";
+import { KeyRing } from "./key-ring.ts";
+import { KeySet, keySetLoader } from "./key-set.ts";
+import type { Metrics } from "./metrics.ts";
+import { openApiDocument } from "./openapi.ts";
+import { Origins } from "./origins.ts";
+import { type PlaygroundOptions, playgroundRoute } from "./playground-page.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import { documentRoute, type Route } from "./routes.ts";
+import { servedHere, sessionRoutes } from "./session.ts";
+import { StreamHub } from "./stream-hub.ts";
+import { streamRoute } from "./stream-route.ts";
+import { type JwtOptions, UserTokens } from "./user-tokens.ts";
+
+/** What a tenant answers over HTTP, and to whom. */
+export interface TenantSiteOptions {
+  tenantId: string;
+  /** Named in the OpenAPI document. */
+  baseUrl?: string | undefined;
+  /** Without a tail there is no stream of events; an identity provider's news needs the sequencer. */
+  services: { handlers: Handlers; sequencer?: Sequencer; tail?: AuditTail; refusals?: RefusalLog };
+  /** For API keys and the shared request count. */
+  read: Sql;
+  jwt: JwtOptions;
+  /** Private networks (CIDR) that our own requests may reach. */
+  allowPrivate?: readonly string[] | undefined;
+  /** Active secrets of inbound webhooks. */
+  webhookSecrets: readonly string[];
+  /** Active signing secrets of the Stripe endpoint. */
+  stripeSecrets?: readonly string[] | undefined;
+  /** The identity provider whose own webhooks are taken beside the generic ones. */
+  kycProvider?: InboundProvider | undefined;
+  /** Without it there is no widget. */
+  embed?: EmbedOptions | undefined;
+  /** The demo's page to try the widget; nobody else has one. */
+  playground?: PlaygroundOptions | undefined;
+  /** Origins whose pages may call the public and user operations. */
+  corsOrigins: readonly string[];
+  /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
+  trustProxy: readonly string[];
+  rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
+  /** How long a request waits for the count that all processes share, before this one counts alone; 250 ms unless told. */
+  countTimeoutMs?: number | undefined;
+  /** Whether browsers are told to come back by HTTPS only. */
+  strictTransport?: boolean | undefined;
+  /** How often streams show that they are alive, and check their credentials. */
+  streamHeartbeatMs?: number | undefined;
+  log: Logger;
+}
+
+/** What answers behind the API's port. */
+export interface TenantSite {
+  app: H3;
+  door: FrontDoor;
+  /** Ends the streams of events, which would not end by themselves. */
+  endStreams(): void;
+  /** Once nobody is answered any more. */
+  close(): Promise<void>;
+}
+
+/**
+ * Puts a tenant's site together; it is not listened to yet.
+ * @throws Fault CONFIG_INVALID for an unusable option
+ */
+export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): TenantSite {
+  const { tenantId, services, baseUrl, read } = options;
+  const cors = new Cors(options.corsOrigins);
+  const limiter = sharedLimiter(options);
+  const door = frontDoor(options, { cors, limiter, metrics });
+  const outgoing = new OutgoingHttp(options.allowPrivate);
+  const keys = new KeyRing(read);
+  const handlers = forgettingKeys(services.handlers, keys);
+  const identities = {
+    keys,
+    tokens: new UserTokens(options.jwt, keySetOf(options, outgoing)),
+    origins: new Origins(options.corsOrigins, baseUrl),
+  };
+  const hub = services.tail && new StreamHub(services.tail, read, options.streamHeartbeatMs);
+  const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
+  const served = servedHere(handlers, ownRoutes);
+  const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
+  const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
+  const app = createApp({
+    door,
+    cors,
+    services: {
+      tenantId,
+      handlers,
+      identities,
+      webhookSecrets: options.webhookSecrets,
+      stripeSecrets: options.stripeSecrets ?? [],
+      kycProvider: options.kycProvider,
+      sequencer: services.sequencer,
+      countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
+    },
+    documents: [
+      ...ownRoutes,
+      documentRoute("/openapi.json", document),
+      docsRoute(document),
+      ...widgetRoutes(options, handlers, keys),
+    ],
+  });
+  return {
+    app,
+    door,
+    endStreams: () => hub?.close(),
+    close: () => {
+      limiter.stop();
+      return outgoing.close();
+    },
+  };
+}
+
+function sharedLimiter({ read, log, countTimeoutMs }: TenantSiteOptions): RateLimiter {
+  return new RateLimiter({
+    count: (demands) => countRequests(read, demands),
+    onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
+    answerTimeoutMs: countTimeoutMs,
+  });
+}
+
+function frontDoor(
+  { trustProxy, rateLimit, services, strictTransport, log }: TenantSiteOptions,
+  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics },
+): FrontDoor {
+  const addresses = new ClientAddresses(trustProxy);
+  const { refusals = new RefusalLog() } = services;
+  return new FrontDoor({ ...shared, addresses, limits: rateLimit, refusals, strictTransport, log });
+}
+
+/** Whoever creates, rotates or revokes a key here finds it so with the next request. */
+function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
+  const then = <Answer>(answer: Promise<Answer>) => answer.finally(() => ring.forget());
+  const { createKey, rotateKey, revokeKey, applyConfig } = handlers;
+  return {
+    ...handlers,
+    ...(createKey && { createKey: (input, caller) => then(createKey(input, caller)) }),
+    ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
+    ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
+    ...(applyConfig && { applyConfig: (input, caller) => then(applyConfig(input, caller)) }),
+  };
+}
+
+function widgetRoutes(
+  { embed: options, playground, read }: TenantSiteOptions,
+  handlers: Handlers,
+  keys: KeyRing,
+): Route[] {
+  if (!options) return [];
+  const assets = readAssets();
+  const traders = new Origins(options.allowedOrigins, options.baseUrl);
+  const services = { options, assets, reader: new FrameReader(handlers, read), keys, traders };
+  return [
+    ...assetRoutes(assets),
+    ...embedRoutes(services),
+    ...(playground ? [playgroundRoute(services, playground)] : []),
+  ];
+}
+
+function keySetOf({ jwt, log }: TenantSiteOptions, outgoing: OutgoingHttp): KeySet | undefined {
+  if (jwt.algorithm === "HS256") return undefined;
+  const onError = (error: unknown): void => log.warn({ err: error }, "The key set of user tokens cannot be read");
+  return new KeySet(keySetLoader(jwt.jwks, outgoing), { onError });
+}

@@ -1,0 +1,56 @@
+import { configurationHandlers } from "./configuration.ts";
+import type { ServiceContext } from "./context.ts";
+import { deliveryHandlers } from "./deliveries.ts";
+import { explainHandlers } from "./explain.ts";
+import { inboundHandlers } from "./inbound.ts";
+import type { Handlers } from "./invoke.ts";
+import { keyHandlers } from "./keys.ts";
+import { marketViewHandlers } from "./market-views.ts";
+import { marketHandlers } from "./markets.ts";
+import { oracleHandlers } from "./oracle.ts";
+import { orderHandlers } from "./orders.ts";
+import { policyHandlers } from "./policy.ts";
+import { portfolioHandlers } from "./portfolio.ts";
+import { recordHandlers } from "./record.ts";
+import type { RefusalLog } from "./refusal-log.ts";
+import { reportHandlers } from "./reports.ts";
+import { tradingHandlers } from "./trading.ts";
+import { userHandlers } from "./users.ts";
+import { walletHandlers } from "./wallets.ts";
+
+/** The handlers of every operation that has a service behind it. */
+export function allHandlers(
+  context: ServiceContext,
+  { refusals, isDatabaseUp }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean> },
+): Handlers {
+  return {
+    ...marketHandlers(context),
+    ...marketViewHandlers(context),
+    ...tradingHandlers(context),
+    ...orderHandlers(context),
+    ...walletHandlers(context),
+    ...userHandlers(context),
+    ...portfolioHandlers(context),
+    ...recordHandlers(context),
+    ...policyHandlers(context),
+    ...inboundHandlers(context),
+    ...reportHandlers(context),
+    ...explainHandlers(context, refusals),
+    ...keyHandlers(context),
+    ...deliveryHandlers(context),
+    ...oracleHandlers(context),
+    ...configurationHandlers(context),
+    ...healthHandlers(isDatabaseUp),
+  };
+}
+
+/** Uptime counts from here, when the services were opened. */
+function healthHandlers(isDatabaseUp: () => Promise<boolean>): Handlers {
+  const startedAt = performance.now();
+  return {
+    getHealth: async () => {
+      const db = await isDatabaseUp();
+      return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
+    },
+  };
+}

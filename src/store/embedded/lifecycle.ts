@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { serverAccount } from "./account.ts";
+import { packageVersion, prepareBinaries } from "./binaries.ts";
+import { clearStopped, endedOnPurpose, markStopped } from "./ending.ts";
+import { ClusterError } from "./errors.ts";
+import { createRoot, createSystemDirectory, findSite, prepareHome } from "./home.ts";
+import { initialise } from "./initialise.ts";
+import { withLock } from "./lock.ts";
+import { bringUp, findPostmaster, settle, shutDown } from "./postmaster.ts";
+import { prepareSocketDirectory, socketDirectory } from "./socket.ts";
+
+/** Where a cluster lies, and what it is made from. */
+export interface Places {
+  /** The operator's. Its site is looked up whenever it is needed, because a start may move the home. */
+  directory: string;
+  /** Where root keeps what its server cannot reach in the directory. */
+  systemDir: string;
+  /** @throws ClusterError when this platform has no PostgreSQL package. */
+  findPackageRoot(): string;
+}
+
+const lockWaitMs = 90_000;
+
+/** Whether a server accepts connections. */
+export async function isReady(directory: string): Promise<boolean> {
+  return (await findPostmaster(findSite(directory).dataDir))?.isReady ?? false;
+}
+
+/** Starts the server unless it is ready, creating the cluster on first use. */
+export async function ensureStarted(places: Places): Promise<void> {
+  const { directory, findPackageRoot } = places;
+  if (await isReady(directory)) return;
+  // First, so that a platform without the package is left untouched.
+  findPackageRoot();
+  await createRoot(findSite(directory).root);
+  await exclusively(directory, async () => {
+    if (!(await settle(findSite(directory).dataDir))) await launch(places);
+  });
+}
+
+/** Starts the server when it ended by a crash, never when somebody stopped it. Resolves to whether it started it. */
+export async function restartAfterCrash(places: Places): Promise<boolean> {
+  const { directory } = places;
+  const { dataDir } = findSite(directory);
+  // Without the lock first: a server process asks this every few seconds while its database is away.
+  if (!existsSync(dataDir) || (await findPostmaster(dataDir))) return false;
+  return exclusively(directory, async () => {
+    const site = findSite(directory);
+    if ((await settle(site.dataDir)) || (await endedOnPurpose(site))) return false;
+    await launch(places);
+    return true;
+  });
+}
+
+/** Shuts the server down, and remembers that this was wanted. Resolves to false when it was not running. */
+export async function stop(directory: string): Promise<boolean> {
+  if (!existsSync(findSite(directory).dataDir)) return false;
+  return exclusively(directory, async () => {
+    const site = findSite(directory);
+    await markStopped(site.home);
+    const found = await findPostmaster(site.dataDir);
+    if (!found) return false;
+    await shutDown(site, found.pid);
+    // Nothing may stay in /tmp. Not empty means that somebody else uses it, which the next start will say.
+    await rmdir(socketDirectory(site.home)).catch(() => undefined);
+    return true;
+  });
+}
+
+/** Creates what is missing and starts the server, which must not be alive. Needs the lock. */
+async function launch({ directory, systemDir, findPackageRoot }: Places): Promise<void> {
+  const packageRoot = findPackageRoot();
+  const account = await serverAccount(findSite(directory).dataDir);
+  const site = await prepareHome(directory, systemDir, account);
+  const copiesDir = async () => (account.isCaller ? site.root : createSystemDirectory(systemDir));
+  const binaries = await prepareBinaries(packageRoot, copiesDir, account);
+  await initialise(site, binaries, account, await packageVersion(packageRoot));
+  await prepareSocketDirectory(socketDirectory(site.home), account);
+  await clearStopped(site.home);
+  await bringUp(site, binaries, account);
+}
+
+/** Holds the lock for starting and stopping, which lies beside the home because the home may move. */
+async function exclusively<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  const { root } = findSite(directory);
+  try {
+    return await withLock(join(root, "postgres.lock"), lockWaitMs, work);
+  } catch (error) {
+    if (error instanceof ClusterError) throw error;
+    throw new ClusterError(`The embedded PostgreSQL of ${root} failed: ${String(error)}`, { cause: error });
+  }
+}
