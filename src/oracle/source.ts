@@ -30,6 +30,8 @@ export interface HttpSource {
   historyUrl?: string | undefined;
   /** For sources that tell the trades after `{time}`, oldest first. */
   trades?: TradeList | undefined;
+  /** For sources that tell the last trade of each span. */
+  candles?: CandleList | undefined;
   /** What the tenant file must state before this preset can be used. */
   needs?: readonly ("url" | "authorization" | "query")[] | undefined;
   /** Sources of one upstream count once. */
@@ -40,6 +42,21 @@ export interface HttpSource {
 export interface TradeList extends Pick<HttpSource, "url" | "price" | "time"> {
   list: string;
   max: number;
+}
+
+/**
+ * Where candles stand, and within each its beginning (seconds), its last price and how much was traded. They need not be
+ * in any order. `{from}` in the address becomes the beginning of the candle that is asked for, `{to}` that of the next.
+ */
+export interface CandleList {
+  url: string;
+  /** How `{from}` and `{to}` are written. */
+  unit: "s" | "rfc3339";
+  spanMs: number;
+  list: string;
+  start: string;
+  price: NumberPointer;
+  volume: string;
 }
 
 export type Literal = string | number | boolean | null;

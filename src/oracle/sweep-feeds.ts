@@ -131,9 +131,10 @@ async function healOutages(
     const { verdict, records } = judged.get(market) ?? {};
     if (verdict?.kind !== "held" || market.parsed.rule.kind !== "last") continue;
     const { instant } = market.parsed;
+    const maxAgeMs = market.feed?.maxAgeMs ?? 0;
     const silent = records?.filter(({ source, observations }) => {
       const ageMs = instant - (observations.at(-1)?.observedAt ?? 0);
-      return ageMs > Math.min(market.feed?.maxAgeMs ?? 0, FRESH_MS) && remembers(context.sources.get(source.use));
+      return ageMs > Math.min(maxAgeMs, FRESH_MS) && remembers(context.sources.get(source.use), { instant, maxAgeMs });
     });
     const symbols = silent?.map(({ source }) => symbolOf(source)) ?? [];
     byInstant.set(instant, [...(byInstant.get(instant) ?? []), ...symbols]);
