@@ -1,4 +1,5 @@
 import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
+import { lastAsked, mayAsk } from "./pace.ts";
 import { mapLimited } from "./pool.ts";
 import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";
 import { simulatedPrice } from "./simulated.ts";
@@ -147,6 +148,7 @@ function groupRequests(sources: FetchContext["sources"], wanted: readonly Source
     if (!source) return [];
     const symbols = [...new Set(entries.map(({ symbol }) => symbol))];
     const size = source.kind === "http" ? (source.batch?.max ?? 1) : symbols.length;
+    if (source.kind === "http" && source.limit) symbols.sort((a, b) => lastAsked(source, a) - lastAsked(source, b));
     return Array.from({ length: Math.ceil(symbols.length / size) }, (_, index) => ({
       name,
       source,
@@ -163,6 +165,9 @@ async function fetchGroup(
     readAnswer(source, symbols, body, receivedAt),
 ): Promise<Fetched[]> {
   const fail = (failure: string) => symbols.map((symbol): Fetched => ({ source: name, symbol, failure }));
+  const { limit } = source;
+  if (limit && !mayAsk(source, symbols, await now()))
+    return fail(`not asked, as its limit is ${limit.requests} requests in ${limit.per / 1000} s`);
   try {
     const answer = await http.request(addressOf(source, template, symbols), {
       headers: { accept: "application/json", ...source.headers },

@@ -24,6 +24,8 @@ export interface HttpSource {
   };
   okWhen?: { pointer: string; equals?: Literal | undefined; notEquals?: Literal | undefined } | undefined;
   timeoutMs: number;
+  /** How many requests may go out within so many milliseconds; what is over waits for the next sweep. */
+  limit?: { requests: number; per: number } | undefined;
   /** Several symbols in one request: how they are joined, and where the answer's entries and their symbols stand. */
   batch?: { separator: string; list: string; symbol: string; max: number } | undefined;
   /** Address of the first price at or after `{time}` (seconds), for sources that remember. */
@@ -90,6 +92,7 @@ export interface SourceOverride {
   okWhen?: HttpSource["okWhen"];
   /** Milliseconds. */
   timeout?: number | undefined;
+  limit?: HttpSource["limit"];
   simulated?: Omit<SimulatedSource, "kind"> | undefined;
   push?: boolean | undefined;
   upstream?: string | undefined;

@@ -41,6 +41,7 @@ function assemble(preset: HttpSource | undefined, override: SourceOverride): Sou
     query: parts.query,
     conf: parts.conf ?? (parts.price ? undefined : preset?.conf),
     okWhen: parts.okWhen ?? preset?.okWhen,
+    limit: parts.limit ?? preset?.limit,
     timeoutMs: timeout ?? preset?.timeoutMs ?? TIMEOUT_MS,
     upstream,
     // Another address need not remember, and what trades went at is another price than one that stands elsewhere.
