@@ -102,7 +102,11 @@ function referenceWarnings(
 }
 
 /** `pm:xau needs 1 source and has 0: pyth needs a header with the key, …` */
-function tooFewSources({ key, quorum, sources }: FeedDefinition, usable: number, { lacking }: OracleSetup): string {
+export function tooFewSources(
+  { key, quorum, sources }: FeedDefinition,
+  usable: number,
+  { lacking }: OracleSetup,
+): string {
   const needs = sources.flatMap(({ use }) => (lacking.has(use) ? [`${use} needs ${lacking.get(use)}`] : []));
   return `${key} needs ${quorum} ${quorum === 1 ? "source" : "sources"} and has ${usable}: ${needs.join(", ")}`;
 }

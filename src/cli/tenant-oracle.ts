@@ -1,5 +1,6 @@
 import type { TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
+import type { Json } from "../domain/audit-link.ts";
 import { newMemory, type OracleContext } from "../oracle/context.ts";
 import { type SourceSet, sourceSet } from "../oracle/sources.ts";
 import { type OracleSetup, oracleSetup } from "../services/feeds.ts";
@@ -17,6 +18,24 @@ export function tenantFeeds(config: TenantConfig): OracleSetup {
     pushed.map(([name]) => name),
     network.allowPrivate,
     tenantSources(config, statedSecrets(config)).lacking,
+    statedMeanings(config),
+  );
+}
+
+/**
+ * Which price each source of the file is. The host is left out: a service moves more often than it changes; and so are
+ * headers and timeouts, which decide whether there is an answer, not what it says.
+ */
+function statedMeanings({ oracle }: TenantConfig): Map<string, Json> {
+  return new Map(
+    Object.entries(oracle.sources).map(([name, { url, price, conf, time, okWhen, simulated, push, upstream }]) => {
+      const place = url?.replace(/^[a-z]+:\/\/[^/?#]*/i, "");
+      // Through JSON, which leaves out what is not stated.
+      return [
+        name,
+        JSON.parse(JSON.stringify({ place, price, conf, time, okWhen, simulated, push, upstream })) as Json,
+      ];
+    }),
   );
 }
 

@@ -50,6 +50,11 @@ const Simulated = z.strictObject({
   seed: z.number().int().default(1).meta({ description: "The same seed gives the same prices." }),
 });
 
+const Limit = z.strictObject({
+  requests: z.number().int().min(1).max(1_000_000).meta({ description: "So many requests at the most." }),
+  per: duration(DAY_MS).meta({ description: "Within so much time, such as 1m." }),
+});
+
 const Headers = z.record(
   z.string().regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a header"),
   z.union([SecretReference, z.string().max(512)]).meta({ writeOnly: true }),
@@ -73,6 +78,9 @@ const Source = z
       description: "When an answer counts; some sources report errors with status 200.",
     }),
     timeout: duration(30_000).optional().meta({ description: "How long to wait for an answer; 5s unless given." }),
+    limit: Limit.optional().meta({
+      description: "How many requests may go out within a time, as the plan at the source has it; the rest waits.",
+    }),
     upstream: Name.optional().meta({
       description: "Where the source has its prices from; sources of one upstream count once for a quorum.",
     }),

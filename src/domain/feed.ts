@@ -1,3 +1,4 @@
+import { canonicalJson, type Json } from "./audit-link.ts";
 import { INSTRUMENTS, SESSIONS, type SessionName } from "./instruments.ts";
 
 /** How the price of one instrument is made from what its sources say. */
@@ -125,4 +126,14 @@ function changed(feed: FeedDefinition, override: FeedOverride = {}): FeedDefinit
 /** What a definition's hash covers. Trading hours are a calendar that new holidays may be added to. */
 export function definitionText({ hours: _, ...definition }: FeedDefinition): string {
   return JSON.stringify(definition, Object.keys(definition).concat("use", "id").sort());
+}
+
+/**
+ * What a market freezes of its feed: the definition, and what the tenant's file says of its sources, so that a price read
+ * from another place is another feed. What pmctl itself knows of a source is not in it; an upgrade would hold every market.
+ * @param stated by source: what in the file decides which price it is
+ */
+export function promiseText(feed: FeedDefinition, stated: ReadonlyMap<string, Json>): string {
+  const sources = feed.sources.map(({ use }) => stated.get(use) ?? null);
+  return `${definitionText(feed)}\n${canonicalJson(sources)}`;
 }

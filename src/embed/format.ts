@@ -26,12 +26,22 @@ export const chance = (price: number): string => {
   return percent < 1 ? "<1%" : percent > 99 ? ">99%" : `${Math.round(percent)}%`;
 };
 export const cents = (price: number): string => `${(price * 100).toFixed(1)}¢`;
-export const signed = (usd: number): string => `${usd < 0 ? "−" : "+"}${DOLLARS.format(Math.abs(usd))}`;
+export const signed = (usd: number): string => {
+  const text = DOLLARS.format(Math.abs(usd));
+  return isNothing(usd) ? text : `${usd < 0 ? "−" : "+"}${text}`;
+};
+/** The class of a profit: what reads as nothing is neither. */
+export const toneOf = (usd: number): "" | "gain" | "loss" => (isNothing(usd) ? "" : usd < 0 ? "loss" : "gain");
+const isNothing = (usd: number): boolean => Math.abs(usd) < 0.005;
 export const clock = (ms: number): string => CLOCK.format(new Date(ms));
 export const day = (iso: string | number): string => DAY.format(new Date(iso));
 export const moment = (iso: string | number): string => MOMENT.format(new Date(iso));
 
 const DAY_MS = 86_400_000;
+/** When a market closes, as far as it matters: the hour on its last day. */
+export const until = (closeAt: string, now: number): string =>
+  Date.parse(closeAt) - now < DAY_MS ? moment(closeAt) : day(closeAt);
+
 /** A time on an axis whose ticks are this many milliseconds apart. */
 export function axisTime(ms: number, stepMs: number): string {
   const format = stepMs < DAY_MS ? CLOCK : stepMs < 28 * DAY_MS ? SHORT_DAY : MONTH;

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { FrameData, FrameMarket } from "../contract/embed.ts";
 import type { Side } from "../domain/market.ts";
 import { Chart } from "./chart.tsx";
-import { cents, chance, clock, dollars, moment, nameOf, shares, signed, timeLeft, volume } from "./format.ts";
+import { cents, chance, clock, dollars, moment, nameOf, shares, signed, timeLeft, toneOf, volume } from "./format.ts";
 import type { Portfolio, Session } from "./session.ts";
 import { TradeForm } from "./trade-form.tsx";
 import { type LiveMarket, useMarket } from "./use-market.ts";
@@ -32,14 +32,16 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
           ‹ {back.label}
         </a>
       )}
-      <h1>{detail.question}</h1>
+      <h1 dir="auto">{detail.question}</h1>
       <p class="facts">
-        <b class="big">{chance(state.yesPrice)}</b> <span>chance of Yes</span>
+        <Headline status={shown} outcome={state.outcome} yesPrice={state.yesPrice} />
         <span>{volume(state.volume)} traded</span>
-        <time dateTime={detail.closeAt} title={moment(detail.closeAt)}>
-          {left > 0 ? `${timeLeft(left)} left` : `closed ${moment(detail.closeAt)}`}
-        </time>
-        <LiveState state={state} />
+        {(left <= 0 || shown !== "settled") && (
+          <time dateTime={detail.closeAt} title={moment(detail.closeAt)}>
+            {left > 0 ? `${timeLeft(left)} left` : `closed ${moment(detail.closeAt)}`}
+          </time>
+        )}
+        {(shown === "open" || shown === "suspended") && <LiveState state={state} />}
       </p>
       <Chart points={state.points} theme={theme} now={Math.min(now, Date.parse(detail.closeAt))} />
       <OwnPositions portfolio={portfolio} marketId={detail.id} yesPrice={state.yesPrice} />
@@ -61,7 +63,9 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
       ) : (
         <Rest status={shown} outcome={state.outcome} />
       )}
-      <p class="soft small">Decided by: {detail.resolutionRef}</p>
+      <p class="soft small">
+        Decided by: <bdi>{detail.resolutionRef}</bdi>
+      </p>
     </main>
   );
 }
@@ -71,6 +75,21 @@ function blockedBy({ apiKey, name }: FrameData, { bridge, signedIn }: Session): 
   if (apiKey === null) return { text: "Trading is not set up here." };
   if (!bridge.mayTrade) return { text: `Here you can only look. You can trade on the site of ${name}.` };
   return signedIn ? undefined : { text: "Please sign in on this page to trade.", offer: "sign-in" };
+}
+
+/** What people think, until it is known. */
+function Headline({ status, outcome, yesPrice }: { status: string; outcome: Side | null; yesPrice: number }) {
+  if (status === "settled" && outcome)
+    return (
+      <>
+        <b class={`big ${outcome}`}>{nameOf(outcome)}</b> <span>won</span>
+      </>
+    );
+  return (
+    <>
+      <b class="big">{chance(yesPrice)}</b> <span>chance of Yes</span>
+    </>
+  );
 }
 
 function Rest({ status, outcome }: { status: string; outcome: Side | null }) {
@@ -113,7 +132,7 @@ function OwnPositions({
               at {cents(avgCost)}
             </span>
             <span>
-              {dollars(held * price)} <b class={result < 0 ? "loss" : "gain"}>{signed(result)}</b>
+              {dollars(held * price)} <b class={toneOf(result)}>{signed(result)}</b>
             </span>
           </p>
         );

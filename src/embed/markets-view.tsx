@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { FrameData } from "../contract/embed.ts";
 import { Refused } from "./api.ts";
-import { chance, day, volume } from "./format.ts";
+import { chance, until, volume } from "./format.ts";
 import { Problem } from "./problem.tsx";
 import type { Session } from "./session.ts";
 import { Sparkline } from "./sparkline.tsx";
@@ -63,7 +63,9 @@ export function MarketsView({ data, session, open }: MarketsViewProps) {
                   <span class="rank" aria-hidden="true">
                     {index + 1}
                   </span>
-                  <span class="question">{question}</span>
+                  <span class="question" dir="auto">
+                    {question}
+                  </span>
                   <b>{chance(prices[id] ?? yesPrice)}</b>
                   <span class="soft">{volume(volume24h)} today</span>
                 </button>
@@ -76,7 +78,13 @@ export function MarketsView({ data, session, open }: MarketsViewProps) {
       <ul class="cards">
         {items.map((item) => (
           <li key={item.id}>
-            <Card item={item} yesPrice={prices[item.id] ?? item.yesPrice} spark={data.sparks?.[item.id]} open={open} />
+            <Card
+              item={item}
+              now={data.now}
+              yesPrice={prices[item.id] ?? item.yesPrice}
+              spark={data.sparks?.[item.id]}
+              open={open}
+            />
           </li>
         ))}
       </ul>
@@ -96,16 +104,20 @@ export function MarketsView({ data, session, open }: MarketsViewProps) {
 
 interface CardProps {
   item: Item;
+  /** When the page was made, by the server's clock. */
+  now: number;
   yesPrice: number;
   spark: readonly number[] | undefined;
   open(marketId: string): void;
 }
 
-function Card({ item, yesPrice, spark, open }: CardProps) {
+function Card({ item, now, yesPrice, spark, open }: CardProps) {
   return (
     <button type="button" class="card" onClick={() => open(item.id)}>
       <span class="label">{item.category}</span>
-      <span class="question">{item.question}</span>
+      <span class="question" dir="auto">
+        {item.question}
+      </span>
       <Sparkline prices={spark ?? []} latest={yesPrice} />
       <span class="odds">
         <span class="yes">
@@ -117,7 +129,7 @@ function Card({ item, yesPrice, spark, open }: CardProps) {
       </span>
       <span class="foot">
         <span>{volume(item.volume24h)} today</span>
-        <span>until {day(item.closeAt)}</span>
+        <span>until {until(item.closeAt, now)}</span>
       </span>
     </button>
   );

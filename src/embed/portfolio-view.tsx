@@ -1,5 +1,5 @@
 import type { FrameData } from "../contract/embed.ts";
-import { cents, day, dollars, nameOf, shares, signed } from "./format.ts";
+import { cents, day, dollars, nameOf, shares, signed, toneOf } from "./format.ts";
 import { Problem } from "./problem.tsx";
 import type { Portfolio, Session } from "./session.ts";
 import { usePrices } from "./use-prices.ts";
@@ -94,8 +94,6 @@ function Holdings({
   );
 }
 
-const toneOf = (usd: number): string => (usd < 0 ? "loss" : "gain");
-
 function Tile({ name, value, tone = "" }: { name: string; value: string; tone?: string }) {
   return (
     <div>
@@ -114,7 +112,9 @@ function Open({ positions, open }: { positions: Portfolio["positions"]; open(mar
         {positions.map(({ marketId, question, side, shares: held, avgCost, currentPrice, unrealizedPnl }) => (
           <li key={`${marketId} ${side}`}>
             <button type="button" onClick={() => open(marketId)}>
-              <span class="question">{question}</span>
+              <span class="question" dir="auto">
+                {question}
+              </span>
               <span class="soft">
                 <b class={side}>
                   {shares(held)} {nameOf(side)}
@@ -140,7 +140,9 @@ function Past({ settlements }: { settlements: Portfolio["settlements"] }) {
       <ul class="rows">
         {settlements.map(({ marketId, question, side, outcome, cost, payout, settledAt }) => (
           <li key={`${marketId} ${side}`}>
-            <span class="question">{question}</span>
+            <span class="question" dir="auto">
+              {question}
+            </span>
             <span class="soft">
               <b class={side}>{nameOf(side)}</b> {side === outcome ? "won" : "lost"} on {day(settledAt)}
             </span>

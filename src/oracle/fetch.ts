@@ -1,8 +1,9 @@
 import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
+import { lastAsked, mayAsk } from "./pace.ts";
 import { mapLimited } from "./pool.ts";
-import { type Reading, readAnswer, readLastTrade, UnreadableAnswer } from "./reading.ts";
+import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";
 import { simulatedPrice } from "./simulated.ts";
-import type { HttpSource, SimulatedSource, Source, TradeList } from "./source.ts";
+import type { CandleList, HttpSource, SimulatedSource, Source, TradeList } from "./source.ts";
 
 /** An instrument at a source. */
 export interface SourceSymbol {
@@ -53,8 +54,9 @@ export async function fetchHistory(
   const answers = await mapLimited(AT_ONCE, groupRequests(context.sources, wanted), async (group) => {
     if (isOf(group, "simulated")) return simulated(group, instant, await context.now());
     if (!isOf(group, "http")) return [];
-    const { historyUrl, trades } = group.source;
+    const { historyUrl, trades, candles } = group.source;
     if (trades) return fetchTrades(context, group, trades, instant);
+    if (candles) return fetchCandle(context, group, candles, instant);
     return historyUrl === undefined ? [] : fetchBackwards(context, group, historyUrl, instant);
   });
   return answers.flat();
@@ -94,18 +96,38 @@ async function fetchTrades(
   trades: TradeList,
   instant: number,
 ): Promise<Fetched[]> {
-  const { source, symbols } = group;
   const url = trades.url.replace("{time}", String(Math.floor(instant / 1000) - TRADES_SEC));
-  return fetchGroup(context, group, url, (body, receivedAt) => {
-    const reading = readLastTrade(source, trades, body, { instant, receivedAt });
-    return new Map(symbols.map((symbol) => [symbol, reading]));
-  });
+  return fetchGroup(context, group, url, (body, receivedAt) =>
+    forEach(group, readLastTrade(group.source, trades, body, { instant, receivedAt })),
+  );
 }
 
-/** Whether a source can be asked about the past. */
-export function remembers(source: Source | undefined): boolean {
-  if (source?.kind === "simulated") return true;
-  return source?.kind === "http" && (source.historyUrl !== undefined || source.trades !== undefined);
+async function fetchCandle(
+  context: FetchContext,
+  group: Group<HttpSource>,
+  candles: CandleList,
+  instant: number,
+): Promise<Fetched[]> {
+  const write = (at: number) => (candles.unit === "s" ? String(at / 1000) : new Date(at).toISOString());
+  const url = candles.url.replace("{from}", write(instant - candles.spanMs)).replace("{to}", write(instant));
+  return fetchGroup(context, group, url, (body, receivedAt) =>
+    forEach(group, readCandle(candles, body, { instant, receivedAt })),
+  );
+}
+
+function forEach({ symbols }: Group, reading: Reading): ReturnType<typeof readAnswer> {
+  return new Map(symbols.map((symbol) => [symbol, reading]));
+}
+
+/**
+ * Whether a source can be asked for the price at a past instant: by its candles only at the end of one, and only where an
+ * observation may be as old as a candle is long.
+ */
+export function remembers(source: Source | undefined, at: { instant: number; maxAgeMs: number }): boolean {
+  if (source?.kind !== "http") return source?.kind === "simulated";
+  const { historyUrl, trades, candles } = source;
+  if (historyUrl !== undefined || trades) return true;
+  return candles !== undefined && at.instant % candles.spanMs === 0 && at.maxAgeMs >= candles.spanMs;
 }
 
 /** Symbols that one request asks a source for. */
@@ -126,6 +148,7 @@ function groupRequests(sources: FetchContext["sources"], wanted: readonly Source
     if (!source) return [];
     const symbols = [...new Set(entries.map(({ symbol }) => symbol))];
     const size = source.kind === "http" ? (source.batch?.max ?? 1) : symbols.length;
+    if (source.kind === "http" && source.limit) symbols.sort((a, b) => lastAsked(source, a) - lastAsked(source, b));
     return Array.from({ length: Math.ceil(symbols.length / size) }, (_, index) => ({
       name,
       source,
@@ -142,6 +165,9 @@ async function fetchGroup(
     readAnswer(source, symbols, body, receivedAt),
 ): Promise<Fetched[]> {
   const fail = (failure: string) => symbols.map((symbol): Fetched => ({ source: name, symbol, failure }));
+  const { limit } = source;
+  if (limit && !mayAsk(source, symbols, await now()))
+    return fail(`not asked, as its limit is ${limit.requests} requests in ${limit.per / 1000} s`);
   try {
     const answer = await http.request(addressOf(source, template, symbols), {
       headers: { accept: "application/json", ...source.headers },

@@ -1,6 +1,7 @@
 import type { HttpSource } from "./source.ts";
 
 const TIMEOUT_MS = 5000;
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Some exchanges refuse requests without one. */
 const AGENT = { "user-agent": "pmctl" };
@@ -31,6 +32,15 @@ export const PRESETS: Readonly<Record<string, HttpSource>> = {
     headers: AGENT,
     price: { pointer: "/price" },
     time: { pointer: "/time", unit: "rfc3339" },
+    candles: {
+      url: "https://api.exchange.coinbase.com/products/{id}/candles?granularity=60&start={from}&end={to}",
+      unit: "rfc3339",
+      spanMs: MINUTE_MS,
+      list: "",
+      start: "/0",
+      price: { pointer: "/4" },
+      volume: "/5",
+    },
   }),
   // The ticker tells no time; the last trade does.
   kraken: preset({
@@ -51,6 +61,16 @@ export const PRESETS: Readonly<Record<string, HttpSource>> = {
     headers: AGENT,
     price: { pointer: "/last" },
     time: { pointer: "/timestamp", unit: "s" },
+    // A minute without trades has a candle too, of an older price and without a volume.
+    candles: {
+      url: "https://www.bitstamp.net/api/v2/ohlc/{id}/?step=60&limit=2&start={from}",
+      unit: "s",
+      spanMs: MINUTE_MS,
+      list: "/data/ohlc",
+      start: "/timestamp",
+      price: { pointer: "/close" },
+      volume: "/volume",
+    },
   }),
   // Prices in USDT, which is not USD: for tenants who know that.
   binance: preset({
@@ -62,7 +82,7 @@ export const PRESETS: Readonly<Record<string, HttpSource>> = {
   twelvedata: preset({
     url: "https://api.twelvedata.com/quote?symbol={id}",
     price: { pointer: "/close" },
-    time: { pointer: "/last_quote_at", unit: "s", spanMs: 60_000 },
+    time: { pointer: "/last_quote_at", unit: "s", spanMs: MINUTE_MS },
     okWhen: { pointer: "/status", notEquals: "error" },
     needs: ["authorization"],
   }),

@@ -2,7 +2,7 @@ import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/deci
 import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/exact-json.ts";
 import { MAX_AHEAD_MS } from "../domain/resolution.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import type { HttpSource, Literal, NumberPointer, TradeList } from "./source.ts";
+import type { CandleList, HttpSource, Literal, NumberPointer, TradeList } from "./source.ts";
 
 /** One price as a source states it. */
 export interface Reading {
@@ -66,6 +66,30 @@ export function readLastTrade(
   const last = sound.findLast(({ observedAt }) => observedAt <= instant);
   if (!last) throw new UnreadableAnswer("the answer holds no trade before the instant");
   return last;
+}
+
+/**
+ * The last price of the candle that ends at an instant, which is the last one before it. Of its trade only this is known,
+ * that it was made within the candle.
+ * @throws UnreadableAnswer when there is no such candle, when nothing was traded in it, or when it may still change
+ */
+export function readCandle(
+  candles: CandleList,
+  body: string,
+  { instant, receivedAt }: { instant: number; receivedAt: number },
+): Reading {
+  const { spanMs, list: place, start, price: pricePointer, volume } = candles;
+  // Exchanges go on to add late trades for a moment; when the next candle has ended too, this one is whole.
+  if (receivedAt < instant + spanMs) throw new UnreadableAnswer("the candle that ends at the instant may still change");
+  const list = resolvePointer(parseAnswer(body), place);
+  if (!Array.isArray(list)) throw new UnreadableAnswer(`there is no list at ${place || "the top"}`);
+  const candle = list.find((each) => readTime("s", each, start) === instant - spanMs);
+  if (candle === undefined) throw new UnreadableAnswer("the answer holds no candle that ends at the instant");
+  const traded = readNumber({ pointer: volume }, candle);
+  if (!traded || traded.units <= 0n) throw new UnreadableAnswer("nothing was traded in the candle before the instant");
+  const price = readNumber(pricePointer, candle);
+  if (!price) throw new UnreadableAnswer(`there is no number at ${pricePointer.pointer}`);
+  return { price, conf: null, observedAt: instant };
 }
 
 function parseAnswer(body: string): JsonValue {

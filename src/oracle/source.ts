@@ -24,12 +24,16 @@ export interface HttpSource {
   };
   okWhen?: { pointer: string; equals?: Literal | undefined; notEquals?: Literal | undefined } | undefined;
   timeoutMs: number;
+  /** How many requests may go out within so many milliseconds; what is over waits for the next sweep. */
+  limit?: { requests: number; per: number } | undefined;
   /** Several symbols in one request: how they are joined, and where the answer's entries and their symbols stand. */
   batch?: { separator: string; list: string; symbol: string; max: number } | undefined;
   /** Address of the first price at or after `{time}` (seconds), for sources that remember. */
   historyUrl?: string | undefined;
   /** For sources that tell the trades after `{time}`, oldest first. */
   trades?: TradeList | undefined;
+  /** For sources that tell the last trade of each span. */
+  candles?: CandleList | undefined;
   /** What the tenant file must state before this preset can be used. */
   needs?: readonly ("url" | "authorization" | "query")[] | undefined;
   /** Sources of one upstream count once. */
@@ -40,6 +44,21 @@ export interface HttpSource {
 export interface TradeList extends Pick<HttpSource, "url" | "price" | "time"> {
   list: string;
   max: number;
+}
+
+/**
+ * Where candles stand, and within each its beginning (seconds), its last price and how much was traded. They need not be
+ * in any order. `{from}` in the address becomes the beginning of the candle that is asked for, `{to}` that of the next.
+ */
+export interface CandleList {
+  url: string;
+  /** How `{from}` and `{to}` are written. */
+  unit: "s" | "rfc3339";
+  spanMs: number;
+  list: string;
+  start: string;
+  price: NumberPointer;
+  volume: string;
 }
 
 export type Literal = string | number | boolean | null;
@@ -73,6 +92,7 @@ export interface SourceOverride {
   okWhen?: HttpSource["okWhen"];
   /** Milliseconds. */
   timeout?: number | undefined;
+  limit?: HttpSource["limit"];
   simulated?: Omit<SimulatedSource, "kind"> | undefined;
   push?: boolean | undefined;
   upstream?: string | undefined;

@@ -41,11 +41,13 @@ function assemble(preset: HttpSource | undefined, override: SourceOverride): Sou
     query: parts.query,
     conf: parts.conf ?? (parts.price ? undefined : preset?.conf),
     okWhen: parts.okWhen ?? preset?.okWhen,
+    limit: parts.limit ?? preset?.limit,
     timeoutMs: timeout ?? preset?.timeoutMs ?? TIMEOUT_MS,
     upstream,
-    // Another address need not remember.
+    // Another address need not remember, and what trades went at is another price than one that stands elsewhere.
     historyUrl: parts.url === undefined ? preset?.historyUrl : undefined,
-    trades: parts.url === undefined ? preset?.trades : undefined,
+    trades: parts.url === undefined && !parts.price ? preset?.trades : undefined,
+    candles: parts.url === undefined && !parts.price ? preset?.candles : undefined,
   };
 }
 

@@ -2,6 +2,7 @@ import type { FeedDefinition } from "../domain/feed.ts";
 import { LONGEST_WINDOW_MS } from "../domain/reference.ts";
 import { decide, isConfirmed, SETTLING_MS, type SourceRecord, type Verdict } from "../domain/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../domain/terms.ts";
+import { keepsPromise } from "../services/feeds.ts";
 import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../store/queries/oracle.ts";
 import { emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { feedEvidence } from "./evidence.ts";
@@ -91,7 +92,7 @@ async function decideAll(context: OracleContext, markets: readonly Watched[]): P
   const judged = new Map<Watched, Judged>();
   for (const market of markets) {
     const { feed, parsed } = market;
-    if (!feed || oracle.hashes.get(feed.key) !== parsed.feedSha256) {
+    if (!feed || !keepsPromise(oracle, parsed)) {
       judged.set(market, { records: [], verdict: otherFeed(parsed, feed) });
       continue;
     }
@@ -105,9 +106,10 @@ async function decideAll(context: OracleContext, markets: readonly Watched[]): P
 
 /** What was promised when the market was created must decide it, or a person. */
 function otherFeed({ feed: key }: MarketTerms, feed: FeedDefinition | undefined): Verdict {
+  const way = "Put it back as it was, or settle the market by hand";
   return feed
-    ? { kind: "held", reason: "feed changed", detail: `${key} is defined otherwise than when the market was created` }
-    : { kind: "held", reason: "feed unknown", detail: `the tenant has no feed ${key} any more` };
+    ? { kind: "held", reason: "feed changed", detail: `${key} is another than when the market was created. ${way}` }
+    : { kind: "held", reason: "feed unknown", detail: `the tenant has no feed ${key} any more. ${way}` };
 }
 
 function symbolsOf({ sources }: OracleContext): (market: Watched) => SourceSymbol[] {
@@ -131,9 +133,10 @@ async function healOutages(
     const { verdict, records } = judged.get(market) ?? {};
     if (verdict?.kind !== "held" || market.parsed.rule.kind !== "last") continue;
     const { instant } = market.parsed;
+    const maxAgeMs = market.feed?.maxAgeMs ?? 0;
     const silent = records?.filter(({ source, observations }) => {
       const ageMs = instant - (observations.at(-1)?.observedAt ?? 0);
-      return ageMs > Math.min(market.feed?.maxAgeMs ?? 0, FRESH_MS) && remembers(context.sources.get(source.use));
+      return ageMs > Math.min(maxAgeMs, FRESH_MS) && remembers(context.sources.get(source.use), { instant, maxAgeMs });
     });
     const symbols = silent?.map(({ source }) => symbolOf(source)) ?? [];
     byInstant.set(instant, [...(byInstant.get(instant) ?? []), ...symbols]);

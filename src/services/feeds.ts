@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { definitionText, type FeedDefinition, feedCatalogue, type Venues } from "../domain/feed.ts";
-import type { FeedHashes } from "../domain/terms.ts";
+import type { Json } from "../domain/audit-link.ts";
+import { definitionText, type FeedDefinition, feedCatalogue, promiseText, type Venues } from "../domain/feed.ts";
+import type { FeedHashes, MarketTerms } from "../domain/terms.ts";
 
 /** What a tenant's services know of its feeds. */
 export interface OracleSetup {
   feeds: ReadonlyMap<string, FeedDefinition>;
-  /** SHA-256 of each definition, which markets freeze. */
+  /** SHA-256 of what each feed promises, which markets freeze. */
   hashes: FeedHashes;
   /** Sources whose prices the tenant sends itself. */
   pushSources: ReadonlySet<string>;
@@ -21,10 +22,21 @@ export function oracleSetup(
   pushSources: Iterable<string> = [],
   allowPrivate: readonly string[] = [],
   lacking: ReadonlyMap<string, string> = new Map(),
+  stated: ReadonlyMap<string, Json> = new Map(),
 ): OracleSetup {
   const feeds = feedCatalogue(venues);
-  const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(definitionText(feed))]));
+  const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(promiseText(feed, stated))]));
   return { feeds, hashes, pushSources: new Set(pushSources), lacking, allowPrivate };
+}
+
+/** Whether a feed is what it was when a market was created on it. */
+export function keepsPromise(
+  { feeds, hashes }: Pick<OracleSetup, "feeds" | "hashes">,
+  { feed: key, feedSha256 }: Pick<MarketTerms, "feed" | "feedSha256">,
+): boolean {
+  const feed = feeds.get(key);
+  // There are markets that froze the definition alone; what their sources were is not on record.
+  return feed !== undefined && (hashes.get(key) === feedSha256 || sha256(definitionText(feed)) === feedSha256);
 }
 
 function sha256(text: string): string {

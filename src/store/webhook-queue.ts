@@ -182,17 +182,30 @@ export async function oldestPending(sql: Sql, receivers: readonly string[]): Pro
   return new Map(rows.map((row) => [String(row.receiver), Number(row.oldest)]));
 }
 
-/** Forgets what nobody will ask for, a bounded number at a time. */
+/**
+ * Forgets what nobody will ask for, a bounded number at a time. What a receiver is still to be told is kept for as long as
+ * it is one: one that was disabled may come back much later.
+ * @param receivers those that the tenant file names
+ */
 export async function forgetDeliveries(
   sql: Sql,
-  { deliveredBefore, anyBefore, limit }: { deliveredBefore: number; anyBefore: number; limit: number },
+  {
+    receivers,
+    deliveredBefore,
+    anyBefore,
+    limit,
+  }: { receivers: readonly string[]; deliveredBefore: number; anyBefore: number; limit: number },
 ): Promise<number> {
   const { count } = await sql`
     delete from webhook_delivery
      where (receiver, event_id) in (
              select receiver, event_id
                from webhook_delivery
-              where created_at < ${deliveredBefore} and (status = 'delivered' or created_at < ${anyBefore})
+              where created_at < ${deliveredBefore}
+                -- An event may be much older than its delivery.
+                and coalesce(last_attempt_at, created_at)
+                      < case status when 'delivered' then ${deliveredBefore}::bigint else ${anyBefore}::bigint end
+                and (status <> 'pending' or not receiver = any(${textArray(receivers)}::text[]))
               order by created_at
               limit ${limit})`;
   return count;

@@ -151,7 +151,7 @@ export class DeliveryWorker {
     const [deliveredBefore, anyBefore] = [now - KEEP_DELIVERED_MS, now - KEEP_MS];
     // A bounded number at a time, and as often as it takes: otherwise a busy tenant's rows would only ever grow.
     for (let forgotten = FORGET_LIMIT; forgotten === FORGET_LIMIT && !this.#stopped; )
-      forgotten = await forgetDeliveries(sql, { deliveredBefore, anyBefore, limit: FORGET_LIMIT });
+      forgotten = await forgetDeliveries(sql, { receivers: names, deliveredBefore, anyBefore, limit: FORGET_LIMIT });
   }
 
   async #register(line: Line): Promise<void> {

@@ -4,7 +4,18 @@ import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
 import { percentRange, reachingNow, summaryOf } from "../../src/embed/curve.ts";
 import { EventReader } from "../../src/embed/event-reader.ts";
-import { axisTime, cents, chance, dollars, shares, signed, timeLeft, volume } from "../../src/embed/format.ts";
+import {
+  axisTime,
+  cents,
+  chance,
+  dollars,
+  shares,
+  signed,
+  timeLeft,
+  toneOf,
+  until,
+  volume,
+} from "../../src/embed/format.ts";
 import { mayHaveHappened, wordsFor } from "../../src/embed/words.ts";
 import { curveOf, endingWith } from "../../src/server/embed-data.ts";
 
@@ -23,7 +34,13 @@ describe("numbers and times", () => {
     [shares(1234.567), "1,234.57"],
     [signed(1.5), "+$1.50"],
     [signed(-1.5), "−$1.50"],
-    [signed(0), "+$0.00"],
+    [signed(0), "$0.00"],
+    [signed(-0.004), "$0.00"],
+    [toneOf(-0.004), ""],
+    [toneOf(0.01), "gain"],
+    [toneOf(-0.01), "loss"],
+    [until(new Date(NOON + 3_600_000).toISOString(), NOON), "May 17, 1:00 PM"],
+    [until(new Date(NOON + 86_400_000).toISOString(), NOON), "May 18, 2030"],
     [timeLeft(0), "closed"],
     [timeLeft(999), "1 second"],
     [timeLeft(59_999), "59 seconds"],

@@ -134,6 +134,8 @@ describe("a market that stops taking trades says so at once", () => {
     await frame.locator("button.buy").waitFor();
     await submit({ type: "settleMarket", marketId: id, outcome: "no" });
     await frame.getByText("Settled: No won.").waitFor();
+    // Nothing is left to be likely, to wait for or to be live.
+    expect(await frame.locator(".facts").innerText()).toMatch(/^No\s+won\s+\$[\d.]+ traded$/);
     await close();
   });
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { decimalText } from "../../src/domain/decimal.ts";
-import { fetchHistory } from "../../src/oracle/fetch.ts";
+import { feedCatalogue } from "../../src/domain/feed.ts";
+import { fetchHistory, remembers } from "../../src/oracle/fetch.ts";
 import { PRESETS } from "../../src/oracle/presets.ts";
-import type { HttpSource } from "../../src/oracle/source.ts";
+import type { HttpSource, SourceOverride } from "../../src/oracle/source.ts";
+import { sourceSet } from "../../src/oracle/sources.ts";
 import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";
 
@@ -24,8 +26,11 @@ beforeEach(() => {
 });
 
 /** What an hour later can still be learned of the price at the instant: prices with their seconds before it, or failures. */
-async function remembered(source: HttpSource): Promise<(string | [price: string, beforeSec: number])[]> {
-  const context = { http, sources: new Map([["past", source]]), now: async () => INSTANT + 3_600_000 };
+async function remembered(
+  source: HttpSource,
+  laterMs = 3_600_000,
+): Promise<(string | [price: string, beforeSec: number])[]> {
+  const context = { http, sources: new Map([["past", source]]), now: async () => INSTANT + laterMs };
   const fetched = await fetchHistory(context, [{ source: "past", symbol: "x" }], INSTANT);
   return fetched.map((each) =>
     "failure" in each ? each.failure : [decimalText(each.reading.price), (INSTANT - each.reading.observedAt) / 1000],
@@ -87,4 +92,74 @@ describe("Kraken's trades of the minute before the instant", () => {
     server.say(`/0/public/Trades?pair=x&since=${SEC - 60}`, { error: ["EGeneral:Too many requests"] });
     expect(await remembered(kraken())).toEqual(["there is no list at /result/*"]);
   });
+});
+
+describe("the candle of the minute that ends at the instant", () => {
+  const onLoopback = (name: "coinbase" | "bitstamp"): HttpSource => {
+    const { candles, ...rest } = PRESETS[name] as HttpSource;
+    if (!candles) throw new Error(`${name} tells its candles`);
+    return { ...rest, candles: { ...candles, url: candles.url.replace(/^https:\/\/[^/]+/, server.url) } };
+  };
+  const ofCoinbase = (startSec: number, close: number, volume = 1.5) => [startSec, 1, 9, 2, close, volume];
+  const ofBitstamp = (startSec: number, close: string, volume = "0.5") => ({
+    ...{ timestamp: String(startSec), open: "2", high: "9", low: "1" },
+    ...{ close, volume },
+  });
+  const sayCoinbase = (candles: unknown) =>
+    server.say(
+      "/products/x/candles?granularity=60&start=2026-11-20T14:59:00.000Z&end=2026-11-20T15:00:00.000Z",
+      candles,
+    );
+  const sayBitstamp = (ohlc: unknown[]) =>
+    server.say(`/api/v2/ohlc/x/?step=60&limit=2&start=${SEC - 60}`, { data: { pair: "X/USD", ohlc } });
+
+  test("closes with the last price before the instant, among others and in any order", async () => {
+    sayCoinbase([ofCoinbase(SEC, 7), ofCoinbase(SEC - 60, 30243.51), ofCoinbase(SEC - 120, 8)]);
+    expect(await remembered(onLoopback("coinbase"))).toEqual([["30243.51", 0]]);
+    sayBitstamp([ofBitstamp(SEC - 60, "30243.50"), ofBitstamp(SEC, "7")]);
+    expect(await remembered(onLoopback("bitstamp"))).toEqual([["30243.5", 0]]);
+  });
+
+  test("says nothing when it is missing, when nothing was traded in it, and when there are none", async () => {
+    sayCoinbase([ofCoinbase(SEC, 7), ofCoinbase(SEC - 120, 8)]);
+    expect(await remembered(onLoopback("coinbase"))).toEqual(["the answer holds no candle that ends at the instant"]);
+    sayCoinbase({ message: "NotFound" });
+    expect(await remembered(onLoopback("coinbase"))).toEqual(["there is no list at the top"]);
+    sayBitstamp([ofBitstamp(SEC - 60, "30243.50", "0.00000000")]);
+    expect(await remembered(onLoopback("bitstamp"))).toEqual(["nothing was traded in the candle before the instant"]);
+  });
+
+  test("is not believed before the next one has ended, since late trades may still be added to it", async () => {
+    sayBitstamp([ofBitstamp(SEC - 60, "30243.50")]);
+    expect(await remembered(onLoopback("bitstamp"), 59_999)).toEqual([
+      "the candle that ends at the instant may still change",
+    ]);
+    expect(await remembered(onLoopback("bitstamp"), 60_000)).toEqual([["30243.5", 0]]);
+  });
+
+  test("is asked for only at the end of a minute, and where a price may be a minute old", () => {
+    const { coinbase } = PRESETS;
+    expect(remembers(coinbase, { instant: INSTANT, maxAgeMs: 60_000 })).toBe(true);
+    expect(remembers(coinbase, { instant: INSTANT + 1000, maxAgeMs: 60_000 })).toBe(false);
+    expect(remembers(coinbase, { instant: INSTANT, maxAgeMs: 59_000 })).toBe(false);
+  });
+
+  test("is not asked of a preset that the tenant reads elsewhere, or from elsewhere", () => {
+    const ready = (override: SourceOverride) => sourceSet({ coinbase: override }).ready.get("coinbase");
+    const at = { instant: INSTANT, maxAgeMs: 60_000 };
+    expect(remembers(ready({ timeout: 1000 }), at)).toBe(true);
+    expect(remembers(ready({ price: { pointer: "/bid" } }), at)).toBe(false);
+    expect(remembers(ready({ url: "https://mirror.example/{id}" }), at)).toBe(false);
+  });
+});
+
+test("an outage at the close of a built-in crypto feed is healed without any key", () => {
+  const { ready } = sourceSet();
+  const crypto = [...feedCatalogue().values()].filter(({ quorum }) => quorum === 2);
+  const forgetful = crypto.filter(({ sources, quorum, maxAgeMs }) => {
+    const able = sources.filter(({ use }) => remembers(ready.get(use), { instant: INSTANT, maxAgeMs }));
+    return able.length < quorum;
+  });
+  // Its home is an exchange without dollars, so that one source is left, with or without an outage.
+  expect(forgetful.map(({ key }) => key)).toEqual(["pm:bnb"]);
 });

@@ -83,6 +83,8 @@ describe("a served tenant", () => {
     const seen: string[] = [];
     while (!seen.at(-1)?.includes("holds this market")) seen.push((await operator.run("market", "show", id)).stderr);
     expect(seen.at(-1)).toContain("feed down");
+    const status = await operator.run("oracle", "status");
+    expect(status.stderr.replace(/\s+/g, " ")).toContain(`1 market held, ${id} longest: feed down`);
   });
 
   test("checks feeds on demand, and says what a reference lacks", async () => {

@@ -1,18 +1,20 @@
+import { createHmac } from "node:crypto";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Operation } from "../../src/contract/operation.ts";
-import { operations } from "../../src/contract/operations.ts";
+import { operationIds, operations } from "../../src/contract/operations.ts";
 import { webhookEventTypes } from "../../src/contract/webhooks.ts";
-import { DEFAULT_POLICY } from "../../src/domain/policy.ts";
 import { openApiDocument } from "../../src/server/openapi.ts";
-import { configInput } from "./support/config-input.ts";
-import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
+import { SCRIPT } from "./support/conformance-script.ts";
+import { ADMIN_KEY, PUBLIC_KEY, TENANT, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
+import { signed } from "./support/stripe.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by path here
 type Json = Record<string, any>;
 
+const STRIPE_SECRET = "whsec_0123456789abcdef";
 const document = JSON.parse(JSON.stringify(openApiDocument())) as Json;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addSchema(document, "api");
@@ -90,72 +92,38 @@ describe("the document", () => {
 describe("over both doors, what is answered is what the document says:", () => {
   let tenant: ServedTenant;
   let user: Record<string, string>;
+  const known = new Map<string, string>();
   beforeAll(async () => {
-    tenant = await serveTenant({ stripeSecrets: ["whsec_0123456789abcdef"] });
+    tenant = await serveTenant({ stripeSecrets: [STRIPE_SECRET] });
     await tenant.deposit("usr_1", 1000);
     await tenant.openMarket("m1");
     await tenant.openMarket("m2", { kind: "lmsr" });
+    const terms = { marketId: "m1", traderId: "usr_1", side: "yes", amountMicro: 5_000_000n } as const;
+    const placed = { ...terms, type: "placeTrade", id: "trd_1", claimedJurisdiction: undefined } as const;
+    await tenant.services.sequencer.submit({ command: placed, actor: "user:usr_1" });
+    const api = localApi(tenant.services.handlers, { actor: "user:usr_1", user: { id: "usr_1" } });
+    for (const name of ["$approved", "$rejected"])
+      known.set(name, (await api.requestWithdrawal({ amount: 5 })).withdrawalId);
+    await tenant.backend.sql`insert into webhook_receiver (name, fingerprint, position) values ('crm', 'x', 0)`;
+    await tenant.backend.sql`
+      insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
+      values ('crm', 'evt_1', 1, 'order.filled', 'dead', 8, ${Date.now()}, 0)`;
     user = { authorization: `Bearer ${await userToken()}` };
   });
   afterAll(() => tenant.close());
 
-  const trade = { marketId: "m1", selection: { side: "yes" }, amount: 25 };
-  const closeAt = new Date(Date.now() + 7_200_000).toISOString();
-  const market = { question: "Rain?", category: "weather", kind: "lmsr", p0: 0.4, closeAt, resolutionRef: "manual" };
-  const terms = (maxTradeUsd: number) => ({ policy: { ...DEFAULT_POLICY, maxTradeUsd }, kycRequired: true });
-  const script: [id: string, input: Record<string, unknown>][] = [
-    ["getHealth", {}],
-    ["listMarkets", { limit: 1 }],
-    ["getMarket", { id: "m1" }],
-    ["getMarket", { id: "unknown" }],
-    ["createMarket", market],
-    ["createMarket", { ...market, p0: 1 }],
-    ["placeTrade", trade],
-    ["placeTrade", { ...trade, amount: 1e6 }],
-    ["placeTrade", { ...trade, amount: -1 }],
-    ["placeOrder", { marketId: "m2", selection: { outcome: 0 }, amount: 5 }],
-    ["listPositions", {}],
-    ["submitSuitability", { answers: { a: 4 } }],
-    ["getSuitability", {}],
-    ["suspendMarket", { id: "m2" }],
-    ["resumeMarket", { id: "m2" }],
-    ["settleMarket", { marketId: "m2", outcome: "no" }],
-    ["getPolicy", {}],
-    ["updatePolicy", { feeBps: 25 }],
-    ["updatePolicy", { feebps: 25 }],
-    ["listAudit", { limit: 3 }],
-    ["getAuditStatus", {}],
-    ["reconcile", {}],
-    ["listTrendingMarkets", {}],
-    ["getMarketHistory", { id: "m1" }],
-    ["getMarketDepth", { id: "m1" }],
-    ["getOverviewReport", {}],
-    ["getHouseReport", {}],
-    ["getTradersReport", {}],
-    ["getFundingReport", {}],
-    ["listRisk", {}],
-    ["getHedgeExposure", {}],
-    ["getOracleStatus", {}],
-    ["listHeldMarkets", {}],
-    ["createSession", {}],
-    ["explainLedger", {}],
-    ["listLatestPrices", { feeds: [{ key: "pm:btc", sources: [{ use: "coinbase", id: "BTC-USD" }] }] }],
-    ["getConfig", {}],
-    ["listApplies", { limit: 1 }],
-    ["getApply", { seq: 1 }],
-    ["getApply", { seq: 999 }],
-    ["previewPolicy", { before: terms(500), after: terms(20) }],
-    ["previewPolicy", { before: terms(500), after: terms(-1) }],
-    ["applyConfig", { tenant: "other" }],
-    ["applyConfig", configInput({ tenant: "other" })],
-    ["applyConfig", configInput({ ifVersion: 99 })],
-  ];
+  test("every operation is asked", () => {
+    expect(new Set(SCRIPT.map(([id]) => id))).toEqual(new Set(operationIds));
+  });
 
-  test.each(script)("%s %j", async (id, input) => {
+  test.each(SCRIPT)("%s %j", async (id, stated) => {
     const operation = described.find(({ operationId }) => operationId === id) as Json;
-    const row = (operations as Record<string, Operation>)[id] as Operation;
-    const isServed = tenant.services.handlers[id as "getHealth"] !== undefined;
-    const rest = new Map(Object.entries(input));
+    const input = Object.fromEntries(
+      Object.entries(stated).map(([name, value]) => [name, known.get(String(value)) ?? value]),
+    );
+    const row = operations[id] as Operation;
+    const isServed = tenant.services.handlers[id] !== undefined;
+    const rest = new Map(Object.entries({ ...(row.auth === "signature" ? { tenantId: TENANT } : {}), ...input }));
     const path = row.path.replace(/:(\w+)/g, (_, name: string) => {
       const value = String(rest.get(name));
       rest.delete(name);
@@ -163,14 +131,22 @@ describe("over both doors, what is answered is what the document says:", () => {
     });
     const isRead = row.method === "GET";
     const query = isRead && rest.size > 0 ? `?${new URLSearchParams([...rest] as [string, string][])}` : "";
+    const text = JSON.stringify(Object.fromEntries(rest));
+    const signature =
+      id === "receiveStripe"
+        ? { "stripe-signature": signed(text, { secret: STRIPE_SECRET }) }
+        : { "x-signature": createHmac("sha256", WEBHOOK_SECRET).update(text).digest("hex") };
+    const credentials = {
+      "x-api-key": row.auth === "admin" ? ADMIN_KEY : PUBLIC_KEY,
+      ...(row.auth === "admin" ? {} : user),
+    };
     const response = await fetch(`${tenant.url}${path}${query}`, {
       method: row.method,
       headers: {
-        "x-api-key": row.auth === "admin" ? ADMIN_KEY : PUBLIC_KEY,
+        ...(row.auth === "signature" ? signature : credentials),
         "content-type": "application/json",
-        ...user,
       },
-      ...(isRead || rest.size === 0 ? {} : { body: JSON.stringify(Object.fromEntries(rest)) }),
+      ...(isRead || rest.size === 0 ? {} : { body: text }),
     });
     const body: unknown = await response.json();
     const status = String(response.status);
@@ -183,7 +159,8 @@ describe("over both doors, what is answered is what the document says:", () => {
         if (/^(etag|next-cursor|link|retry-after|ratelimit-|request-id)/.test(name))
           expect(Object.keys(headers).map((one) => one.toLowerCase())).toContain(name);
     }
-    if (!isServed) return;
+    // What a signature is over came with the request alone.
+    if (!isServed || row.auth === "signature") return;
     const api = localApi(tenant.services.handlers, { actor: "admin:ops", user: { id: "usr_1" } }) as unknown as Record<
       string,
       (input: unknown) => Promise<unknown>

@@ -170,6 +170,14 @@ describe("a stream", () => {
     expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
   });
 
+  test("is one request against the limit, however much it tells", async () => {
+    const remaining = (response: Response) => Number(response.headers.get("ratelimit-remaining"));
+    const { response, until } = await watch();
+    for (let n = 0; n < 5; n++) await trade("ann");
+    await until(6);
+    expect(remaining(await fetch(`${tenant.url}/health`))).toBe(remaining(response) - 1);
+  });
+
   test("ends when its credentials do", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { enableReceiver } from "../../src/store/queries/deliveries.ts";
 import { answer, hang, type TestReceiver } from "./support/receiver.ts";
 import { receiverAt, Stage } from "./support/stage.ts";
 
@@ -125,6 +126,30 @@ test("deliveries are forgotten after a week when they arrived, and after a month
   stage.advance(23 * DAY);
   await worker.tick();
   expect(await kept()).toEqual([]);
+});
+
+test("a receiver that was disabled for two months is told all that it has not been told when it is enabled again", async () => {
+  const worker = stage.worker([receiverAt(receiver.url)]);
+  await worker.tick();
+  receiver.behave = answer(500);
+  await deposits(1);
+  await worker.tick();
+  receiver.behave = answer(410);
+  await stage.tenant.deposit("usr_2", 1);
+  await worker.tick();
+  const states = async () => (await stage.deliveries()).map(({ status }) => status);
+  expect(await states()).toEqual(["pending", "dead"]);
+  await stage.tenant.deposit("usr_3", 1);
+  stage.advance(60 * 24 * 3600 * 1000);
+  await worker.tick();
+  expect(await states()).toEqual(["pending"]);
+  receiver.behave = answer(200);
+  await enableReceiver(stage.tenant.sql, "crm");
+  receiver.received.length = 0;
+  await worker.tick();
+  expect(receiver.received.map(({ data }) => data.userId).sort()).toEqual(["usr_1", "usr_3"]);
+  // What arrived today is on view for its week, however old the event.
+  expect(await states()).toEqual(["delivered", "delivered"]);
 });
 
 test("what is to be forgotten is forgotten at once, however much it is, also for a tenant that has no receivers any more", async () => {

@@ -64,6 +64,16 @@ describe("what an identity provider says", () => {
     expect(KycEvent.safeParse({ ...result, tenantId: "acme" }).error?.issues[0]?.path).toEqual(["userId"]);
   });
 
+  test.each([
+    ["camel", (key: string) => key.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())],
+    ["snake", (key: string) => key.replaceAll("-", "_")],
+  ])("of Persona is read too when its webhook is set to %s case", (_name, spell) => {
+    const kebab = personaInquiry("inquiry.approved", { "address-country-code": { type: "string", value: "CH" } });
+    const spelt = JSON.parse(JSON.stringify(kebab).replace(/"([a-z-]+)":/g, (_, key: string) => `"${spell(key)}":`));
+    expect(spelt).not.toEqual(kebab);
+    expect(readPersona(spelt)).toEqual(readPersona(kebab));
+  });
+
   test("of where the user lives is taken, and never the country of a document", () => {
     const living = (value: unknown) => ({ "address-country-code": { type: "string", value } });
     expect(readPersona(personaInquiry("inquiry.approved", living("CH")))).toMatchObject({ jurisdiction: "CH" });

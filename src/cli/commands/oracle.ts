@@ -4,7 +4,7 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { FeedCheck } from "../../oracle/check.ts";
 import type { SweepReport } from "../../oracle/context.ts";
-import { orDash, time } from "../cells.ts";
+import { counted, orDash, time } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
@@ -115,6 +115,12 @@ type SweepLine = Pick<SweepReport, "watched" | "asked" | "settled" | "held">;
 
 export async function runOracleStatus(_: object, api: Api, { output }: Io): Promise<ExitCode> {
   await output.print(await api.getOracleStatus({}), statusView);
+  const held = await api.listHeldMarkets({});
+  const [longest] = held;
+  if (longest)
+    output.note(
+      `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why one is, and pmctl market settle ID decides it by hand.`,
+    );
   return EXIT.ok;
 }
 

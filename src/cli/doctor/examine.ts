@@ -5,14 +5,17 @@ import { loadTenant, type TenantConfig } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Sql } from "../../store/connect.ts";
+import { listPromises } from "../../store/queries/oracle.ts";
 import { counted } from "../cells.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
+import { tenantFeeds } from "../tenant-oracle.ts";
 import { judgeAddresses } from "./addresses.ts";
 import { gatherCertificate, judgeCertificate } from "./certificate.ts";
 import { type Check, fail, ok, skipped } from "./check.ts";
 import { judgeDatabase, reachDatabase, withoutDatabase } from "./database.ts";
 import { gatherKeySet, judgeKeySet } from "./key-set.ts";
 import { gatherMachine, judgeMachine } from "./machine.ts";
+import { judgePromises } from "./oracle.ts";
 import { gatherRecord, judgeRecord } from "./record.ts";
 import { gatherEnvFile, judgeEnvFile } from "./secret-files.ts";
 import { gatherSecrets, judgeSecrets } from "./secrets.ts";
@@ -38,6 +41,7 @@ const GROUPS: readonly { name: string; run: (patient: Patient) => Promise<Check[
   },
   { name: "user tokens", run: checkKeySet },
   { name: "record", run: checkRecord },
+  { name: "oracle", run: checkOracle },
 ];
 
 const NOT_REACHED = { sql: undefined, facts: undefined };
@@ -116,6 +120,11 @@ async function checkKeySet({ config, secrets }: Patient): Promise<Check[]> {
 async function checkRecord({ sql, config, secrets }: Patient): Promise<Check[]> {
   if (!sql) return withoutDatabase("audit chain", "treasury", "settlements");
   return judgeRecord(await gatherRecord(sql, config, secrets?.auditKey));
+}
+
+async function checkOracle({ sql, config }: Patient): Promise<Check[]> {
+  if (!sql) return withoutDatabase("oracle");
+  return judgePromises(tenantFeeds(config), await listPromises(sql));
 }
 
 async function attempt(name: string, work: () => Promise<Check[]>): Promise<Check[]> {

@@ -138,6 +138,29 @@ export async function listWatchedMarkets(
   }));
 }
 
+/** What markets that are not settled froze of one feed. */
+export interface PromiseRow {
+  feed: string;
+  feedSha256: string;
+  markets: number;
+  /** The one that is decided first. */
+  first: string;
+}
+
+/** What the markets of the built-in oracle that are not settled rest on, by feed. */
+export async function listPromises(sql: Sql): Promise<PromiseRow[]> {
+  const rows = await sql<PromiseRow[]>`
+    select t.feed, t.sha as "feedSha256", count(*)::int as markets, (array_agg(t.id order by t.instant_at, t.id))[1] as first
+      from (select m.id, w.instant_at, m.terms::jsonb ->> 'feed' as feed, m.terms::jsonb ->> 'feedSha256' as sha
+              from oracle_watch w
+              join market m on m.id = w.market_id
+             where w.parsed
+               and not w.settled) t
+     group by t.feed, t.sha
+     order by min(t.instant_at), t.feed`;
+  return [...rows];
+}
+
 export interface ClosedRow {
   id: string;
   question: string;

@@ -35,17 +35,28 @@ function holds(pair: string, rawBody: Buffer, secrets: readonly string[], nowMs:
   return Math.abs(nowMs / 1000 - Number(time)) <= TOLERANCE_SEC && authentic;
 }
 
-/** The event, and in its payload the inquiry, whose `reference-id` is ours. Other resources name no user. */
+/**
+ * The event, and in its payload the inquiry, whose `reference-id` is ours. Other resources name no user.
+ * @see https://docs.withpersona.com/api-key-inflection
+ */
 export function readPersona(body: Record<string, unknown>): KycFinding {
   const event = ["data", "attributes"];
   const name = textAt(body, ...event, "name");
   const inquiry = [...event, "payload", "data"];
   if (textAt(body, ...inquiry, "type") !== "inquiry") return { news: name ?? "unknown", provider: "persona" };
   return resultOf({
-    userId: textAt(body, ...inquiry, "attributes", "reference-id"),
+    userId: spelt("reference-id", (key) => textAt(body, ...inquiry, "attributes", key)),
     status: statusOf(name, VERDICTS),
     provider: "persona",
-    verifiedAt: textAt(body, ...event, "created-at"),
-    jurisdiction: textAt(body, ...inquiry, "attributes", "fields", "address-country-code", "value"),
+    verifiedAt: spelt("created-at", (key) => textAt(body, ...event, key)),
+    jurisdiction: spelt("address-country-code", (key) =>
+      textAt(body, ...inquiry, "attributes", "fields", key, "value"),
+    ),
   });
+}
+
+/** What stands under a key in the case that the webhook was set to at Persona: kebab, unless somebody chose another. */
+function spelt(key: string, read: (key: string) => string | undefined): string | undefined {
+  const camel = key.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  return read(key) ?? read(camel) ?? read(key.replaceAll("-", "_"));
 }
