@@ -69,6 +69,7 @@ function codesEndingWith(exit: number): FaultCode[] {
 const ENVIRONMENT = `Variables that pmctl reads:
 
   PMCTL_TENANT          the tenant that a command without -t means
+  PMCTL_URL_ACME        the server of the tenant acme, as --url names it
   NO_COLOR              plain text, whatever its value
   CI                    nothing is ever asked when it is set
   PMCTL_DEBUG           shows the stack of an error

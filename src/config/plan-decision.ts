@@ -56,7 +56,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   if (blocked.length > 0) throw refused("The files cannot be applied", blocked, ({ problem = "" }) => problem);
   const open = contested(plan);
   if (choices.onDrift === "fail" && open.length > 0)
-    throw refused("Live values were changed since the last apply", open, describeBlame, DRIFT_HINT);
+    throw refused("Live values were changed since the last apply", open, describeBlame, driftHint(open));
   const loosened = loosening(plan, choices);
   if (loosened.length > 0 && !choices.acceptLoosening)
     throw refused("This loosens limits", loosened, ({ live: from, desired: to }) => arrow(from, to), LOOSENING_HINT);
@@ -76,8 +76,15 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   };
 }
 
-const DRIFT_HINT =
-  "`pmctl drift --write` puts them into the file; --on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones";
+/** What the file was changed to meanwhile is somebody's wish too, which `drift --write` leaves alone. */
+function driftHint(open: readonly PlanItem[]): string {
+  const drifted = open.filter(({ kind }) => kind === "drift").length;
+  const flags = "--on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones";
+  if (drifted === 0) return `The file was changed too: decide there, or ${flags}`;
+  const which = drifted === open.length ? "them" : "those that the file did not change";
+  return `\`pmctl drift --write\` puts ${which} into the file; ${flags}`;
+}
+
 const LOOSENING_HINT = "accept it with --accept-loosening";
 
 function refused(what: string, items: readonly PlanItem[], say: (item: PlanItem) => string, hint?: string): Fault {

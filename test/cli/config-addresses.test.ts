@@ -89,6 +89,22 @@ describe("a pipeline that holds the keys and nothing else", () => {
     expect((await at("history")).stdout).toBe(before);
   });
 
+  test("finds each tenant's server by its own variable, several at once, and falls back to no database", async () => {
+    const env = { ...keys, PMCTL_URL_SERVED: url, PMCTL_URL_UNSERVED: "http://127.0.0.1:1" };
+    const planned = await inPipeline(["plan", "served", "unserved"], env);
+    expect(planned).toMatchObject({ code: 10, stderr: expect.stringContaining("unserved was not planned") });
+    expect(JSON.parse(planned.stdout)).toMatchObject([{ tenant: "served" }]);
+    expect(await inPipeline(["history", "-t", "served"], env)).toMatchObject({ code: 0 });
+    expect(await inPipeline(["drift", "-t", "unserved"], env)).toMatchObject({ code: 9, stdout: "" });
+  });
+
+  test("whose tenants all fail is not told that nothing differs, nor that there is nothing to apply", async () => {
+    const both = ["served", "unserved", "-o", "table"];
+    const nobody = { ...keys, PMCTL_URL_SERVED: "http://127.0.0.1:1", PMCTL_URL_UNSERVED: "http://127.0.0.1:1" };
+    expect(await inPipeline(["plan", ...both], nobody)).toMatchObject({ code: 9, stdout: "Nothing was planned.\n" });
+    expect(await inPipeline(["apply", ...both], nobody)).toMatchObject({ code: 9, stdout: "Nothing was applied.\n" });
+  });
+
   test("may not name several tenants behind one address, neither by name nor by a saved plan", async () => {
     for (const verb of ["plan", "apply"])
       expect(await inPipeline([verb, "served", "unserved", "--url", url])).toMatchObject({ code: 6, stdout: "" });

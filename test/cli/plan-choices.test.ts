@@ -91,7 +91,7 @@ describe("Markdown of a plan", () => {
     const row = planMarkdown(shownPlan(plan))
       .split("\n")
       .find((line) => line.includes("markets.rain"));
-    expect(row).toBe("| `markets.rain` | change | `-` | `a \\| b 'c' &lt;script>` |  |");
+    expect(row).toBe("| `markets.rain` | create | `-` | `a \\| b 'c' &lt;script>` |  |");
   });
 
   test("of a refusal is its message, indented so that nothing in it is markup", () => {

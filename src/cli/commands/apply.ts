@@ -19,16 +19,16 @@ export interface AppliedTenant {
 
 type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
 
-const view: View<AppliedTenant[], AppliedTenant> = {
+const view = {
   kind: "list",
   rows: (applied) => applied,
   columns: [
-    { title: "tenant", cell: ({ tenant }) => tenant },
-    { title: "result", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
-    { title: "migrations", cell: ({ migrations }) => String(migrations.length) },
+    { title: "TENANT", cell: ({ tenant }) => tenant },
+    { title: "RESULT", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
+    { title: "MIGRATIONS", cell: ({ migrations }) => String(migrations.length) },
   ],
   empty: "There is nothing to apply",
-};
+} satisfies View<AppliedTenant[], AppliedTenant>;
 
 export function register(noun: Command, host: Host): void {
   noun
@@ -79,9 +79,10 @@ export async function runApply({ options, args, io }: CommandContext<ApplyOption
   } finally {
     receipts.close();
   }
-  await io.output.print(applied, view);
-  if (failures.length === 0) return EXIT.ok;
-  return applied.length > 0 ? EXIT.partly : (failures[0] ?? EXIT.unexpected);
+  const [failure] = failures;
+  await io.output.print(applied, failure === undefined ? view : { ...view, empty: "Nothing was applied." });
+  if (failure === undefined) return EXIT.ok;
+  return applied.length > 0 ? EXIT.partly : failure;
 }
 
 /** A tenant's name wins over a file of the same name. */
