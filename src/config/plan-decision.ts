@@ -76,13 +76,20 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   };
 }
 
-/** What the file was changed to meanwhile is somebody's wish too, which `drift --write` leaves alone. */
+/** `drift --write` writes neither over what somebody changed in the file meanwhile, nor the value of a key. */
 function driftHint(open: readonly PlanItem[]): string {
-  const drifted = open.filter(({ kind }) => kind === "drift").length;
-  const flags = "--on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones";
-  if (drifted === 0) return `The file was changed too: decide there, or ${flags}`;
-  const which = drifted === open.length ? "them" : "those that the file did not change";
-  return `\`pmctl drift --write\` puts ${which} into the file; ${flags}`;
+  const keys = open.filter(({ field }) => field.startsWith("keys."));
+  const conflicts = open.filter(({ kind }) => kind === "conflict");
+  const writable = open.filter((item) => !keys.includes(item) && !conflicts.includes(item));
+  const ways = [
+    ...(writable.length === 0
+      ? []
+      : [`\`pmctl drift --write\` puts ${writable.length === open.length ? "them" : "the others"} into the file`]),
+    ...(keys.length === 0 ? [] : ["a key's value is put where its reference in the file points"]),
+    ...(conflicts.length === 0 ? [] : ["what the file changed too is decided there"]),
+  ];
+  // Exceptions first, so that "the others" is what is left.
+  return `${ways.reverse().join("; ")}; --on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones`;
 }
 
 const LOOSENING_HINT = "accept it with --accept-loosening";

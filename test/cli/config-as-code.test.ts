@@ -88,7 +88,10 @@ describe("a tenant as code", () => {
     await run("policy", "set", "maxTradeUsd=20", "--yes");
     await replace("maxTradeUsd: 40", "maxTradeUsd: 41");
     const stopped = await run("apply", "acme");
-    expect(stopped).toMatchObject({ exitCode: 3, stderr: expect.stringContaining("The file was changed too") });
+    expect(stopped).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining("what the file changed too is decided there"),
+    });
     expect(stopped.stderr).not.toContain("drift --write");
     const text = await readFile(file(), "utf8");
     const left = await run("drift", "acme", "--write");

@@ -40,12 +40,16 @@ export function register(noun: Command, host: Host): void {
     .action(host.action<ApplyOptions>(runApply));
 }
 
+/** For whoever interrupts what may have been sent. */
+export const IN_DOUBT = "Interrupted: the change of a tenant is in as a whole or not at all; pmctl history says which";
+
 /** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
-export async function runApply({ options, args, io }: CommandContext<ApplyOptions>): Promise<ExitCode> {
+export async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
   requireOneAddress(targets, options);
+  interrupts.parting(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
