@@ -59,7 +59,10 @@ describe("who answers the questions of a plan", () => {
     expect(await answers(plan, {}, [true, true])).toMatchObject({
       choices: { onDrift: "overwrite", acceptLoosening: true },
     });
-    expect((await answers(plan, {}, [false])).choices).toBe("REFUSED");
+    expect(await answers(plan, {}, [false])).toMatchObject({
+      choices: "REFUSED",
+      stderr: expect.stringContaining("To keep them: `pmctl drift --write`"),
+    });
     expect((await answers(plan, {}, [true, false])).choices).toBe("REFUSED");
     expect(await answers(plan, { onDrift: "fail" }, [])).toMatchObject({ choices: { onDrift: "fail" }, questions: [] });
   });
