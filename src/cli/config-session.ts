@@ -59,13 +59,12 @@ export async function openConfigSession(
   const operator = readOperatorTenant(tenant, directory);
   const door = await chooseDoor(operator, options.via, options.url);
   if (door.kind === "http") {
-    const { url } = door;
+    const { url, asked } = door;
     const api = await operatorApi(operator, url, { reason, ...events });
     const config = await api.getConfig({}).catch((error: unknown) => {
       const why = passedBy(error);
-      const isAsked = options.url !== undefined || options.via === "http";
-      if (isAsked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
-      if (isAsked || why === undefined) throw error;
+      if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
+      if (asked || why === undefined) throw error;
       events.note(`The server at ${url} ${why}: going straight to the database`);
     });
     if (config) {

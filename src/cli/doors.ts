@@ -1,3 +1,4 @@
+import { loadEnvironment, serverUrl, serverUrlVariable } from "../config/environment.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
 import { auditSecretsOf, type OperatorTenant } from "./operator-tenant.ts";
@@ -5,8 +6,8 @@ import { findServers } from "./run-file.ts";
 
 export type Via = "auto" | "db" | "http";
 
-/** Which way a command goes to its tenant. */
-export type Door = { kind: "db" } | { kind: "http"; url: string };
+/** Which way a command goes to its tenant; `asked` when the operator named it, so that there is no other to fall back to. */
+export type Door = { kind: "db" } | { kind: "http"; url: string; asked?: true };
 
 /**
  * Where nothing listens, the refusal comes at once. Whoever accepts and does not answer is busy or stopped, and going past
@@ -17,7 +18,8 @@ const PROBE_TIMEOUT_MS = 2000;
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Chooses the way: HTTP when `--url` is given or a server of this tenant answers here, else the database.
+ * Chooses the way: HTTP when `--url` or the tenant's variable names a server or one of this tenant answers here, else the
+ * database.
  *
  * @param note told of a server that runs here and was passed by
  * @throws Fault USAGE for options that contradict each other, UNREACHABLE when HTTP was asked for and nobody answers
@@ -31,11 +33,13 @@ export async function chooseDoor(
   if (url !== undefined) {
     if (via === "db")
       throw new Fault("USAGE", "--url names a server, and --via db asks for the database: leave one out");
-    return { kind: "http", url: checkUrl(url) };
+    return { kind: "http", url: checkUrl(url), asked: true };
   }
   if (via === "db") return { kind: "db" };
+  const usual = serverUrl(tenant.id, loadEnvironment(tenant.directory));
+  if (usual !== undefined) return { kind: "http", url: checkUrl(usual, serverUrlVariable(tenant.id)), asked: true };
   const { found, silent } = await probeServers(tenant);
-  if (found !== undefined) return { kind: "http", url: found.url };
+  if (found !== undefined) return { kind: "http", url: found.url, ...(via === "http" ? { asked: true } : {}) };
   if (via === "http") throw noServer(tenant.id, silent);
   if (silent !== undefined) note(`${describeSilence(tenant.id, silent)}: going straight to the database`);
   return { kind: "db" };
@@ -140,10 +144,11 @@ function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
   }
 }
 
-export function checkUrl(text: string): string {
+/** @param name of where the address stands */
+export function checkUrl(text: string, name = "--url"): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isFit =
     url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" && url.search === "";
-  if (!isFit) throw new Fault("USAGE", "--url must be an address such as https://predict.acme.example");
+  if (!isFit) throw new Fault("USAGE", `${name} must be an address such as https://predict.acme.example`);
   return url.href.replace(/\/+$/, "");
 }

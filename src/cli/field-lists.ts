@@ -31,7 +31,7 @@ const PRINTED: Record<string, Printed> = {
   serve: SERVED,
   up: SERVED,
   "tenant list": { names: "tenant name baseUrl database problem" },
-  "tenant show": { document: TenantFileSchema, and: "file" },
+  "tenant show": { document: TenantFileSchema, and: "file door" },
   "key list": { names: "name type active createdAt expiresAt reference fingerprint" },
   "key create": "createKey",
   "key rotate": "rotateKey",

@@ -13,6 +13,7 @@ export class Interrupts {
   #held = 0;
   #process: NodeJS.Process | undefined;
   #abortedAt = 0;
+  #parting: () => void = () => {};
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
@@ -20,6 +21,11 @@ export class Interrupts {
     // The supervisor may have ended while this process was still loading.
     if (this.#process?.connected === false) this.#controller.abort();
     return this.#controller.signal;
+  }
+
+  /** Said when Ctrl-C ends a command that may have sent a change: where to see whether it is in. */
+  parting(say: () => void): void {
+    this.#parting = say;
   }
 
   /** Ctrl-C is somebody else's until the returned function is called: a program that we wait for has the terminal. */
@@ -34,7 +40,9 @@ export class Interrupts {
   listen(process: NodeJS.Process): void {
     this.#process = process;
     process.on("SIGINT", () => {
-      if (this.#held === 0 && !this.#abort()) process.exit(EXIT.interrupted);
+      if (this.#held !== 0 || this.#abort()) return;
+      this.#parting();
+      process.exit(EXIT.interrupted);
     });
     // Without a command that cares, these end as they would have without us: 128 and the signal's number.
     process.on("SIGTERM", () => {

@@ -10,7 +10,7 @@ export const NEXT: Partial<Record<FaultCode, string>> = {
   KYC_REQUIRED: "pmctl webhook send kyc.passed --set userId=<id>",
   SUITABILITY_REQUIRED: "pmctl suitability submit --user <id> --answers <json>",
   ACCOUNT_RESTRICTED: "pmctl user release <id>",
-  JURISDICTION_BLOCKED: "pmctl policy show",
+  JURISDICTION_BLOCKED: "pmctl policy show; pmctl webhook send kyc.passed --set userId=<id> --set jurisdiction=<code>",
   MAX_TRADE_EXCEEDED: "pmctl policy show",
   EXPOSURE_EXCEEDED: "pmctl position list --user <id>",
   TREASURY_INSUFFICIENT: "raise treasury.capitalUsd in the tenant file, then pmctl apply",

@@ -47,7 +47,12 @@ async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, 
   let { onDrift, acceptLoosening } = flags;
   if (contested(plan).length > 0) {
     if (!driftDecided) {
-      if (!(await prompts.confirm("Live values were changed. Overwrite them with the file's?"))) throw declined();
+      if (!(await prompts.confirm("Live values were changed. Overwrite them with the file's?"))) {
+        output.note(
+          "To keep them: `pmctl drift --write` puts them into the file, --on-drift adopt leaves the file as it is",
+        );
+        throw declined();
+      }
       onDrift = "overwrite";
     } else if (onDrift === "fail") return flags;
   }

@@ -23,7 +23,7 @@ function markOf(direction: PlanItem["direction"]): Mark {
   return direction === "loosens" ? "LOOSENS" : "TIGHTENS";
 }
 
-export const planView: View<readonly ShownPlan[], Row> = {
+export const planView = {
   kind: "list",
   rows: (plans) => plans.flatMap(({ tenant, items }) => items.map((item) => ({ tenant, ...item }))),
   columns: [
@@ -35,10 +35,10 @@ export const planView: View<readonly ShownPlan[], Row> = {
     { title: "MARK", cell: ({ mark }) => mark ?? "" },
   ],
   empty: "Nothing differs from what is live.",
-};
+} satisfies View<readonly ShownPlan[], Row>;
 
 /** What an item is to people. */
-function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
+export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
   if (kind !== "change") return kind;
   if (live === null) return "create";
   return desired === null ? "remove" : "change";

@@ -85,7 +85,12 @@ async function sign(tenant: string, names: readonly string[], now: number): Prom
       },
     ],
   });
-  return checkCertificate(cert, key, now);
+  return checkCertificate(wholeLines(cert), wholeLines(key), now);
+}
+
+/** So that whoever trusts several certificates can put their files behind one another. */
+function wholeLines(pem: string): string {
+  return `${pem.trimEnd()}\n`;
 }
 
 /** Of a certificate of our own making, addresses in their short form. */

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { stepSummaryFile } from "../config/environment.ts";
 import { failureOf } from "./errors.ts";
-import { moneyLines, type ShownPlan, shownValue } from "./plan-view.ts";
+import { actionOf, moneyLines, type ShownPlan, shownValue } from "./plan-view.ts";
 
 /** Writes Markdown to where the build server shows it; nothing where there is none. */
 export function writeStepSummary(markdown: () => string): void {
@@ -15,8 +15,12 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
   if (plan.items.length === 0) lines.push("No managed value differs from what is live.");
   else {
     lines.push("| Field | What | Live | File | Mark |", "| --- | --- | --- | --- | --- |");
-    for (const { field, kind, live, desired, mark } of plan.items)
-      lines.push(`| \`${cell(field)}\` | ${kind} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`);
+    for (const item of plan.items) {
+      const { field, live, desired, mark } = item;
+      lines.push(
+        `| \`${cell(field)}\` | ${actionOf(item)} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`,
+      );
+    }
   }
   const rest = [
     ...moneyLines(plan),

@@ -1,5 +1,5 @@
 import { formatPath } from "../config/config-error.ts";
-import { environmentPrefix } from "../config/init.ts";
+import { environmentPrefix } from "../config/environment.ts";
 import type { SecretReference } from "../config/scalars.ts";
 import { describeReference, fingerprint } from "../config/secrets.ts";
 import { Fault } from "../domain/fault.ts";

@@ -37,20 +37,25 @@ export function shorten(text: string, width: number): string {
   return `${kept.trimEnd()}${ELLIPSIS}`;
 }
 
-/** A line as lines of at most this width, broken between words. A longer word stands alone, and whole. */
+/**
+ * A line as lines of at most this width, broken between words and indented as it is. A longer word stands alone, and
+ * whole.
+ */
 export function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
+  const indent = /^ */.exec(text)?.[0] ?? "";
+  const room = width - indent.length;
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ")) {
+  for (const word of text.slice(indent.length).split(" ")) {
     const longer = line === "" ? word : `${line} ${word}`;
-    if (line === "" || displayWidth(longer) <= width) line = longer;
+    if (line === "" || displayWidth(longer) <= room) line = longer;
     else {
       lines.push(line);
       line = word;
     }
   }
-  return [...lines, line];
+  return [...lines, line].map((each) => indent + each);
 }
 
 /**

@@ -63,6 +63,13 @@ const NEVER_SENT: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "no connection in time",
 };
 
+const HOW_TO_TRUST = "; to trust it, set NODE_EXTRA_CA_CERTS to a file that holds it";
+
+/** Signed by nobody who is trusted; what expired or is another host's would not be accepted either way. */
+function isUnknown(code: string): boolean {
+  return /SELF_SIGNED|UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)/.test(code);
+}
+
 /** Sorts what `fetch` threw. Anything that is not about the connection is our bug and is thrown on. */
 export function connectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DOMException && error.name === "TimeoutError")
@@ -78,7 +85,10 @@ export function connectionFailure(error: unknown): ConnectionFailure {
     return { reason: "it does not speak TLS; is its address http://?", neverSent: true };
   // The handshake comes before the request, so a certificate that is not accepted stops it.
   if (/CERT|SSL|TLS|SIGNATURE/.test(code))
-    return { reason: `its certificate is not accepted (${code})`, neverSent: true };
+    return {
+      reason: `its certificate is not accepted (${code})${isUnknown(code) ? HOW_TO_TRUST : ""}`,
+      neverSent: true,
+    };
   return { reason: "the connection was lost", neverSent: false };
 }
 

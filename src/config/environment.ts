@@ -59,6 +59,23 @@ export function defaultTenant(environment = processEnvironment()): string | unde
   return environment.PMCTL_TENANT || undefined;
 }
 
+/**
+ * The server that a tenant's commands go to unless `--url` names one: `PMCTL_URL_ACME` for `acme`. Each tenant has its
+ * own, so that no tenant's key is ever sent to another one's server.
+ */
+export function serverUrl(tenant: string, environment: Environment): string | undefined {
+  return environment[serverUrlVariable(tenant)] || undefined;
+}
+
+export function serverUrlVariable(tenant: string): string {
+  return `PMCTL_URL_${environmentPrefix(tenant)}`;
+}
+
+/** `my-shop` as `MY_SHOP`: what the tenant's variables begin with. */
+export function environmentPrefix(tenant: string): string {
+  return tenant.toUpperCase().replaceAll("-", "_");
+}
+
 /** Whether `NO_COLOR` is set to anything at all, as no-color.org asks. */
 export function colorIsOff(environment = processEnvironment()): boolean {
   return Boolean(environment.NO_COLOR);

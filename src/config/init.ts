@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { ConfigError } from "./config-error.ts";
-import { isErrno } from "./environment.ts";
+import { environmentPrefix, isErrno } from "./environment.ts";
 import { schemaFiles } from "./json-schema.ts";
 import { BaseUrl, TenantId } from "./scalars.ts";
 import { loadTenantFile } from "./tenant-file.ts";
@@ -61,11 +61,6 @@ const VARIABLES: Readonly<Record<string, string>> = {
   STRIPE_SECRET: "whsec_",
   AUDIT_KEY: "",
 };
-
-/** `my-shop` as `MY_SHOP`: what the tenant's variables begin with. */
-export function environmentPrefix(tenant: string): string {
-  return tenant.toUpperCase().replaceAll("-", "_");
-}
 
 /** Fresh values for the variables that a tenant's file of `pmctl init` refers to; `pmctl demo` uses them too. */
 export function freshSecrets(tenant: string, makeSecret = randomSecret): Record<string, string> {

@@ -56,7 +56,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   if (blocked.length > 0) throw refused("The files cannot be applied", blocked, ({ problem = "" }) => problem);
   const open = contested(plan);
   if (choices.onDrift === "fail" && open.length > 0)
-    throw refused("Live values were changed since the last apply", open, describeBlame, DRIFT_HINT);
+    throw refused("Live values were changed since the last apply", open, describeBlame, driftHint(open));
   const loosened = loosening(plan, choices);
   if (loosened.length > 0 && !choices.acceptLoosening)
     throw refused("This loosens limits", loosened, ({ live: from, desired: to }) => arrow(from, to), LOOSENING_HINT);
@@ -76,8 +76,22 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   };
 }
 
-const DRIFT_HINT =
-  "`pmctl drift --write` puts them into the file; --on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones";
+/** `drift --write` writes neither over what somebody changed in the file meanwhile, nor the value of a key. */
+function driftHint(open: readonly PlanItem[]): string {
+  const keys = open.filter(({ field }) => field.startsWith("keys."));
+  const conflicts = open.filter(({ kind }) => kind === "conflict");
+  const writable = open.filter((item) => !keys.includes(item) && !conflicts.includes(item));
+  const ways = [
+    ...(writable.length === 0
+      ? []
+      : [`\`pmctl drift --write\` puts ${writable.length === open.length ? "them" : "the others"} into the file`]),
+    ...(keys.length === 0 ? [] : ["a key's value is put where its reference in the file points"]),
+    ...(conflicts.length === 0 ? [] : ["what the file changed too is decided there"]),
+  ];
+  // Exceptions first, so that "the others" is what is left.
+  return `${ways.reverse().join("; ")}; --on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones`;
+}
+
 const LOOSENING_HINT = "accept it with --accept-loosening";
 
 function refused(what: string, items: readonly PlanItem[], say: (item: PlanItem) => string, hint?: string): Fault {

@@ -1,4 +1,5 @@
 import {
+  type Document,
   isMap,
   isScalar,
   isSeq,
@@ -6,6 +7,7 @@ import {
   type Pair,
   parseDocument,
   type Scalar,
+  visit,
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
@@ -24,12 +26,48 @@ type Edit = readonly [start: number, end: number, replacement: string];
  * @param path of the value; mappings on the way that are missing are made
  */
 export function setInYaml(text: string, path: Path, value: Json): string {
-  const root = parseDocument(text, { version: "1.2" }).contents;
-  const edits = editsFor(text, root, path, value).toSorted(([a], [b]) => b - a);
-  return edits.reduce(
-    (edited, [start, end, replacement]) => edited.slice(0, start) + replacement + edited.slice(end),
-    text,
-  );
+  const document = parseDocument(text, { version: "1.2" });
+  const edited = carryOut(text, editsFor(text, document.contents, path, value));
+  const aliases = aliasEdits(document);
+  if (aliases.length === 0) return edited;
+  // What has an anchor stands in several places, and only one of them is to change.
+  if (reads(edited, withValue(document.toJS() as Json, path, value))) return edited;
+  return setInYaml(carryOut(text, aliases), path, value);
+}
+
+function reads(text: string, value: Json): boolean {
+  try {
+    return isSame(parseDocument(text, { version: "1.2" }).toJS() as Json, value);
+  } catch (error) {
+    // An alias whose anchor is gone.
+    if (error instanceof ReferenceError) return false;
+    throw error;
+  }
+}
+
+function carryOut(text: string, edits: readonly Edit[]): string {
+  return edits
+    .toSorted(([a], [b]) => b - a)
+    .reduce((edited, [start, end, replacement]) => edited.slice(0, start) + replacement + edited.slice(end), text);
+}
+
+/** Each alias as what it stands for. */
+function aliasEdits(document: Document.Parsed): Edit[] {
+  const edits: Edit[] = [];
+  visit(document, {
+    Alias: (_, alias) => {
+      const [start = 0, end = 0] = alias.range ?? [];
+      edits.push([start, end, flow(alias.toJS(document) as Json)]);
+    },
+  });
+  return edits;
+}
+
+function withValue(whole: Json, [step, ...rest]: Path, value: Json): Json {
+  if (step === undefined) return value;
+  if (Array.isArray(whole)) return whole.map((each, index) => (index === step ? withValue(each, rest, value) : each));
+  const map = isMapping(whole) ? whole : {};
+  return { ...map, [step]: withValue(map[step] ?? null, rest, value) };
 }
 
 function editsFor(text: string, node: Node | null, path: Path, value: Json): Edit[] {

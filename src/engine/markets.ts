@@ -151,12 +151,20 @@ export function settleMarket(draft: Draft, command: SettleMarket, now: number): 
 function requireExpected({ expect }: SettleMarket, winners: readonly Position[]): void {
   const totalMicro = winners.reduce((total, { sharesMicro }) => total + sharesMicro, 0n);
   const { payouts = winners.length, totalMicro: expectedMicro = totalMicro } = expect ?? {};
-  if (payouts === winners.length && expectedMicro === totalMicro) return;
+  const expected = [
+    ...(payouts === winners.length ? [] : [payoutCount(payouts)]),
+    ...(expectedMicro === totalMicro ? [] : [`${decimalFromMicro(expectedMicro)} USD`]),
+  ];
+  if (expected.length === 0) return;
   throw new Fault(
     "EXPECTATION_NOT_MET",
-    `Settling would make ${winners.length} payouts of ${decimalFromMicro(totalMicro)} USD in all, ` +
-      `but ${payouts} of ${decimalFromMicro(expectedMicro)} USD were expected: nothing was paid`,
+    `Settling would make ${payoutCount(winners.length)} of ${decimalFromMicro(totalMicro)} USD in all, ` +
+      `which is not the expected ${expected.join(" of ")}: nothing was paid`,
   );
+}
+
+function payoutCount(count: number): string {
+  return count === 1 ? "1 payout" : `${count} payouts`;
 }
 
 function sharesLeftToHouse(market: Market, book: Book, outcome: Side): bigint {

@@ -89,6 +89,39 @@ describe("a pipeline that holds the keys and nothing else", () => {
     expect((await at("history")).stdout).toBe(before);
   });
 
+  test("finds each tenant's server by its own variable, several at once, and falls back to no database", async () => {
+    const env = { ...keys, PMCTL_URL_SERVED: url, PMCTL_URL_UNSERVED: "http://127.0.0.1:1" };
+    const planned = await inPipeline(["plan", "served", "unserved"], env);
+    expect(planned).toMatchObject({ code: 10, stderr: expect.stringContaining("unserved was not planned") });
+    expect(JSON.parse(planned.stdout)).toMatchObject([{ tenant: "served" }]);
+    expect(await inPipeline(["history", "-t", "served"], env)).toMatchObject({ code: 0 });
+    expect(await inPipeline(["drift", "-t", "unserved"], env)).toMatchObject({ code: 9, stdout: "" });
+  });
+
+  test("is told by tenant show which server its commands go to, and every value of the file on a line", async () => {
+    const shown = await inPipeline(["tenant", "show", "served", "-o", "table"], { ...keys, PMCTL_URL_SERVED: url });
+    expect(shown.stdout).toMatch(new RegExp(`^door +the server at ${url}$`, "m"));
+    expect(shown.stdout).toMatch(/^keys\.admin\[0\]\.secret\.env +SERVED_ADMIN_KEY$/m);
+    expect(shown.stdout).not.toContain("{");
+    const here = await doors.db.raw("tenant", "show");
+    const asked = await inPipeline(["tenant", "show", "served", "--url", url]);
+    expect(JSON.parse(here.stdout)).toMatchObject({ door: { kind: "db" } });
+    expect(JSON.parse(asked.stdout).door).toEqual({ kind: "http", url });
+  });
+
+  test("whose tenants all fail is not told that nothing differs, nor that there is nothing to apply", async () => {
+    const both = ["served", "unserved", "-o", "table"];
+    const nobody = { ...keys, PMCTL_URL_SERVED: "http://127.0.0.1:1", PMCTL_URL_UNSERVED: "http://127.0.0.1:1" };
+    expect(await inPipeline(["plan", ...both], nobody)).toMatchObject({
+      code: 9,
+      stderr: expect.stringContaining("Nothing was planned."),
+    });
+    expect(await inPipeline(["apply", ...both], nobody)).toMatchObject({
+      code: 9,
+      stderr: expect.stringContaining("Nothing was applied."),
+    });
+  });
+
   test("may not name several tenants behind one address, neither by name nor by a saved plan", async () => {
     for (const verb of ["plan", "apply"])
       expect(await inPipeline([verb, "served", "unserved", "--url", url])).toMatchObject({ code: 6, stdout: "" });

@@ -84,6 +84,28 @@ describe("a tenant as code", () => {
     expect((await policy()).maxTradeUsd).toBe(40);
   });
 
+  test("what was changed in the file too is not written back: both ways out are named, and they work", async () => {
+    await run("policy", "set", "maxTradeUsd=20", "--yes");
+    await replace("maxTradeUsd: 40", "maxTradeUsd: 41");
+    const stopped = await run("apply", "acme");
+    expect(stopped).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining("what the file changed too is decided there"),
+    });
+    expect(stopped.stderr).not.toContain("drift --write");
+    const text = await readFile(file(), "utf8");
+    const left = await run("drift", "acme", "--write");
+    expect(left).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining("edit the file, or see apply --on-drift"),
+    });
+    expect(await readFile(file(), "utf8")).toBe(text);
+    await replace("maxTradeUsd: 41", "maxTradeUsd: 20");
+    expect((await run("apply", "acme")).exitCode).toBe(0);
+    await replace("maxTradeUsd: 20", "maxTradeUsd: 40");
+    expect((await run("apply", "acme", "--accept-loosening")).exitCode).toBe(0);
+  });
+
   test("pull prints the file with the live values, also of fields that it does not state", async () => {
     await run("policy", "set", "maxTradeUsd=35", "suitabilityRequired=true", "--yes");
     const pulled = await run("pull", "acme");

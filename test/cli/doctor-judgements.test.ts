@@ -82,6 +82,12 @@ describe("addresses", () => {
     ["plain http to the world fails", { baseUrl: "http://predict.acme.com" }, "base URL", "fail"],
     ["plain http on this machine is well", { baseUrl: "http://localhost:8080" }, "base URL", "ok"],
     ["https on loopback without a trusted proxy is a warning", behindProxy, "trustProxy", "warn"],
+    [
+      "a server for this machine has no proxy before it",
+      { ...behindProxy, baseUrl: "https://127.0.0.1:8443" },
+      "trustProxy",
+      "ok",
+    ],
     ["trusting everybody fails", { server: { ...facts.server, trustProxy: ["0.0.0.0/0"] } }, "trustProxy", "fail"],
     ["... in IPv6 too", { server: { ...facts.server, trustProxy: ["::/0"] } }, "trustProxy", "fail"],
     [

@@ -242,3 +242,9 @@ test("a refusal of a server tells people how to learn why, and leaves scripts al
   expect(person.stderr.text).toBe("pmctl: Too much\nWhy: pmctl why req_1\nNext: pmctl policy show\n");
   expect(script.stderr.text).toBe("pmctl: Too much\n");
 });
+
+test("a note that is too long for the terminal goes on under its own indentation", () => {
+  const io = testIo({ terminal: 30 });
+  io.output.note("Next:\n  pmctl apply acme   creates the database");
+  expect(io.stderr.text).toBe("Next:\n  pmctl apply acme   creates\n  the database\n");
+});

@@ -59,7 +59,10 @@ describe("who answers the questions of a plan", () => {
     expect(await answers(plan, {}, [true, true])).toMatchObject({
       choices: { onDrift: "overwrite", acceptLoosening: true },
     });
-    expect((await answers(plan, {}, [false])).choices).toBe("REFUSED");
+    expect(await answers(plan, {}, [false])).toMatchObject({
+      choices: "REFUSED",
+      stderr: expect.stringContaining("To keep them: `pmctl drift --write`"),
+    });
     expect((await answers(plan, {}, [true, false])).choices).toBe("REFUSED");
     expect(await answers(plan, { onDrift: "fail" }, [])).toMatchObject({ choices: { onDrift: "fail" }, questions: [] });
   });
@@ -91,7 +94,7 @@ describe("Markdown of a plan", () => {
     const row = planMarkdown(shownPlan(plan))
       .split("\n")
       .find((line) => line.includes("markets.rain"));
-    expect(row).toBe("| `markets.rain` | change | `-` | `a \\| b 'c' &lt;script>` |  |");
+    expect(row).toBe("| `markets.rain` | create | `-` | `a \\| b 'c' &lt;script>` |  |");
   });
 
   test("of a refusal is its message, indented so that nothing in it is markup", () => {

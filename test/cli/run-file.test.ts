@@ -148,9 +148,24 @@ describe("choosing the door", () => {
   test("http without a server is UNREACHABLE; --url needs no probe; contradictions are refused", async () => {
     await expect(chooseDoor(tenant(), "http", undefined)).rejects.toMatchObject({ code: "UNREACHABLE" });
     const url = "https://predict.acme.example";
-    expect(await chooseDoor(tenant(), "auto", `${url}/`)).toEqual({ kind: "http", url });
+    expect(await chooseDoor(tenant(), "auto", `${url}/`)).toEqual({ kind: "http", url, asked: true });
     await expect(chooseDoor(tenant(), "db", url)).rejects.toMatchObject({ code: "USAGE" });
     for (const wrong of ["predict.acme.example", "ftp://x", "https://key@x.example", "https://x.example/?key=1"])
       await expect(chooseDoor(tenant(), "auto", wrong)).rejects.toMatchObject({ code: "USAGE" });
+  });
+
+  test("the tenant's variable names its usual server: --url and --via db win over it, and an empty one is none", async () => {
+    const url = "https://predict.acme.example";
+    const env = (value: string) =>
+      writeFile(join(directory, ".env"), `PMCTL_URL_ACME=${value}\nPMCTL_URL_B=${url}/b\n`);
+    await env(`${url}/`);
+    for (const via of ["auto", "http"] as const)
+      expect(await chooseDoor(tenant(), via, undefined)).toEqual({ kind: "http", url, asked: true });
+    expect(await chooseDoor(tenant(), "auto", `${url}/a`)).toMatchObject({ url: `${url}/a` });
+    expect(await chooseDoor(tenant(), "db", undefined)).toEqual({ kind: "db" });
+    await env("predict.acme.example");
+    await expect(chooseDoor(tenant(), "auto", undefined)).rejects.toThrow("PMCTL_URL_ACME must be an address");
+    await env("");
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
   });
 });

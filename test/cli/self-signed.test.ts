@@ -25,6 +25,7 @@ describe("the certificate that a directory signs", () => {
     expect(parsed.ca).toBe(false);
     const file = selfSignedFile(directory, "acme");
     expect(await readFile(file, "utf8")).toBe(cert);
+    expect(cert).toMatch(/\n-----END CERTIFICATE-----\n$/);
     expect((await stat(file.replace(/crt$/, "key"))).mode & 0o777).toBe(0o600);
     expect(await readFile(join(directory, ".pmctl", ".gitignore"), "utf8")).toBe("*\n");
   });

@@ -20,7 +20,7 @@ function workflow(ci: "github" | "gitlab", tenant = "my-shop"): { path: string; 
 const SECRETS = ["ADMIN_KEY", "PUBLIC_KEY", "JWT_SECRET", "WEBHOOK_SECRET", "STRIPE_SECRET", "AUDIT_KEY"];
 
 /** Runs a job's script in bash as the service does, with a pmctl that records its lines and ends as told. */
-function runScript(script: string, exits: Record<string, number>, shell = ["bash", "-e", "-c"]) {
+function runScript(script: string, exits: Record<string, number | string>, shell = ["bash", "-e", "-c"]) {
   const pmctl = `npx() { shift; echo "$*" >&2; case "$1 $2" in ${Object.entries(exits)
     .map(([words, exit]) => `"${words}") return ${exit} ;;`)
     .join(" ")} esac; }`;
@@ -49,7 +49,11 @@ describe("the GitHub workflow", () => {
   });
 
   test("hands secrets from the store to the steps that run pmctl, and to nobody else", () => {
-    const wanted = Object.fromEntries(SECRETS.map((name) => [`MY_SHOP_${name}`, `\${{ secrets.MY_SHOP_${name} }}`]));
+    const wanted = {
+      ...Object.fromEntries(SECRETS.map((name) => [`MY_SHOP_${name}`, `\${{ secrets.MY_SHOP_${name} }}`])),
+      // Not set, it is empty, and the tenant's database is where the runner looks for it.
+      PMCTL_URL_MY_SHOP: `\${{ vars.PMCTL_URL_MY_SHOP }}`,
+    };
     for (const [job, words] of [
       ["plan", "plan"],
       ["apply", "apply"],
@@ -80,6 +84,9 @@ describe("the GitHub workflow", () => {
     const { exitCode, lines } = runScript(script, { "drift my-shop": 3, "audit verify": 8 });
     expect(exitCode).toBe(8);
     expect(lines).toEqual(["drift my-shop", "audit verify -t my-shop", "reconcile -t my-shop"]);
+    const paged = { "drift my-shop": 3, "audit verify": 8, "reconcile -t": 9 };
+    expect(runScript(script, paged).exitCode).toBe(8);
+    expect(runScript(script, { "drift my-shop": 3 }).exitCode).toBe(3);
     expect(runScript(script, {}).exitCode).toBe(0);
     expect(yaml.on.schedule).toHaveLength(1);
   });
@@ -125,6 +132,12 @@ describe("the GitLab pipeline", () => {
     const { exitCode, lines } = runScript(`COMMAND="${yaml[job].variables.COMMAND}"\n${script}`, { [words]: 8 });
     expect({ exitCode, lines }).toEqual({ exitCode: 8, lines: [`${command} -t acme`, `${command} -t zeta`] });
   });
+});
+
+test("one tenant's broken chain is not hidden by what ails the next tenant", () => {
+  const [script] = workflow("gitlab").yaml[".nightly"].script as [string];
+  const ended = runScript(`COMMAND=reconcile\n${script}`, { "reconcile -t": '$([ "$3" = acme ] && echo 8 || echo 9)' });
+  expect(ended).toEqual({ exitCode: 8, lines: ["reconcile -t acme", "reconcile -t zeta"] });
 });
 
 test("a second init with a workflow keeps the first one", () => {

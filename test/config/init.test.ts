@@ -3,15 +3,8 @@ import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
-import { loadEnvironment } from "../../src/config/environment.ts";
-import {
-  environmentPrefix,
-  freePorts,
-  freshSecrets,
-  type InitOptions,
-  planInit,
-  writeInit,
-} from "../../src/config/init.ts";
+import { environmentPrefix, loadEnvironment } from "../../src/config/environment.ts";
+import { freePorts, freshSecrets, type InitOptions, planInit, writeInit } from "../../src/config/init.ts";
 import { resolveTenant } from "../../src/config/resolve-tenant.ts";
 import { loadTenant } from "../../src/config/tenant-file.ts";
 import { openWorkspace, tenantPath } from "../../src/config/workspace.ts";

@@ -34,6 +34,12 @@ describe("setting one value of a YAML text", () => {
       },
       "t:\n  # bands\n  tiers:\n    - { minScore: 0, capUsd: 100 } # low\n    - { minScore: 9, capUsd: null }\n",
     ],
+    ["a: &n 1 # one\nb: *n # two\n", ["a"], 5, "a: &n 5 # one\nb: 1 # two\n"],
+    ["a: &n 1 # one\nb: *n # two\n", ["b"], 5, "a: &n 1 # one\nb: 5 # two\n"],
+    ["a: &m { x: 1, y: 2 }\nb: *m\n", ["b", "x"], 5, "a: &m { x: 1, y: 2 }\nb: { x: 5, y: 2 }\n"],
+    ["a: &m { x: 1, y: 2 }\nb: *m\n", ["a", "x"], 5, "a: &m { x: 5, y: 2 }\nb: { x: 1, y: 2 }\n"],
+    ["a: { x: &n 1 }\nb: *n\n", ["a"], { y: 2 }, "a: { y: 2 }\nb: 1\n"],
+    ["a: &n 1\nb: *n # two\nc: 3\n", ["c"], 4, "a: &n 1\nb: *n # two\nc: 4\n"],
   ])("%j at %j to %j", (text, path, value, expected) => {
     expect(setInYaml(text, path, value)).toBe(expected);
   });

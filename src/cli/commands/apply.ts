@@ -19,16 +19,16 @@ export interface AppliedTenant {
 
 type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
 
-const view: View<AppliedTenant[], AppliedTenant> = {
+const view = {
   kind: "list",
   rows: (applied) => applied,
   columns: [
-    { title: "tenant", cell: ({ tenant }) => tenant },
-    { title: "result", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
-    { title: "migrations", cell: ({ migrations }) => String(migrations.length) },
+    { title: "TENANT", cell: ({ tenant }) => tenant },
+    { title: "RESULT", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
+    { title: "MIGRATIONS", cell: ({ migrations }) => String(migrations.length) },
   ],
   empty: "There is nothing to apply",
-};
+} satisfies View<AppliedTenant[], AppliedTenant>;
 
 export function register(noun: Command, host: Host): void {
   noun
@@ -40,12 +40,16 @@ export function register(noun: Command, host: Host): void {
     .action(host.action<ApplyOptions>(runApply));
 }
 
+/** For whoever interrupts what may have been sent. */
+export const IN_DOUBT = "Interrupted: the change of a tenant is in as a whole or not at all; pmctl history says which";
+
 /** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
-export async function runApply({ options, args, io }: CommandContext<ApplyOptions>): Promise<ExitCode> {
+export async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
   requireOneAddress(targets, options);
+  interrupts.parting(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
@@ -79,9 +83,10 @@ export async function runApply({ options, args, io }: CommandContext<ApplyOption
   } finally {
     receipts.close();
   }
-  await io.output.print(applied, view);
-  if (failures.length === 0) return EXIT.ok;
-  return applied.length > 0 ? EXIT.partly : (failures[0] ?? EXIT.unexpected);
+  const [failure] = failures;
+  await io.output.print(applied, failure === undefined ? view : { ...view, empty: "Nothing was applied." });
+  if (failure === undefined) return EXIT.ok;
+  return applied.length > 0 ? EXIT.partly : failure;
 }
 
 /** A tenant's name wins over a file of the same name. */

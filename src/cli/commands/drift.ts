@@ -50,7 +50,12 @@ export async function runDrift({ options, args, io }: CommandContext<DriftOption
   noteOverrides(plan, io.output);
   const left = options.write ? await writeBack(drifted) : drifted;
   if (left.length === 0) return EXIT.ok;
-  throw new Fault("REFUSED", `${tenant} has drifted: ${left.map(({ field }) => field).join(", ")}`);
+  const fields = left.map(({ field }) => field).join(", ");
+  if (!options.write) throw new Fault("REFUSED", `${tenant} has drifted: ${fields}`);
+  throw new Fault(
+    "REFUSED",
+    `Left as it is in the files of ${tenant}: ${fields}. A value that was changed there too is for you to decide, and so is a key: edit the file, or see apply --on-drift`,
+  );
 
   /** Returns what could not be written: values of keys, and fields that were changed in the file too. */
   async function writeBack(items: readonly PlanItem[]): Promise<PlanItem[]> {

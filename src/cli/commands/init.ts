@@ -41,8 +41,8 @@ const view: View<InitResult, WrittenFile> = {
   rows: (result) =>
     (["created", "extended", "kept"] as const).flatMap((kind) => result[kind].map((path) => ({ path, result: kind }))),
   columns: [
-    { title: "file", cell: ({ path }) => path },
-    { title: "result", cell: ({ result }) => result },
+    { title: "FILE", cell: ({ path }) => path },
+    { title: "RESULT", cell: ({ result }) => result },
   ],
   empty: "Nothing was written",
 };

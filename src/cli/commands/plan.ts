@@ -74,12 +74,13 @@ export async function planTargets(
     savePlans(out, plans);
     io.output.note(`Saved; carry it out with pmctl apply ${out}`);
   }
-  await io.output.print(plans, planView);
+  const [failure] = failures;
+  const isEmptyHanded = failure !== undefined && plans.length === 0;
+  await io.output.print(plans, isEmptyHanded ? { ...planView, empty: "Nothing was planned." } : planView);
   for (const plan of plans) {
     noteRest(plan, io.output);
     writeStepSummary(() => planMarkdown(plan));
   }
-  const [failure] = failures;
   if (failure !== undefined) return plans.length > 0 ? EXIT.partly : failure;
   return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
 }

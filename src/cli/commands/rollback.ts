@@ -8,6 +8,7 @@ import { count } from "../parsers.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
 import { noteRest, shownPlan } from "../plan-view.ts";
 import { openReceipts } from "../receipts.ts";
+import { IN_DOUBT } from "./apply.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
 
@@ -37,8 +38,14 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** The same plan and the same guards as an apply, with another document. */
-export async function runRollback({ options, args, io }: CommandContext<RollbackOptions>): Promise<ExitCode> {
+export async function runRollback({
+  options,
+  args,
+  io,
+  interrupts,
+}: CommandContext<RollbackOptions>): Promise<ExitCode> {
   const [{ applyOn }, { fromHistory }] = await Promise.all([import("../apply-tenant.ts"), import("../plan-tenant.ts")]);
+  interrupts.parting(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const { to } = options;

@@ -1,10 +1,13 @@
 import type { Command } from "commander";
+import { formatPath, type Path } from "../../config/config-error.ts";
 import type { TenantConfig } from "../../config/tenant-file.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, plain } from "../cells.ts";
 import type { Host, Io } from "../command.ts";
+import type { Door } from "../doors.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
+import type { SessionOptions } from "../session.ts";
 
 interface TenantItem {
   tenant: string;
@@ -16,7 +19,11 @@ interface TenantItem {
 }
 
 /** The file's content with defaults filled in; secrets are references in it. */
-type TenantDocument = Omit<TenantConfig, "source"> & { file: string };
+type TenantDocument = Omit<TenantConfig, "source"> & {
+  file: string;
+  /** Which way commands go to the tenant now, with these options. */
+  door: Door;
+};
 
 export function register(noun: Command, host: Host): void {
   noun
@@ -25,9 +32,13 @@ export function register(noun: Command, host: Host): void {
     .action(host.action(({ io }) => runTenantList({}, io)));
   noun
     .command("show")
-    .description("what a tenant's file says, defaults filled in")
+    .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
     .argument("[id]", "the tenant; the only one unless given")
-    .action(host.action(({ options, args: [id], io }) => runTenantShow({ tenant: id ?? options.tenant }, io)));
+    .action(
+      host.action(({ options: { tenant, via, url }, args: [id], io }) =>
+        runTenantShow({ tenant: id ?? tenant, via, url }, io),
+      ),
+    );
 }
 
 const listView: View<readonly TenantItem[], TenantItem> = {
@@ -43,11 +54,24 @@ const listView: View<readonly TenantItem[], TenantItem> = {
   empty: "There are no tenants here; `pmctl init` makes one.",
 };
 
-/** Top-level sections as lines; nested ones as JSON, which the other formats show better. */
 const documentView: View<TenantDocument, TenantDocument> = {
   kind: "record",
-  fields: (document) => Object.entries(document).map(([name, value]) => [name, plain(value)]),
+  fields: ({ door, ...document }) => [
+    ["door", door.kind === "db" ? "the database" : `the server at ${door.url}`],
+    ...linesOf(document),
+  ],
 };
+
+/** A line for each value, by its path in the file. A list of plain values is one. */
+function linesOf(value: unknown, path: Path = []): [string, string][] {
+  const isTree = (part: unknown): part is object => typeof part === "object" && part !== null;
+  if (!isTree(value)) return value === undefined ? [] : [[formatPath(path), orDash(plain(value))]];
+  if (Array.isArray(value) && !value.some(isTree)) return [[formatPath(path), orDash(value.join(", "))]];
+  const parts: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return parts.length === 0
+    ? [[formatPath(path), "-"]]
+    : parts.flatMap(([step, part]) => linesOf(part, [...path, step]));
+}
 
 /** @param options `directory`: the operator's, else where the command runs */
 export async function runTenantList(options: { directory?: string }, { output }: Io): Promise<ExitCode> {
@@ -68,13 +92,24 @@ export async function runTenantList(options: { directory?: string }, { output }:
   return EXIT.ok;
 }
 
-/** @throws Fault NOT_FOUND, or ConfigError when the file is not valid */
+/** @throws Fault NOT_FOUND, UNREACHABLE when a server was asked for and none is there, ConfigError for a file that is not valid */
 export async function runTenantShow(
-  options: { tenant?: string | undefined; directory?: string },
+  {
+    tenant: named,
+    via = "auto",
+    url,
+    directory,
+  }: Partial<Pick<SessionOptions, "tenant" | "via" | "url">> & { directory?: string },
   { output }: Io,
 ): Promise<ExitCode> {
-  const { readOperatorTenant } = await import("../operator-tenant.ts");
-  const { source, ...document } = readOperatorTenant(options.tenant, options.directory).config;
-  await output.print({ ...document, file: source.file }, documentView);
+  const [{ readOperatorTenant }, { chooseDoor }] = await Promise.all([
+    import("../operator-tenant.ts"),
+    import("../doors.ts"),
+  ]);
+  const tenant = readOperatorTenant(named, directory);
+  const { source, ...document } = tenant.config;
+  const way = await chooseDoor(tenant, via, url, (message) => output.note(message));
+  const door: Door = way.kind === "db" ? way : { kind: way.kind, url: way.url };
+  await output.print({ ...document, file: source.file, door }, documentView);
   return EXIT.ok;
 }

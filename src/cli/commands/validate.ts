@@ -15,10 +15,10 @@ const view: View<ValidTenant[], ValidTenant> = {
   kind: "list",
   rows: (tenants) => tenants,
   columns: [
-    { title: "tenant", cell: ({ tenant }) => tenant },
-    { title: "file", cell: ({ file }) => file },
-    { title: "markets", cell: ({ markets }) => String(markets) },
-    { title: "result", cell: () => "valid" },
+    { title: "TENANT", cell: ({ tenant }) => tenant },
+    { title: "FILE", cell: ({ file }) => file },
+    { title: "MARKETS", cell: ({ markets }) => String(markets) },
+    { title: "RESULT", cell: () => "valid" },
   ],
   empty: "There are no tenants here; `pmctl init` makes one",
 };

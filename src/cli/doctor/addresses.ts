@@ -35,7 +35,9 @@ function judgeTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: Address
       `${wide.join(", ")} takes in much of the internet: anybody there can pretend to be another client`,
       "List the addresses of your proxies only",
     );
-  const isBehindProxy = baseUrl.startsWith("https:") && isLoopback(host) && tls === undefined;
+  const { protocol, hostname } = new URL(baseUrl);
+  const isPublic = protocol === "https:" && !isLoopback(hostname);
+  const isBehindProxy = isPublic && isLoopback(host) && tls === undefined;
   if (trustProxy.length === 0 && isBehindProxy)
     return warn(
       "trustProxy",

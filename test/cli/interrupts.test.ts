@@ -1,0 +1,37 @@
+import { EventEmitter } from "node:events";
+import { expect, test } from "vitest";
+import { Interrupts } from "../../src/cli/interrupts.ts";
+
+/** A process that ends by noting how. */
+function listening() {
+  const interrupts = new Interrupts();
+  const said: (string | number)[] = [];
+  const process = Object.assign(new EventEmitter(), { exit: (code: number) => said.push(code) });
+  interrupts.listen(process as unknown as NodeJS.Process);
+  return { interrupts, said, press: () => process.emit("SIGINT") };
+}
+
+test("whoever interrupts a change is told where to see whether it is in, then it ends with 130", () => {
+  const { interrupts, said, press } = listening();
+  interrupts.parting(() => said.push("look there"));
+  press();
+  expect(said).toEqual(["look there", 130]);
+});
+
+test("a command that changes nothing ends without a word, and Ctrl-C within another program is not ours", () => {
+  const { interrupts, said, press } = listening();
+  const release = interrupts.hold();
+  press();
+  expect(said).toEqual([]);
+  release();
+  press();
+  expect(said).toEqual([130]);
+});
+
+test("a command that serves ends by itself: it is told once, and says nothing in parting", () => {
+  const { interrupts, said, press } = listening();
+  interrupts.parting(() => said.push("look there"));
+  const signal = interrupts.take();
+  press();
+  expect([signal.aborted, said]).toEqual([true, []]);
+});
