@@ -1,3 +1,4 @@
+import { httpApi } from "../client/http-api.ts";
 import { localApi } from "../client/local-api.ts";
 import { loadEnvironment } from "../config/environment.ts";
 import { type ResolvedKey, resolveTenantKeys } from "../config/resolve-tenant.ts";
@@ -12,7 +13,7 @@ import { openTenant, type TenantOptions, type TenantServices } from "../services
 import { chooseDoor } from "./doors.ts";
 import { readOperatorTenant } from "./operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "./ready-tenant.ts";
-import { checkReason, operatorActor, operatorApi, type SessionOptions } from "./session.ts";
+import { checkReason, operatorActor, type SessionOptions, serverAccess } from "./session.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
 
 /** What is live of a tenant, and the operations to go on with. */
@@ -57,15 +58,16 @@ export async function openConfigSession(
   const reason = checkReason(options.reason);
   const loaded = loadTenant(tenantPath(directory, tenant));
   const operator = readOperatorTenant(tenant, directory);
-  const door = await chooseDoor(operator, options.via, options.url);
+  const door = await chooseDoor(operator, options.via, options.url, events.note);
   if (door.kind === "http") {
     const { url, asked } = door;
-    const api = await operatorApi(operator, url, { reason, ...events });
+    const { note, onSealed } = events;
+    const api = httpApi({ ...(await serverAccess(operator, url, note)), reason, onSealed });
     const config = await api.getConfig({}).catch((error: unknown) => {
       const why = passedBy(error);
       if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
       if (asked || why === undefined) throw error;
-      events.note(`The server at ${url} ${why}: going straight to the database`);
+      note(`The server at ${url} ${why}: going straight to the database`);
     });
     if (config) {
       if (config.tenant !== tenant)

@@ -93,9 +93,10 @@ async function probeServers(
 }
 
 /** Where the tenant file says that the server listens: one that another directory or a container started has no run file. */
-function configuredServer({ server: { host, port, opsPort } }: OperatorTenant["config"]): Candidate[] {
+function configuredServer({ server: { host, port, opsPort, tls } }: OperatorTenant["config"]): Candidate[] {
   if (port === 0 || opsPort === 0) return [];
-  return [{ url: `http://${reachable(host)}:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }];
+  const scheme = tls === undefined ? "http" : "https";
+  return [{ url: `${scheme}://${reachable(host)}:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` }];
 }
 
 /** A server that listens everywhere is reached over loopback. */
@@ -127,7 +128,8 @@ async function probe(
     const isOurs = "tenant" in body && body.tenant === tenant.id && (keyId === null || isOurKey(keyId, tenant));
     if (!isOurs) return "none";
     const scheme = response.headers.get("api-scheme") ?? "";
-    const stated = /^https?$/.test(scheme) ? url.replace(/^https?/, scheme) : url;
+    // Upwards only: whoever answers in the place of a server that speaks TLS must not make the key travel in the clear.
+    const stated = scheme === "https" ? url.replace(/^http:/, "https:") : url;
     return { url: stated, opsUrl, ...(pid === undefined ? {} : { pid }) };
   } catch {
     return timeout.aborted ? "silent" : "none";

@@ -7,8 +7,13 @@ import { type FeedHashes, termsOf } from "../domain/terms.ts";
 
 /** What a tenant answered of its configuration, as the planner sees it. */
 export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
-  const { overrides, keys, markets, document, now, tenant: _, changes: __, ...rest } = config;
+  const { overrides, keys, endedKeys, markets, document, now, tenant: _, changes: __, ...rest } = config;
   const at = (text: string) => Date.parse(text);
+  const keyOf = ({ createdAt, expiresAt, ...key }: (typeof keys)[number]) => ({
+    ...key,
+    createdAt: at(createdAt),
+    expiresAt: expiresAt === null ? null : at(expiresAt),
+  });
   return {
     ...rest,
     overrides: overrides.map(({ until, ...override }) => ({
@@ -16,11 +21,8 @@ export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
       value: override.value as Json,
       until: at(until),
     })),
-    keys: keys.map(({ createdAt, expiresAt, ...key }) => ({
-      ...key,
-      createdAt: at(createdAt),
-      expiresAt: expiresAt === null ? null : at(expiresAt),
-    })),
+    keys: keys.map(keyOf),
+    endedKeys: endedKeys.map(keyOf),
     markets: markets.map(({ closeAt, meta, ...market }) => ({
       ...market,
       meta: meta as { [key: string]: Json },
@@ -42,6 +44,7 @@ export function neverApplied(now: number): LiveConfig {
     capitalUsd: 0,
     treasuryUsd: 0,
     keys: [],
+    endedKeys: [],
     markets: [],
     document: undefined,
     now,

@@ -149,12 +149,13 @@ export class Output {
   }
 
   /**
-   * Data that is too long to be held whole. Resolves when the piece is out.
+   * Lines of JSON, too many to be held at once. Resolves when these are out.
    * @returns false when the reader has left
    */
   stream(text: string): Promise<boolean> {
     this.#clearProgress();
-    return new Promise((resolve) => this.#options.stdout.write(text, (error) => resolve(!error)));
+    const { stdout } = this.#options;
+    return new Promise((resolve) => stdout.write(stdout.isTTY ? spelledOut(text) : text, (error) => resolve(!error)));
   }
 
   /** A line for people about what happened; not an error. */

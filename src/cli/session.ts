@@ -55,48 +55,29 @@ export async function openSession(
   const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
   if (door.kind === "db") return openDatabaseSession(tenant, reason, onSealed);
 
-  const { url } = door;
-  const apiKey = travellingKey(tenant, url, note);
-  const fetch = await tenantFetch(tenant, url);
+  const server = await serverAccess(tenant, door.url, note);
   return {
     tenant,
     services: undefined,
     api: (userId, { policyTtlSec } = {}) =>
       httpApi({
-        url,
-        apiKey,
+        ...server,
         reason,
         policyTtlSec,
-        fetch,
-        onWait: note,
         onSealed,
         userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
       }),
-    events: (markets, signal) => eventSource({ url, apiKey, markets, signal, fetch, onWait: note }),
+    events: (markets, signal) => eventSource({ ...server, markets, signal }),
     auditSecrets: () => auditSecretsOf(tenant),
     close: async () => {},
   };
 }
 
-/** The operations of a running server, as the operator of its tenant. */
-export async function operatorApi(
-  tenant: OperatorTenant,
-  url: string,
-  {
-    reason,
-    note,
-    onSealed,
-  }: { reason: string | undefined; note: (message: string) => void; onSealed?: ((seal: Seal) => void) | undefined },
-): Promise<Api> {
-  const apiKey = travellingKey(tenant, url, note);
-  return httpApi({ url, apiKey, reason, onWait: note, onSealed, fetch: await tenantFetch(tenant, url) });
-}
-
-/** The admin key for a server, with a word about who else may read it. */
-function travellingKey(tenant: OperatorTenant, url: string, note: (message: string) => void): string {
+/** What the operator of a tenant talks to its server with; `note` is told who else may read the key on its way. */
+export async function serverAccess(tenant: OperatorTenant, url: string, note: (message: string) => void) {
   const apiKey = adminKey(tenant);
   if (isReadableOnTheWay(url)) note("The admin key travels unencrypted: this address begins with http://");
-  return apiKey;
+  return { url, apiKey, fetch: await tenantFetch(tenant, url), onWait: note };
 }
 
 /** Plain HTTP that leaves this machine. */

@@ -1,6 +1,6 @@
 import { compare, type Findings } from "./plan-compare.ts";
 import { keyText } from "./plan-document.ts";
-import type { ConfigDocument, Desired, LiveConfig } from "./plan-types.ts";
+import type { ConfigDocument, Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
  * API keys by name. One that was created live and stands in no document is not managed and not touched; one that left
@@ -23,8 +23,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
         desired,
         live: current,
         adopted: adopted[`keys.${key.name}`],
-        // Bringing back a key that was revoked lets in whoever holds it.
-        direction: current === null && keyring[key.name] !== undefined ? "loosens" : "neutral",
+        direction: revives(key, live, keyring[key.name], current) ? "loosens" : "neutral",
       }),
     );
   }
@@ -44,6 +43,19 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
       findings.warnings.push(`keys.${name} left the file but was changed live, so it is left alone: pmctl key revoke`);
   }
   return findings;
+}
+
+/**
+ * Whether a value that was ended, or that somebody live gave an end, would work again: that lets in whoever holds it.
+ * @param base what was applied under the name
+ * @param current what is in force under it
+ */
+function revives(key: DesiredKey, live: LiveConfig, base: string | undefined, current: string | null): boolean {
+  if (current === null && base !== undefined) return true;
+  const isIt = ({ fingerprint }: LiveKey) => fingerprint === key.fingerprint;
+  if (live.endedKeys.some(isIt)) return true;
+  const endOf = ({ expiresAt }: Pick<LiveKey, "expiresAt">) => expiresAt ?? Number.POSITIVE_INFINITY;
+  return current !== base && live.keys.some((each) => isIt(each) && endOf(each) < endOf(key));
 }
 
 /** Of a name's keys in force the first that is one of `wanted`, else the newest: a rotation may leave two for a time. */

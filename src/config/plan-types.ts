@@ -58,7 +58,7 @@ export interface Desired {
   fileSha256: string;
 }
 
-/** A key in force. What is stored of it stays where it is. */
+/** A key of the database. What is stored of it stays where it is. */
 export type LiveKey = Omit<DesiredKey, "hash"> & { createdAt: number };
 
 /** A market that a file created, as it stands. */
@@ -84,6 +84,8 @@ export interface LiveConfig {
   treasuryUsd: number;
   /** Keys in force. */
   keys: readonly LiveKey[];
+  /** Those that were revoked or have expired. */
+  endedKeys: readonly LiveKey[];
   markets: readonly LiveMarket[];
   /** The last applied document as it is stored; undefined before the first apply. */
   document: string | undefined;

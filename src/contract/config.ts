@@ -17,6 +17,7 @@ import {
   Timestamp,
   text,
   Usd,
+  UsdAmount,
   UsdOrNone,
 } from "./scalars.ts";
 
@@ -74,6 +75,7 @@ export const LiveConfiguration = z
     capitalUsd: Usd.meta({ description: "Moved into the treasury so far." }),
     treasuryUsd: Usd.meta({ description: "What the treasury holds." }),
     keys: z.array(ConfigKey).meta({ description: "Those in force." }),
+    endedKeys: z.array(ConfigKey).meta({ description: "Those that were revoked or have expired." }),
     markets: z.array(ConfigMarket).meta({ description: "Of files, settled ones too." }),
     document: z.record(z.string(), z.json()).nullable().meta({ description: "The one that was applied last." }),
     changes: z.array(ConfigChange).meta({ description: "The newest first, at most 1000." }),
@@ -128,13 +130,23 @@ const MAX_KEYS = 1000;
 const MAX_MARKETS = 10_000;
 const StoredState = z.enum(["open", "suspended"]);
 
+/** Where the first value stands that was there before; -1 when each is there once. */
+function firstRepeated(values: readonly string[]): number {
+  const seen = new Set<string>();
+  return values.findIndex((value) => {
+    const isRepeated = seen.has(value);
+    seen.add(value);
+    return isRepeated;
+  });
+}
+
 export const ConfigInput = z
   .object({
     tenant: TenantId,
     ifVersion: seq.meta({ description: "The version that the plan was made on; refused when it has moved." }),
     policy: PolicyWhole.meta({ description: "The fields to write; others keep their live values." }),
     kycRequired: z.boolean(),
-    liquidityUsd: UsdOrNone,
+    liquidityUsd: UsdAmount,
     capitalUsd: UsdOrNone.meta({ description: "Only rises: the difference is moved into the treasury." }),
     keys: z
       .array(z.object({ name: KeyName, type: KeyType, sha256: Sha256, expiresAt: Timestamp.nullable() }))
@@ -162,6 +174,18 @@ export const ConfigInput = z
       .default(null)
       .meta({ examples: [7] }),
     adopted: z.array(text(200)).max(MAX_MARKETS).default([]),
+  })
+  .check(({ value, issues }) => {
+    const { keys, markets } = value;
+    for (const [list, field, values] of [
+      ["keys", "name", keys.map(({ name }) => name)],
+      ["keys", "sha256", keys.map(({ sha256 }) => sha256)],
+      ["markets", "key", markets.map(({ key }) => key)],
+    ] as const) {
+      const index = firstRepeated(values);
+      if (index >= 0)
+        issues.push({ code: "custom", input: value, path: [list, index, field], message: "is there a second time" });
+    }
   })
   .meta({ id: "ConfigInput" });
 

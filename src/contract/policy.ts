@@ -4,11 +4,13 @@ import { type Policy, type PolicyPatch, tierProblems } from "../domain/policy.ts
 import { NoInput, operation } from "./operation.ts";
 import { OutgoingUrl, Timestamp } from "./scalars.ts";
 
-const Limit = z
-  .number()
-  .positive()
-  .max(MAX_AMOUNT_USD)
-  .refine((usd) => microFromUsd(usd) !== undefined, "must have at most 6 decimals");
+const limit = (usd: z.ZodNumber) =>
+  usd.max(MAX_AMOUNT_USD).refine((value) => microFromUsd(value) !== undefined, "must have at most 6 decimals");
+type Limit = ReturnType<typeof limit>;
+/** What may be written. */
+const StatedLimit = limit(z.number().positive());
+/** What may be live: a limit was allowed to be 0 once, and such a policy must stay readable. */
+const LiveLimit = limit(z.number().min(0));
 
 /** ISO 3166-1 or 3166-2. YAML 1.1 tools read NO as false, hence the hint. */
 export const CountryCode = z
@@ -23,60 +25,60 @@ export const CountryCode = z
     examples: ["US-NY"],
   });
 
-const Tier = z.strictObject({
-  minScore: z.number().int().min(0).max(20).meta({ description: "The lowest score of the tier." }),
-  capUsd: Limit.nullable().meta({ description: "Exposure cap in USD; null for none." }),
-});
-
-const fields = {
+const fields = (usd: Limit) => ({
   feeBps: z
     .number()
     .int()
     .min(0)
     .max(1000)
     .meta({ description: "Fee in basis points of the amount.", examples: [100] }),
-  maxTradeUsd: Limit.meta({ description: "Largest single trade in USD.", examples: [500] }),
-  maxUserExposureUsd: Limit.meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
+  maxTradeUsd: usd.meta({ description: "Largest single trade in USD.", examples: [500] }),
+  maxUserExposureUsd: usd.meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
   suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
   resolution_url: z
     .union([OutgoingUrl, z.literal(""), z.null()], {
       error: "must be an https address without credentials, or null for none",
     })
     .meta({ description: "Custom oracle that replaces the built-in one; null or empty for none." }),
-};
+});
 const jurisdictions = { allowed: z.array(CountryCode).max(300), blocked: z.array(CountryCode).max(300) };
-const thresholds = {
-  blockBelow: z.number().int().min(0).max(20).meta({ description: "A score below it blocks trading." }),
-  tiers: z.array(Tier).min(1).max(21),
-};
-
-export const SuitabilityThresholds = z
-  .strictObject(thresholds)
-  .check((context) => {
-    for (const { path, message } of tierProblems(context.value.tiers))
-      context.issues.push({ code: "custom", input: context.value, path, message });
-  })
-  .meta({
-    id: "SuitabilityThresholds",
-    description: "Score tiers and their exposure caps.",
-    examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
+const thresholds = (usd: Limit) => {
+  const tier = z.strictObject({
+    minScore: z.number().int().min(0).max(20).meta({ description: "The lowest score of the tier." }),
+    capUsd: usd.nullable().meta({ description: "Exposure cap in USD; null for none." }),
   });
+  return {
+    blockBelow: z.number().int().min(0).max(20).meta({ description: "A score below it blocks trading." }),
+    tiers: z.array(tier).min(1).max(21),
+  };
+};
+const wholeThresholds = (usd: Limit) =>
+  z
+    .strictObject(thresholds(usd))
+    .check((context) => {
+      for (const { path, message } of tierProblems(context.value.tiers))
+        context.issues.push({ code: "custom", input: context.value, path, message });
+    })
+    .meta({
+      description: "Score tiers and their exposure caps.",
+      examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
+    });
 
-/** The whole policy: what the tenant file may state and `GET /v1/policy` returns. */
+/** The whole policy, as `GET /v1/policy` returns it. */
 export const PolicySchema = z
   .strictObject({
-    ...fields,
+    ...fields(LiveLimit),
     jurisdictions: z.strictObject(jurisdictions),
-    suitabilityThresholds: SuitabilityThresholds,
+    suitabilityThresholds: wholeThresholds(LiveLimit).meta({ id: "SuitabilityThresholds" }),
   })
   .meta({ id: "Policy", description: "The limits that a tenant trades under." }) satisfies z.ZodType<Policy>;
 
 /** `PUT /v1/policy`: every field optional, unknown keys refused at any depth (a misspelt limit must not pass). */
 export const PolicyPatchSchema = z
   .strictObject({
-    ...fields,
+    ...fields(StatedLimit),
     jurisdictions: z.strictObject(jurisdictions).partial(),
-    suitabilityThresholds: z.strictObject(thresholds).partial(),
+    suitabilityThresholds: z.strictObject(thresholds(StatedLimit)).partial(),
   })
   .partial()
   .meta({
@@ -86,13 +88,13 @@ export const PolicyPatchSchema = z
   }) satisfies z.ZodType<PolicyPatch>;
 
 /** Some fields, each of them whole: what a plan writes. */
-export const PolicyWhole = PolicySchema.extend({ jurisdictions: z.strictObject(jurisdictions).partial() })
-  .partial()
-  .meta({
-    id: "PolicyFields",
-    description: "Some policy fields, each of them whole.",
-    examples: [{ maxTradeUsd: 500, suitabilityThresholds: { blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] } }],
-  }) satisfies z.ZodType<PolicyPatch>;
+export const PolicyWhole = PolicyPatchSchema.extend({
+  suitabilityThresholds: wholeThresholds(StatedLimit).optional(),
+}).meta({
+  id: "PolicyFields",
+  description: "Some policy fields, each of them whole.",
+  examples: [{ maxTradeUsd: 500, suitabilityThresholds: { blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] } }],
+}) satisfies z.ZodType<PolicyPatch>;
 
 export const PolicyUpdated = PolicySchema.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
 

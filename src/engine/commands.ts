@@ -126,8 +126,10 @@ export interface ApplyConfig {
   capitalMicro: bigint;
   /** Keys to create, or whose expiry changes. Others are left alone. */
   keys: Pick<ApiKey, "hash" | "name" | "type" | "expiresAt">[];
-  /** Hashes of the keys to end, or their beginnings. */
-  revoke?: readonly string[] | undefined;
+  /** Keys to end: by their name, and by their hash or how it begins. */
+  revoke?: readonly Pick<ApiKey, "name" | "hash">[] | undefined;
+  /** The key that the request itself came with: it, or another value of its name, must work afterwards. */
+  usedName?: string | undefined;
   markets?: readonly DeclaredMarket[] | undefined;
   /** Refused when a market's state is not `from` any more. */
   marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;

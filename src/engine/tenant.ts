@@ -59,14 +59,18 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
   return { changed: true };
 }
 
-/** Creates or renews the keys that are listed and ends those that are named for it, at once; others are left alone. */
-function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number): boolean {
+/**
+ * Creates or renews the keys that are listed and ends those that are named for it, at once; others are left alone.
+ * @throws Fault REFUSED for a name that was taken live, KEY_IN_USE when the key in hand would be locked out
+ */
+function applyKeys(draft: Draft, { keys, revoke = [], usedName }: ApplyConfig, now: number): boolean {
+  const isRevoked = ({ name, hash }: ApiKey) => revoke.some((key) => key.name === name && hash.startsWith(key.hash));
   const keyring = draft.get("keyring", SINGLE) ?? [];
   const next: ApiKey[] = keyring.map((key) => {
     const wanted = keys.find(({ hash }) => hash === key.hash);
     // A value that goes by another name from now on keeps its row: there is one for each value.
     if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted };
-    return revoke.some((start) => key.hash.startsWith(start)) && isLive(key, now) ? { ...key, expiresAt: now } : key;
+    return isRevoked(key) && isLive(key, now) ? { ...key, expiresAt: now } : key;
   });
   for (const key of keys) {
     if (keyring.some(({ hash }) => hash === key.hash)) continue;
@@ -74,12 +78,22 @@ function applyKeys(draft: Draft, { keys, revoke = [] }: ApplyConfig, now: number
     next.push({ ...key, createdAt: now, version: 0 });
   }
   const changed = next.filter((key) => !keyring.includes(key));
+  if (usedName !== undefined) requireKeyInHand(usedName, keyring, next, now);
   for (const key of changed) {
     draft.put("apiKey", key.hash, key);
     draft.record(isLive(key, now) ? "key.created" : "key.revoked", { name: key.name, type: key.type });
   }
   if (changed.length > 0) draft.put("keyring", SINGLE, next);
   return changed.length > 0;
+}
+
+/** Whoever came with a key by mistake ends none that it still needs; the value may go by another name. */
+function requireKeyInHand(name: string, before: readonly ApiKey[], after: readonly ApiKey[], now: number): void {
+  const held = before.filter((key) => key.name === name && isLive(key, now)).map(({ hash }) => hash);
+  const works = (key: ApiKey) =>
+    key.type === "admin" && isLive(key, now) && (key.name === name || held.includes(key.hash));
+  if (held.length === 0 || after.some(works)) return;
+  throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}, which it would end; use another one`);
 }
 
 function isAsWanted(key: ApiKey, wanted: ApplyConfig["keys"][number]): boolean {

@@ -58,6 +58,7 @@ export class FrameReader {
     const from = Math.floor(wallClockMs()) - SPARK_MS;
     const sparks = await listRecentPrices(this.#read, ids, { from, spanMs: SPARK_MS / SPARK_POINTS });
     const young = ids.filter((id) => (sparks.get(id)?.length ?? 0) < YOUNG_SPANS);
+    if (young.length === 0) return Object.fromEntries(sparks);
     for (const [id, trades] of await listLatestTrades(this.#read, young, LATEST_ENTRIES))
       sparks.set(
         id,

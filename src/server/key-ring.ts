@@ -81,8 +81,11 @@ export class KeyRing {
     } catch (cause) {
       throw new Fault("DATABASE_UNAVAILABLE", "The service cannot check keys at the moment", { cause });
     }
-    // A newer load is under way, or will be with the next request.
-    if (generation !== this.#generation) return;
+    // The keys have changed meanwhile: whoever waits here must not decide by what there was before.
+    if (generation !== this.#generation) {
+      this.#refresh ??= this.#startLoading();
+      return this.#refresh;
+    }
     this.#byHash = new Map(keys.map((key) => [key.hash, key]));
     for (const [text, hash] of this.#hashByText) if (!this.#byHash.has(hash)) this.#hashByText.delete(text);
     this.#loadedAt = startedAt;

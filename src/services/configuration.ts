@@ -5,6 +5,7 @@ import { statusAt } from "../domain/market.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import { termsOf } from "../domain/terms.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
+import { isLive } from "../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant, TREASURY } from "../engine/rows.ts";
 import { listApiKeys, loadRows } from "../store/load.ts";
 import { readClock } from "../store/queries/clock.ts";
@@ -16,7 +17,7 @@ import {
   readApplies,
 } from "../store/queries/configuration.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { keyInUse } from "./keys.ts";
 import { checkOracleAddress } from "./policy.ts";
@@ -41,7 +42,7 @@ export function configurationHandlers(context: ServiceContext) {
 async function readConfiguration({ tenantId, read }: ServiceContext): Promise<Result<"getConfig">> {
   const [loaded] = await loadRows(read, [{ table: "tenant", key: SINGLE }]);
   const [keys, markets, changes, [treasury], now] = await Promise.all([
-    listApiKeys(read, { inForce: true }),
+    listApiKeys(read),
     listFileMarkets(read),
     listLiveChanges(read, MAX_CHANGES),
     loadRows(read, [{ table: "account", key: TREASURY }]),
@@ -77,15 +78,8 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
     liquidityUsd: tenant?.liquidityMicro ?? 0n,
     capitalUsd: tenant?.capitalMicro ?? 0n,
     treasuryUsd: treasuryMicro,
-    keys: keys
-      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
-      .map(({ name, type, hash, createdAt, expiresAt }) => ({
-        name,
-        type,
-        fingerprint: keyFingerprint(hash),
-        createdAt,
-        expiresAt,
-      })),
+    keys: keys.filter((key) => isLive(key, now)).map(keyView),
+    endedKeys: keys.filter((key) => !isLive(key, now)).map(keyView),
     markets: markets.map(({ market, status }) => ({
       key: market.fileKey,
       id: market.id,
@@ -105,6 +99,10 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
   };
 }
 
+function keyView({ hash, name, type, createdAt, expiresAt }: ApiKey): Result<"getConfig">["keys"][number] {
+  return { name, type, fingerprint: keyFingerprint(hash), createdAt, expiresAt };
+}
+
 /** What came out of a column as JSON is JSON; the types of rows only say less. */
 function plainJson<Shape>(value: unknown): Shape {
   return value as Shape;
@@ -116,12 +114,8 @@ async function listApplies(
 ): Promise<Result<"listApplies">> {
   const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
   const entries = await readApplies(read, { limit: limit + 1, before });
-  const page = entries.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    items: page.map(appliedItem),
-    nextCursor: entries.length > limit && last ? encodeCursor([last.seq]) : null,
-  };
+  const { page, nextCursor } = pageOf(entries, limit, ({ seq }) => [seq]);
+  return { items: page.map(appliedItem), nextCursor };
 }
 
 async function getApply({ read }: ServiceContext, seq: number): Promise<Result<"getApply">> {
@@ -150,24 +144,30 @@ function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"l
 /**
  * Carries out what was planned, in one commit.
  * @throws Fault REFUSED for another tenant's plan or one that is stale, KEY_IN_USE when it would end the very key that it
- * came with; then nothing was written
+ * came with, BAD_REQUEST for an oracle that may not be reached; then nothing was written
  */
 async function applyConfig(context: ServiceContext, input: Input<"applyConfig">, caller: Caller) {
   const { tenantId, oracle, newId } = context;
   if (input.tenant !== tenantId)
     throw new Fault("REFUSED", `This is the tenant ${tenantId}, not ${input.tenant}; nothing was written`);
   checkOracleAddress(input.policy.resolution_url, oracle.allowPrivate);
-  const used = keyInUse(caller);
-  const isEnded = input.revoke.some(({ name }) => name === used) && !input.keys.some(({ name }) => name === used);
-  if (isEnded)
-    throw new Fault("KEY_IN_USE", `This request itself uses the key ${used}, which it would end; use another one`);
+  await requireFreeKeys(context, input);
   return submit(
     context,
     "applyConfig",
-    applyCommandOf(input, () => newId("mkt")),
+    { ...applyCommandOf(input, () => newId("mkt")), usedName: keyInUse(caller) },
     caller,
     (result) => result,
   );
+}
+
+/** A market of a file is created once. Whatever creates one after this look moves the version that the plan is bound to. */
+async function requireFreeKeys({ read }: ServiceContext, { markets }: Input<"applyConfig">): Promise<void> {
+  if (markets.length === 0) return;
+  const taken = new Set((await listFileMarkets(read)).map(({ market }) => market.fileKey));
+  const key = markets.find((market) => taken.has(market.key))?.key;
+  if (key === undefined) return;
+  throw new Fault("REFUSED", `The plan is stale: there is a market of the key ${key} already; plan again`);
 }
 
 /** The engine's command for what a plan writes. */
@@ -182,7 +182,7 @@ export function applyCommandOf(input: Input<"applyConfig">, newId: () => string)
     liquidityMicro: liquidityUsd,
     capitalMicro: capitalUsd,
     keys: keys.map(({ sha256, ...key }) => ({ ...key, hash: sha256 })),
-    revoke: revoke.map(({ fingerprint }) => fingerprint.slice("fp:".length)),
+    revoke: revoke.map(({ name, fingerprint }) => ({ name, hash: fingerprint.slice("fp:".length) })),
     markets: markets.map(({ key, p0, meta, liquidityUsd: own, ...market }) => {
       const outcome = termsOf({ ...market, meta }, hashes);
       return {

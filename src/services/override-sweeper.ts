@@ -7,8 +7,8 @@ type SweeperContext = Pick<ServiceContext, "read" | "sequencer">;
 const SWEEP_MS = 2000;
 
 /**
- * Puts the end of overrides on record; the entry that set one names who said until when. Trades are judged by the clock, so nothing depends on it; any number of processes
- * may sweep at once, and the engine records an end once.
+ * Puts the end of overrides on record; the entry that set one names who said until when. Trades are judged by the clock,
+ * so nothing depends on it; any number of processes may sweep at once, and the engine records an end once.
  * @returns how many overrides this sweep found ended
  */
 export async function sweepOverrides({ read, sequencer }: SweeperContext): Promise<number> {

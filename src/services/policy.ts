@@ -29,7 +29,7 @@ export function checkOracleAddress(address: string | null | undefined, allowPriv
   if (!address || mayBeCalled(new URL(address), allowPrivate)) return;
   throw new Fault(
     "BAD_REQUEST",
-    "resolution_url: must begin with https://; http:// is for hosts in network.allowPrivate",
+    "resolution_url: must begin with https://; http:// is for hosts in network.allowPrivate. After a change there restart the server first",
   );
 }
 

@@ -21,11 +21,12 @@ const LEDGER = "ledger";
 export function recordHandlers(context: ServiceContext) {
   // It reads the whole ledger: who asks while one check is under way shares the next.
   const check = batchReads(async () => new Map([[LEDGER, await reconcileLedger(context.checks)]]));
+  const explain = batchReads(async () => new Map([[LEDGER, await explainLedger(context.checks)]]));
   return {
     listAudit: (input) => listAudit(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
-    reconcile: async (_, caller) => reconcile(context, await check(LEDGER), caller),
-    explainLedger: async () => (await explainLedger(context.checks)).map(ledgerCheck),
+    reconcile: async (_, caller) => reconcile(context, foundBy(await check(LEDGER)), caller),
+    explainLedger: async () => foundBy(await explain(LEDGER)).map(ledgerCheck),
   } satisfies Handlers;
 }
 
@@ -63,9 +64,13 @@ function readPayload(text: string): Result<"listAudit">["entries"][number]["payl
   }
 }
 
-/** The check is a read of its own; that it ran, and what it found, goes on record. */
-async function reconcile(context: ServiceContext, found: readonly Check[] | undefined, caller: Caller) {
+function foundBy<Found>(found: Found | undefined): Found {
   invariant(found, "a check that ended has found something or nothing");
+  return found;
+}
+
+/** The check is a read of its own; that it ran, and what it found, goes on record. */
+async function reconcile(context: ServiceContext, found: readonly Check[], caller: Caller) {
   const discrepancyMicro = found.reduce((sum, check) => sum + check.differenceMicro, 0n);
   const ok = discrepancyMicro === 0n;
   return submit(

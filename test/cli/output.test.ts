@@ -159,6 +159,15 @@ describe("tables", () => {
       expect([shown, piped].map(({ stdout }) => JSON.parse(stdout.text))).toEqual([[item], [item]]);
   });
 
+  test("nor in lines that are streamed, which a pipe gets as they are", async () => {
+    const line = `${JSON.stringify({ text: "a\u009b31mb\u202ec" })}\n`;
+    const [shown, piped] = [testIo({ terminal: 80 }), testIo()];
+    for (const { output } of [shown, piped]) expect(await output.stream(line)).toBe(true);
+    expect(shown.stdout.text.trimEnd()).not.toMatch(/[\p{Cc}\u202e]/u);
+    expect(JSON.parse(shown.stdout.text)).toEqual(JSON.parse(line));
+    expect(piped.stdout.text).toBe(line);
+  });
+
   test.each([
     ["abc", 3],
     ["東京", 4],

@@ -139,6 +139,19 @@ describe("choosing the door", () => {
     expect(found).toEqual({ kind: "http", url: "https://127.0.0.1:8123" });
   });
 
+  test("nobody who answers there can make the key travel in the clear, where TLS was said before", async () => {
+    const opsUrl = await livez("acme", 0, undefined, "http");
+    const url = here.url.replace("http:", "https:");
+    await writeRunFile(directory, "acme", { ...here, url, opsUrl });
+    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url });
+    await removeRunFile(directory, "acme", here.pid);
+    const server = { host: "127.0.0.1", port: 8123, opsPort: Number(new URL(opsUrl).port), tls: {} };
+    expect(await chooseDoor(tenant(server), "auto", undefined)).toEqual({
+      kind: "http",
+      url: "https://127.0.0.1:8123",
+    });
+  });
+
   test("a server where the file says one listens is found without a run file", async () => {
     const opsPort = Number(new URL(await livez("acme")).port);
     const found = await chooseDoor(tenant({ host: "0.0.0.0", port: 8123, opsPort }), "auto", undefined);

@@ -181,6 +181,40 @@ describe("keys", () => {
   });
 });
 
+describe("the value of a key that was ended", () => {
+  const ended = (tenant: PlannedTenant) => {
+    const plan = tenant.plan({ keys: { ops: "a" } });
+    expect(summary(plan)).toEqual([expect.stringMatching(/^keys.ops (change|drift|conflict) loosens$/)]);
+    const act = () => tenant.apply({ keys: { ops: "a" } }, { onDrift: "overwrite" });
+    expect(refusalOf(act)).toContain("--accept-loosening");
+  };
+
+  test("comes back only with --accept-loosening, although its name has another one in force", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ops: "a" } });
+    tenant.apply({ keys: { ops: "b" } });
+    ended(tenant);
+    tenant.apply({ keys: { ops: "a" } }, { acceptLoosening: true });
+    expect(tenant.plan({ keys: { ops: "a" } }).empty).toBe(true);
+  });
+
+  test("lives no longer than its rotation left it without --accept-loosening", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ops: "a" } });
+    tenant.world.run({ type: "rotateKey", name: "ops", hash: "b".repeat(64), overlapMs: 1000 });
+    ended(tenant);
+    tenant.world.now += 1000;
+    ended(tenant);
+  });
+
+  test("comes back under another name only so, too", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ops: "a", web: "b" } });
+    tenant.apply({ keys: { ops: "a" } });
+    expect(summary(tenant.plan({ keys: { ops: "a", other: "b" } }))).toEqual(["keys.other change loosens"]);
+  });
+});
+
 describe("markets", () => {
   test("are created once, suspended and resumed by their state, and never by anything else", () => {
     const tenant = new PlannedTenant();

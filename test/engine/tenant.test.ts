@@ -69,7 +69,9 @@ describe("applyConfig", () => {
   test("keys that are listed are created, those named for it are revoked at once, and others are left alone", () => {
     const world = applied({ keys: [key("a"), key("b")] });
     world.now += 1000;
-    const { draft } = world.run(configOf({ keys: [key("c")], revoke: [key("a").hash], document: "{}" }));
+    const { draft } = world.run(
+      configOf({ keys: [key("c")], revoke: [{ name: "a", hash: key("a").hash }], document: "{}" }),
+    );
     const ring = new Map(world.get("keyring", SINGLE)?.map((each) => [each.name, each]));
     expect(ring.get("a")?.expiresAt).toBe(world.now);
     expect(ring.get("b")?.expiresAt).toBeNull();
@@ -83,10 +85,11 @@ describe("applyConfig", () => {
   test("a revoked key keeps the moment of its revocation", () => {
     const world = applied({ keys: [key("a")] });
     world.now += 1000;
-    world.run(configOf({ revoke: [key("a").hash], document: "{}" }));
+    const revoke = [{ name: "a", hash: key("a").hash.slice(0, 8) }];
+    world.run(configOf({ revoke, document: "{}" }));
     const revokedAt = world.now;
     world.now += 1000;
-    world.run(configOf({ revoke: [key("a").hash], document: '{"later":true}' }));
+    world.run(configOf({ revoke, document: '{"later":true}' }));
     expect(world.get("keyring", SINGLE)?.[0]?.expiresAt).toBe(revokedAt);
   });
 

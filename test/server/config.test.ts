@@ -95,11 +95,92 @@ test("an apply cannot end the very key that it came with", async () => {
   expect((await live()).keys).toEqual(keys);
 });
 
+test("nor by any other way: another's name before its fingerprint, an expiry that has passed, or another type", async () => {
+  const { version, keys } = await live();
+  const sha256 = hashApiKey(ADMIN_KEY);
+  const fingerprint = `fp:${sha256.slice(0, 8)}`;
+  const ending = { name: "ops", type: "admin" as const, sha256, expiresAt: "2020-01-01T00:00:00Z" };
+  for (const change of [
+    { keys: [ending] },
+    { keys: [{ ...ending, type: "public" as const, expiresAt: null }] },
+    { keys: [{ ...ending, sha256: "e".repeat(64) }], revoke: [{ name: "ops", fingerprint }] },
+  ])
+    await expectRefusal(await send("/v1/config", configInput({ ifVersion: version, ...change })), 400, "KEY_IN_USE");
+  const misnamed = configInput({ ifVersion: version, revoke: [{ name: "web", fingerprint }] });
+  expect((await send("/v1/config", misnamed)).status).toBe(200);
+  expect((await live()).keys).toEqual(keys);
+});
+
+test("the key in hand may go by another name, or make room for another value of its own", async () => {
+  const [own, next] = ["sk_own_0123456789abcdefgh", "sk_next_0123456789abcdefg"];
+  const key = (name: string, value: string) => ({
+    name,
+    type: "admin" as const,
+    sha256: hashApiKey(value),
+    expiresAt: null,
+  });
+  const apply = async (as: string, change: Parameters<typeof configInput>[0]) => {
+    const { version } = await live();
+    return (await send("/v1/config", configInput({ ifVersion: version, ...change }), { "x-api-key": as })).status;
+  };
+  expect(await apply(ADMIN_KEY, { keys: [key("robot", own)] })).toBe(200);
+  expect(await apply(own, { keys: [key("renamed", own)] })).toBe(200);
+  const revoke = [{ name: "renamed", fingerprint: `fp:${hashApiKey(own).slice(0, 8)}` }];
+  expect(await apply(own, { keys: [key("renamed", next)], revoke })).toBe(200);
+  await expectRefusal(await send("/v1/config", undefined, { "x-api-key": own }), 401, "KEY_INVALID");
+  expect((await send("/v1/config", undefined, { "x-api-key": next })).status).toBe(200);
+});
+
+test("keys that ended are told apart from those in force", async () => {
+  const { keys, endedKeys } = await live();
+  const names = (list: typeof keys) => list.map(({ name }) => name);
+  expect(names(endedKeys)).toContain("second");
+  expect(names(keys)).not.toContain("second");
+  expect(JSON.stringify(endedKeys)).not.toMatch(/[0-9a-f]{64}/);
+});
+
+const MARKET = {
+  key: "twice",
+  question: "Will it rain?",
+  category: "weather",
+  kind: "cpmm" as const,
+  p0: 0.5,
+  closeAt: "2096-01-01T00:00:00Z",
+  resolutionRef: "by hand",
+  state: "open" as const,
+};
+
+test("what no plan would hold is refused in words, and writes nothing", async () => {
+  const { version } = await live();
+  const key = { name: "pair", type: "public" as const, sha256: "d".repeat(64), expiresAt: null };
+  const before = (await applied()).length;
+  for (const [change, field] of [
+    [{ markets: [MARKET, MARKET] }, "markets.1.key"],
+    [{ keys: [key, { ...key, sha256: "c".repeat(64) }] }, "keys.1.name"],
+    [{ keys: [key, { ...key, name: "other" }] }, "keys.1.sha256"],
+    [{ liquidityUsd: 0 }, "liquidityUsd"],
+    [{ capitalUsd: -1 }, "capitalUsd"],
+  ] as const) {
+    const answer = await send("/v1/config", { ...configInput({ ifVersion: version }), ...change });
+    expect(await expectRefusal(answer, 400, "BAD_REQUEST")).toContain(field);
+  }
+  expect(await applied()).toHaveLength(before);
+});
+
+test("a market of a key that is taken is refused as stale, and none is created beside it", async () => {
+  const markets = [MARKET];
+  const { version } = await live();
+  expect((await send("/v1/config", configInput({ ifVersion: version, markets }))).status).toBe(200);
+  const again = await send("/v1/config", configInput({ ifVersion: version + 1, markets }));
+  expect(await expectRefusal(again, 400, "REFUSED")).toContain("twice");
+  expect((await live()).markets).toHaveLength(1);
+});
+
 test("an oracle within a private network is refused as in the policy, by the field's name", async () => {
   const { version } = await live();
   const policy = { resolution_url: "http://10.0.0.1/resolve" };
   const answer = await send("/v1/config", configInput({ ifVersion: version, policy }));
-  expect(await expectRefusal(answer, 400, "BAD_REQUEST")).toContain("resolution_url");
+  expect(await expectRefusal(answer, 400, "BAD_REQUEST")).toMatch(/resolution_url.*restart the server/);
 });
 
 test("a document may be larger than other bodies, and not larger than 4 MiB", async () => {

@@ -36,3 +36,13 @@ test("and one asked for after a difference has appeared finds it, whatever is un
   await tenant.sql`update account set balance_micro = balance_micro - 1000000 where id = 'wallet:usr_1'`;
   expect(await tenant.api().reconcile({})).toMatchObject({ ok: true });
 });
+
+test("explanations asked for at once share a look at the ledger too", async () => {
+  const before = await scans();
+  await tenant.api().explainLedger({});
+  const once = (await scans()) - before;
+  expect(once).toBeGreaterThan(0);
+  const answers = await Promise.all(Array.from({ length: 12 }, () => tenant.api().explainLedger({})));
+  expect((await scans()) - before - once).toBeLessThanOrEqual(2 * once);
+  for (const checks of answers) expect(checks.every(({ ok }) => ok)).toBe(true);
+});

@@ -1,50 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../../src/store/connect.ts";
 import { explainLedger, reconcileLedger } from "../../src/store/queries/reconcile.ts";
-import { config, DOLLAR, deposit, type Live, market, openLive, sale, trade } from "../sequencer/live.ts";
+import { DOLLAR, deposit, type Live, trade } from "../sequencer/live.ts";
+import { foundIn, HEDGE, openLedger } from "./ledger.ts";
 
 let live: Live;
 
-const HEDGE = { symbol: "BTC", direction: "long", notional: 500, externalRef: "x-1" } as const;
 const CHECKS = [
   ...["accounts", "escrow", "fundingDays", "head", "hedges", "hours", "positions", "traderDays", "trades"],
   ...["volume", "withdrawals"],
 ];
 
 beforeAll(async () => {
-  live = await openLive();
-  await live.run(config());
-  for (const id of ["m1", "m2", "old"]) await live.run(market(id, { kind: id === "m2" ? "lmsr" : "cpmm" }));
-  for (const traderId of ["ann", "bob"]) await live.run(deposit(traderId, 100n * DOLLAR, `tx-${traderId}`));
-  await live.run({ ...trade("m2", "ann", { id: "hedged", amountMicro: 2n * DOLLAR }), hedgeRef: HEDGE });
-  for (const marketId of ["m1", "m2", "old"]) {
-    await live.run(trade(marketId, "ann", { id: `${marketId}-ann`, side: "yes", amountMicro: 7n * DOLLAR }));
-    await live.run(trade(marketId, "bob", { id: `${marketId}-bob`, side: "no", amountMicro: 5n * DOLLAR }));
-  }
-  await live.run(sale("m1", "ann", { id: "m1-sale", side: "yes", sharesMicro: 2n * DOLLAR }));
-  await live.run({ type: "settleMarket", marketId: "old", outcome: "yes" });
-  for (const id of ["w1", "w2"])
-    await live.run({ type: "requestWithdrawal", id, traderId: "bob", amountMicro: 10n * DOLLAR });
-  await live.run({ type: "decideWithdrawal", id: "w2", traderId: "bob", approve: true });
+  live = await openLedger();
 });
 afterAll(() => live.close());
 
-/** What each check that is not zero has found, after somebody at the owner's keyboard has changed the ledger. */
-async function found(tamper: (sql: Sql) => PromiseLike<unknown>): Promise<Record<string, bigint>> {
-  const undone = new Error("undone");
-  let differences: Record<string, bigint> = {};
-  const attempt = live.owner.begin(async (transaction) => {
-    const sql = transaction as unknown as Sql;
-    await tamper(sql);
-    const checks = await reconcileLedger(sql);
-    differences = Object.fromEntries(
-      checks.filter(({ differenceMicro }) => differenceMicro !== 0n).map((each) => [each.name, each.differenceMicro]),
-    );
-    throw undone;
-  });
-  await expect(attempt).rejects.toBe(undone);
-  return differences;
-}
+const found = (tamper: (sql: Sql) => PromiseLike<unknown>) => foundIn(live, tamper);
 
 async function number(query: (sql: Sql) => PromiseLike<readonly { n?: unknown }[]>): Promise<bigint> {
   const [row] = await query(live.owner);
@@ -245,56 +217,6 @@ describe("what somebody changes in the database is found by name and to the micr
     });
     const reopen = (sql: Sql) => sql`update withdrawal set status = 'pending', decided_at = null where id = 'w2'`;
     expect(await found(reopen)).toEqual({ withdrawals: 10n * DOLLAR });
-  });
-
-  /** The last trade's entry and everything after it: the settlement, the withdrawals. */
-  const lastTrade = async () => {
-    const [last] = await live.owner`
-      select t.seq, t.amount_micro, (select max(seq) from audit) - t.seq + 1 as entries
-        from trade t order by t.seq desc limit 1`;
-    return { seq: last?.seq, amountMicro: BigInt(last?.amount_micro), entries: BigInt(last?.entries) };
-  };
-
-  test("the audit's tail cut off: the head row remembers how long it was", async () => {
-    const { seq, amountMicro, entries } = await lastTrade();
-    const differences = await found((sql) => sql`delete from audit where seq >= ${seq}`);
-    // The withdrawal that was paid out after it has lost its day as well: missing on one, nowhere on the other.
-    expect(differences).toEqual({ head: entries * DOLLAR, trades: amountMicro, fundingDays: 20n * DOLLAR });
-  });
-
-  test("the head row set back with it: the trade is still without its entry", async () => {
-    const { seq, amountMicro } = await lastTrade();
-    const tamper = async (sql: Sql) => {
-      await sql`delete from audit where seq >= ${seq}`;
-      await sql`update head set seq = (select max(seq) from audit)`;
-    };
-    expect(await found(tamper)).toEqual({ trades: amountMicro, fundingDays: 20n * DOLLAR });
-  });
-
-  test("an amount in an audit entry", async () => {
-    const tamper = (sql: Sql) => sql`
-      update audit set payload = replace(payload, '"amount":"7"', '"amount":"7.5"') where payload like '%"m1-ann"%'`;
-    expect(await found(tamper)).toEqual({ trades: 500_000n });
-  });
-
-  test("an audit entry that nobody can read is a difference like any other, and no error", async () => {
-    const amount = async (id: string) => {
-      const [row] = await live.owner`
-        select amount_micro + fee_micro + abs(shares_micro) + coalesce(released_micro, 0) as n from trade where id = ${id}`;
-      return BigInt(row?.n);
-    };
-    for (const text of ["gone", "", "{", '{"amount":', '{"amount":"x"}', "null", "[1]"]) {
-      const tamper = (sql: Sql) => sql`update audit set payload = ${text} where payload like '%"m1-sale"%'`;
-      expect(await found(tamper)).toEqual({ trades: await amount("m1-sale") });
-    }
-    const hedged = (sql: Sql) => sql`update audit set payload = 'gone' where payload like '%"hedged"%'`;
-    expect(await found(hedged)).toEqual({ trades: await amount("hedged"), hedges: DOLLAR });
-  });
-
-  test("the time of an entry that moved money in or out", async () => {
-    const tamper = (sql: Sql) => sql`
-      update audit set ts = 'never' where seq in (select seq from transfer where debit = 'external:payments')`;
-    expect(await found(tamper)).toEqual({ fundingDays: 400n * DOLLAR });
   });
 });
 

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
-import type { Api, WireOutput } from "../../contract/operations.ts";
+import type { WireOutput } from "../../contract/operations.ts";
 import { orDash, time } from "../cells.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
+import { readPages } from "../paging.ts";
 import { count } from "../parsers.ts";
 import { noteOverrides } from "../plan-view.ts";
 
@@ -27,8 +28,6 @@ const view: View<readonly Applied[], Applied> = {
   empty: "Nothing has been applied yet.",
 };
 
-const PAGE = 200;
-
 export function register(noun: Command, host: Host): void {
   noun
     .argument("[tenant]", "the tenant")
@@ -43,20 +42,12 @@ export async function runHistory({ options, args, io }: CommandContext<{ limit: 
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   return withConfig(workspace.directory, tenant, options, io, async (session) => {
     const live = await session.open();
-    await io.output.print(live ? await applies(live.api, options.limit) : [], view);
+    await io.output.print(
+      live ? (await readPages(options.limit, (page) => live.api.listApplies(page))).items : [],
+      view,
+    );
     const overrides = live?.config.overrides ?? [];
     noteOverrides({ overrides: overrides.map((each) => ({ ...each, field: `policy.${each.field}` })) }, io.output);
     return EXIT.ok;
   });
-}
-
-async function applies(api: Api, limit: number): Promise<Applied[]> {
-  const found: Applied[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await api.listApplies({ limit: Math.min(limit - found.length, PAGE), cursor });
-    found.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && found.length < limit);
-  return found;
 }

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sql } from "../../src/store/connect.ts";
+import { DOLLAR, type Live } from "../sequencer/live.ts";
+import { foundIn, openLedger } from "./ledger.ts";
+
+let live: Live;
+beforeAll(async () => {
+  live = await openLedger();
+});
+afterAll(() => live.close());
+
+const found = (tamper: (sql: Sql) => PromiseLike<unknown>) => foundIn(live, tamper);
+
+describe("what somebody changes in the audit log is found by the checks of the ledger", () => {
+  /** The last trade's entry and everything after it: the settlement, the withdrawals. */
+  const lastTrade = async () => {
+    const [last] = await live.owner`
+      select t.seq, t.amount_micro, (select max(seq) from audit) - t.seq + 1 as entries
+        from trade t order by t.seq desc limit 1`;
+    return { seq: last?.seq, amountMicro: BigInt(last?.amount_micro), entries: BigInt(last?.entries) };
+  };
+
+  test("the audit's tail cut off: the head row remembers how long it was", async () => {
+    const { seq, amountMicro, entries } = await lastTrade();
+    const differences = await found((sql) => sql`delete from audit where seq >= ${seq}`);
+    // The withdrawal that was paid out after it has lost its day as well: missing on one, nowhere on the other.
+    expect(differences).toEqual({ head: entries * DOLLAR, trades: amountMicro, fundingDays: 20n * DOLLAR });
+  });
+
+  test("the head row set back with it: the trade is still without its entry", async () => {
+    const { seq, amountMicro } = await lastTrade();
+    const tamper = async (sql: Sql) => {
+      await sql`delete from audit where seq >= ${seq}`;
+      await sql`update head set seq = (select max(seq) from audit)`;
+    };
+    expect(await found(tamper)).toEqual({ trades: amountMicro, fundingDays: 20n * DOLLAR });
+  });
+
+  test("an amount in an audit entry", async () => {
+    const tamper = (sql: Sql) => sql`
+      update audit set payload = replace(payload, '"amount":"7"', '"amount":"7.5"') where payload like '%"m1-ann"%'`;
+    expect(await found(tamper)).toEqual({ trades: 500_000n });
+  });
+
+  test("an audit entry that nobody can read is a difference like any other, and no error", async () => {
+    const amount = async (id: string) => {
+      const [row] = await live.owner`
+        select amount_micro + fee_micro + abs(shares_micro) + coalesce(released_micro, 0) as n from trade where id = ${id}`;
+      return BigInt(row?.n);
+    };
+    for (const text of ["gone", "", "{", '{"amount":', '{"amount":"x"}', "null", "[1]"]) {
+      const tamper = (sql: Sql) => sql`update audit set payload = ${text} where payload like '%"m1-sale"%'`;
+      expect(await found(tamper)).toEqual({ trades: await amount("m1-sale") });
+    }
+    const hedged = (sql: Sql) => sql`update audit set payload = 'gone' where payload like '%"hedged"%'`;
+    expect(await found(hedged)).toEqual({ trades: await amount("hedged"), hedges: DOLLAR });
+  });
+
+  test("the time of an entry that moved money in or out", async () => {
+    const tamper = (sql: Sql) => sql`
+      update audit set ts = 'never' where seq in (select seq from transfer where debit = 'external:payments')`;
+    expect(await found(tamper)).toEqual({ fundingDays: 400n * DOLLAR });
+  });
+});
