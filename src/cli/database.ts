@@ -1,4 +1,5 @@
 import type { Connection } from "../store/connect.ts";
+import { isPooled } from "../store/database.ts";
 import { type Cluster, embeddedCluster } from "../store/embedded/cluster.ts";
 
 /** A tenant's database as a command reaches it. */
@@ -17,7 +18,8 @@ export async function openDatabase(
   tenant: string,
   databaseUrl: string | undefined,
 ): Promise<TenantDatabase> {
-  if (databaseUrl !== undefined) return { connection: { url: databaseUrl }, cluster: undefined };
+  if (databaseUrl !== undefined)
+    return { connection: { url: databaseUrl, pooled: await isPooled(databaseUrl) }, cluster: undefined };
   const cluster = embeddedCluster(directory);
   await cluster.start();
   return { connection: cluster.connection(tenant), cluster };

@@ -4,8 +4,13 @@ export type Sql = postgres.Sql;
 /** A row as the driver gives it; whoever reads one gives its columns their types. */
 export type Row = postgres.Row;
 
-/** How to reach a tenant's database: a socket directory or host, or a URL from the environment. */
-export type Connection = { host: string; port: number; user: string; database: string } | { url: string };
+/**
+ * How to reach a tenant's database: a socket directory or host, or a URL from the environment, where a pooler of
+ * transactions may stand in between (`isPooled`).
+ */
+export type Connection =
+  | { host: string; port: number; user: string; database: string }
+  | { url: string; pooled?: boolean | undefined };
 
 /** Group role that the running server takes: it may add to the journals but never rewrite them. */
 export const APP_ROLE = "pmctl_app";
@@ -37,36 +42,46 @@ export interface ConnectOptions {
  * Opens a client. bigint columns arrive as strings unless a query converts them; instants and versions are read with
  * `Number`, amounts with `BigInt`.
  */
-export function connect(
-  connection: Connection,
-  { name, max, statementTimeoutMs, restricted, synchronous, genericPlans, analytical }: ConnectOptions,
-): Sql {
+export function connect(connection: Connection, asked: ConnectOptions): Sql {
+  // A pooler hands its sessions from client to client: neither their settings nor their prepared statements would hold.
+  const pooled = "url" in connection && connection.pooled === true;
   const options: postgres.Options<Record<string, never>> = {
-    max,
+    max: asked.max,
     fetch_types: false,
+    prepare: !pooled,
     connect_timeout: 5,
     max_lifetime: null,
-    ...(analytical ? { idle_timeout: 30 } : {}),
+    ...(asked.analytical ? { idle_timeout: 30 } : {}),
     onnotice: () => {},
     // A short, steady pace: after an outage the service is back within a second of the database.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
-    connection: {
-      application_name: `pmctl ${name}`,
-      ...(statementTimeoutMs === undefined
-        ? {}
-        : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
-      // A process that stalls on the slow path gives the head row back.
-      idle_in_transaction_session_timeout: 5000,
-      ...(restricted ? { role: APP_ROLE } : {}),
-      ...(synchronous ? { synchronous_commit: "on" } : {}),
-      ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
-      // The large joins of the checks are over keys in order: merging them is cheaper than hashing, which spills.
-      ...(analytical ? { work_mem: "64MB", jit: "off", enable_hashjoin: "off" } : {}),
-    },
+    connection: { application_name: `pmctl ${asked.name}`, ...(pooled ? {} : sessionSettings(asked)) },
   };
   return "url" in connection
     ? postgres(connection.url, { ...options, ...socketOf(connection.url) })
     : postgres({ ...options, ...connection });
+}
+
+/** What holds for the whole of a session. */
+function sessionSettings({
+  statementTimeoutMs,
+  restricted,
+  synchronous,
+  genericPlans,
+  analytical,
+}: ConnectOptions): Record<string, string | number> {
+  return {
+    ...(statementTimeoutMs === undefined
+      ? {}
+      : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
+    // A process that stalls on the slow path gives the head row back.
+    idle_in_transaction_session_timeout: 5000,
+    ...(restricted ? { role: APP_ROLE } : {}),
+    ...(synchronous ? { synchronous_commit: "on" } : {}),
+    ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
+    // The large joins of the checks are over keys in order: merging them is cheaper than hashing, which spills.
+    ...(analytical ? { work_mem: "64MB", jit: "off", enable_hashjoin: "off" } : {}),
+  };
 }
 
 /** libpq writes a socket directory as a percent-encoded host, which this driver does not decode. */

@@ -5,6 +5,8 @@ import { type Connection, connect, type Sql } from "./connect.ts";
 
 const MISSING_DATABASE = "3D000";
 const DUPLICATE_DATABASE = "42P04";
+/** Odd, so that no database has it as its own setting. */
+const PROBE_TIMEOUT_MS = 4321;
 
 /**
  * Creates the connection's database when the server does not have it yet, through the `postgres` database that every
@@ -23,9 +25,10 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
   }
 }
 
-/** Whether the server answered that it has no such database. */
+/** Whether the server answered that it has no such database. A pooler says so in words, under a code of its own. */
 export function isMissingDatabase(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === MISSING_DATABASE;
+  if (!(error instanceof postgres.PostgresError)) return false;
+  return error.code === MISSING_DATABASE || /^database ".*" does not exist$/.test(error.message);
 }
 
 async function createDatabase(connection: Connection, name: string): Promise<void> {
@@ -55,7 +58,24 @@ export function atDatabase(connection: Connection, database: string): Connection
   if (!("url" in connection)) return { ...connection, database };
   const url = new URL(connection.url);
   url.pathname = `/${encodeURIComponent(database)}`;
-  return { url: url.href };
+  return { ...connection, url: url.href };
+}
+
+/**
+ * Whether a pooler of transactions, such as PgBouncer, stands before the database: it refuses the settings that a session
+ * asks for at its start, or drops them.
+ */
+export async function isPooled(url: string): Promise<boolean> {
+  const sql = connect({ url }, { name: "probe", max: 1, statementTimeoutMs: PROBE_TIMEOUT_MS });
+  try {
+    const [row] = await sql<{ statement_timeout: string }[]>`show statement_timeout`.simple();
+    return row?.statement_timeout !== `${PROBE_TIMEOUT_MS}ms`;
+  } catch (error) {
+    // Any other failure is told by whoever uses the database next.
+    return error instanceof postgres.PostgresError && error.message.startsWith("unsupported startup parameter");
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }
 
 /** Quoted by hand: the driver's identifier helper splits a name at its dots. */

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,6 +11,18 @@ const version = existsSync(DEBIAN)
   ? readdirSync(DEBIAN).find((name) => existsSync(join(DEBIAN, name, "bin/initdb")))
   : undefined;
 if (version === undefined) console.log("skipped: external PostgreSQL (no server below /usr/lib/postgresql)");
+const POOLER = "/usr/sbin/pgbouncer";
+const hasPooler = version !== undefined && existsSync(POOLER);
+if (version !== undefined && !hasPooler) console.log(`skipped: behind a pooler of transactions (no ${POOLER})`);
+
+/** What PgBouncer does with the settings that a session asks for at its start: refuse them, or drop those of a list. */
+const POOLERS: [string, string][] = [
+  ["refuses settings", ""],
+  [
+    "drops settings",
+    "ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout, role, synchronous_commit, plan_cache_mode, jit, work_mem, enable_hashjoin",
+  ],
+];
 
 describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () => {
   const bin = (name: string) => join(DEBIAN, version ?? "", "bin", name);
@@ -32,12 +44,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     ]);
     operator = await newOperator();
     await operator.run("init", "acme");
-    await operator.edit("acme", (text) =>
-      `${text}\ndatabase: { url: { env: EXTERNAL_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`.replace(
-        '["US"]',
-        "[]",
-      ),
-    );
+    await operator.edit("acme", (text) => withDatabase(text, "EXTERNAL_URL"));
     process.env.EXTERNAL_URL = `postgresql://admin@${encodeURIComponent(directory)}:5432/acme_markets`;
   });
 
@@ -60,26 +67,77 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     expect(existsSync(join(operator.directory, ".pmctl/postgres"))).toBe(false);
   });
 
-  test("a market is traded over HTTP, settled, reconciled and verified", async () => {
-    const server = await operator.serve("acme");
+  test("a market is traded over HTTP, settled, reconciled and verified", () => tradeAndSettle("acme"));
+
+  describe.skipIf(!hasPooler).each(POOLERS)("behind PgBouncer in transaction mode, which %s", (name, setting) => {
+    const tenant = name.replace(" ", "-");
+    let stop: () => Promise<unknown>;
+
+    beforeAll(async () => {
+      const place = join(directory, tenant);
+      await mkdir(place);
+      if (account) await chown(place, account.uid, account.gid);
+      const lines = [
+        ...["[databases]", `* = host=${directory}`, "[pgbouncer]", "listen_addr =", `unix_socket_dir = ${place}`],
+        ...["listen_port = 6432", "auth_type = any", "pool_mode = transaction", "default_pool_size = 3", setting],
+      ];
+      await writeFile(join(place, "pgbouncer.ini"), lines.join("\n"));
+      await administer(`create database "${tenant}"`);
+      const options = { cwd: "/", stdio: "ignore", reject: false, ...account } as const;
+      const pooler = execa(POOLER, ["-q", join(place, "pgbouncer.ini")], options);
+      stop = () => {
+        pooler.kill("SIGINT");
+        return pooler;
+      };
+      await expect.poll(() => existsSync(join(place, ".s.PGSQL.6432"))).toBe(true);
+      await operator.run("init", tenant);
+      await operator.edit(tenant, (text) => withDatabase(text, "POOLED_URL"));
+      process.env.POOLED_URL = `postgresql://admin@${encodeURIComponent(place)}:6432/${tenant}`;
+    });
+
+    afterAll(() => stop?.());
+
+    test("a market is traded over HTTP, settled, reconciled and verified", async () => {
+      const applied = await operator.run("apply", tenant, "-o", "json");
+      expect(applied.exitCode, applied.stderr).toBe(0);
+      await tradeAndSettle(tenant);
+    });
+  });
+
+  async function tradeAndSettle(tenant: string): Promise<void> {
+    const server = await operator.serve(tenant);
     const secrets = await operator.secrets();
-    const created = await operator.run(
+    const run = (...args: string[]) => operator.run(...args, "-t", tenant);
+    const created = await run(
       ...["market", "create", "--question", "Outside?", "--category", "test", "--kind", "lmsr", "--p0", "0.4"],
       ...["--close-at", "2040-01-01T00:00:00Z", "--resolution-ref", "test", "-o", "json"],
     );
     const { id } = JSON.parse(created.stdout) as { id: string };
     const deposit = { event: "deposit.completed", userId: "usr_1", amountUsd: 100, txRef: "tx_1" };
-    const paid = await postWebhook(server.url, "/payments/inbound/acme", secrets.ACME_WEBHOOK_SECRET ?? "", deposit);
+    const secret = secrets[`${tenant.toUpperCase().replaceAll("-", "_")}_WEBHOOK_SECRET`] ?? "";
+    const paid = await postWebhook(server.url, `/payments/inbound/${tenant}`, secret, deposit);
     expect(paid.status).toBe(200);
     const trade = ["trade", "place", "--market", id, "--side", "yes", "--amount", "10", "--user", "usr_1"];
-    expect((await operator.run(...trade)).exitCode).toBe(0);
+    // Both doors at once: the database's sessions go from hand to hand.
+    const trades = await Promise.all([run(...trade), run(...trade), run(...trade, "--via", "db")]);
+    expect(trades.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     expect(await server.kill("SIGTERM")).toBe(0);
-    const settled = await operator.run("market", "settle", id, "--outcome", "yes", "--yes", "-o", "json");
+    const settled = await run("market", "settle", id, "--outcome", "yes", "--yes", "-o", "json");
     expect(JSON.parse(settled.stdout)).toMatchObject({ status: "settled", payoutsProcessed: 1 });
-    expect((await operator.run("reconcile")).exitCode).toBe(0);
-    expect((await operator.run("audit", "verify")).exitCode).toBe(0);
-  });
+    expect((await run("reconcile")).exitCode).toBe(0);
+    expect((await run("audit", "verify")).exitCode).toBe(0);
+  }
+
+  async function administer(statement: string): Promise<void> {
+    await postgres(bin("psql"), ["-h", directory, "-U", "admin", "-d", "postgres", "-c", statement]);
+  }
 });
+
+/** A tenant file of init's whose database is elsewhere, and whose limits are out of the way. */
+function withDatabase(text: string, variable: string): string {
+  const rest = `database: { url: { env: ${variable} } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`;
+  return `${text}\n${rest}`.replace('["US"]', "[]");
+}
 
 async function idOf(user: string): Promise<{ uid: number; gid: number }> {
   const [uid, gid] = await Promise.all(

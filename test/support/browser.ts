@@ -80,13 +80,13 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 
 /**
  * What axe-core finds wrong with the page, or with one frame of it, as it stands, one line per rule and place.
- * @param rules only these; all unless given
+ * @param place a selector of the part to look at; the whole unless given
  */
-export async function accessibilityProblems(page: Page | Frame, rules?: readonly string[]): Promise<string[]> {
+export async function accessibilityProblems(page: Page | Frame, place?: string): Promise<string[]> {
   // Evaluated by the debugger, which the page's own policy does not bind.
   await page.evaluate(axe.source);
-  const options = rules ? { runOnly: rules } : {};
-  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as axe.AxeResults;
+  const context = place === undefined ? "document" : JSON.stringify(place);
+  const { violations } = (await page.evaluate(`axe.run(${context})`)) as axe.AxeResults;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
   );
