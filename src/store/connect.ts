@@ -43,12 +43,14 @@ export interface ConnectOptions {
  * `Number`, amounts with `BigInt`.
  */
 export function connect(connection: Connection, asked: ConnectOptions): Sql {
-  // A pooler hands its sessions from client to client: neither their settings nor their prepared statements would hold.
+  // A pooler hands its sessions from client to client: neither their settings nor their prepared statements would hold,
+  // and one that answered is handed on although the next question was under way already, so there is one at a time.
   const pooled = "url" in connection && connection.pooled === true;
   const options: postgres.Options<Record<string, never>> = {
     max: asked.max,
     fetch_types: false,
     prepare: !pooled,
+    ...(pooled ? { max_pipeline: 0 } : {}),
     connect_timeout: 5,
     max_lifetime: null,
     ...(asked.analytical ? { idle_timeout: 30 } : {}),

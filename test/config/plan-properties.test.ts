@@ -55,7 +55,7 @@ const files: fc.Arbitrary<Files> = fc
     markets,
     keys,
   }));
-const eachPlan = runs(200);
+const eachPlan = runs(100);
 const accept = { onDrift: "overwrite", acceptLoosening: true } as const;
 
 describe("a plan", () => {
@@ -172,7 +172,7 @@ test("a change of jurisdictions that admits anybody new loosens", () => {
       const admitted = mayTrade(jurisdiction, field, from) && !mayTrade(jurisdiction, field, to);
       if (admitted) expect(directionOf(field, from, to)).toBe("loosens");
     }),
-    runs(2000),
+    runs(1000),
   );
 });
 

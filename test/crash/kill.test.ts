@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 
 /** `npm run crash` kills twenty times; the suite shows that the harness works and the guarantee holds. */
-const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 3);
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 2);
 const TRADERS = 16;
 const ROUND_MS = 700;
 

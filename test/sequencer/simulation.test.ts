@@ -4,7 +4,7 @@ import { judge } from "./verdict.ts";
 
 /** More of them, or one again: PMCTL_SIMULATION_FIRST=4711 PMCTL_SIMULATION_SEEDS=1 npx vitest run test/sequencer */
 const FIRST = Number(process.env.PMCTL_SIMULATION_FIRST ?? 1);
-const SEEDS = Number(process.env.PMCTL_SIMULATION_SEEDS ?? 2000);
+const SEEDS = Number(process.env.PMCTL_SIMULATION_SEEDS ?? 1200);
 const PARTS = 5;
 
 const statistics = new Map<string, number>();

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
 
 /** Debian's PostgreSQL, of another major version than the embedded one. */
@@ -78,7 +78,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
       await mkdir(place);
       if (account) await chown(place, account.uid, account.gid);
       const lines = [
-        ...["[databases]", `* = host=${directory}`, "[pgbouncer]", "listen_addr =", `unix_socket_dir = ${place}`],
+        ...["[databases]", `* = host=${directory} user=admin`, "[pgbouncer]", "listen_addr =", `unix_socket_dir = ${place}`],
         ...["listen_port = 6432", "auth_type = any", "pool_mode = transaction", "default_pool_size = 3", setting],
       ];
       await writeFile(join(place, "pgbouncer.ini"), lines.join("\n"));
@@ -89,7 +89,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
         pooler.kill("SIGINT");
         return pooler;
       };
-      await expect.poll(() => existsSync(join(place, ".s.PGSQL.6432"))).toBe(true);
+      await vi.waitFor(() => expect(existsSync(join(place, ".s.PGSQL.6432"))).toBe(true), { timeout: 60_000 });
       await operator.run("init", tenant);
       await operator.edit(tenant, (text) => withDatabase(text, "POOLED_URL"));
       process.env.POOLED_URL = `postgresql://admin@${encodeURIComponent(place)}:6432/${tenant}`;
