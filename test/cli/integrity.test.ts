@@ -90,31 +90,34 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
     await owner`insert into audit ${owner(row as never)}`;
   });
 
-  test.runIf(name === "http")("another key verifies nothing, and the report says that it is the key", async () => {
-    const { exit, report } = await verify("the audit secret of somebody else");
-    expect(exit).toBe(8);
-    expect(report.broken).toEqual({
-      seq: 1,
-      problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among those given`,
+  // Through this door the command walks the chain by itself, with the keys that it has.
+  if (name === "http") {
+    test("another key verifies nothing, and the report says that it is the key", async () => {
+      const { exit, report } = await verify("the audit secret of somebody else");
+      expect(exit).toBe(8);
+      expect(report.broken).toEqual({
+        seq: 1,
+        problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among those given`,
+      });
     });
-  });
 
-  test.runIf(name === "http")("an entry that is written during the walk does not disturb it", async () => {
-    const api = door.api();
-    let written = false;
-    const report = await verifyOverApi(
-      {
-        ...api,
-        listAudit: async (input) => {
-          if (!written) await api.reconcile({});
-          written = true;
-          return api.listAudit(input);
+    test("an entry that is written during the walk does not disturb it", async () => {
+      const api = door.api();
+      let written = false;
+      const report = await verifyOverApi(
+        {
+          ...api,
+          listAudit: async (input) => {
+            if (!written) await api.reconcile({});
+            written = true;
+            return api.listAudit(input);
+          },
         },
-      },
-      [AUDIT_SECRET],
-    );
-    expect(report).toMatchObject({ verified: true });
-  });
+        [AUDIT_SECRET],
+      );
+      expect(report).toMatchObject({ verified: true });
+    });
+  }
 
   test("a ledger that does not add up ends with 8, and explain names the check", async () => {
     await owner`update account set balance_micro = balance_micro + 1500000 where id = 'treasury'`;
