@@ -1,5 +1,5 @@
 import type { Connection } from "../store/connect.ts";
-import { isPooled } from "../store/database.ts";
+import { externalConnection } from "../store/database.ts";
 import { type Cluster, embeddedCluster } from "../store/embedded/cluster.ts";
 
 /** A tenant's database as a command reaches it. */
@@ -18,8 +18,7 @@ export async function openDatabase(
   tenant: string,
   databaseUrl: string | undefined,
 ): Promise<TenantDatabase> {
-  if (databaseUrl !== undefined)
-    return { connection: { url: databaseUrl, pooled: await isPooled(databaseUrl) }, cluster: undefined };
+  if (databaseUrl !== undefined) return { connection: await externalConnection(databaseUrl), cluster: undefined };
   const cluster = embeddedCluster(directory);
   await cluster.start();
   return { connection: cluster.connection(tenant), cluster };

@@ -61,11 +61,16 @@ export function atDatabase(connection: Connection, database: string): Connection
   return { ...connection, url: url.href };
 }
 
+/** How to reach an external database, with or without a pooler before it. */
+export async function externalConnection(url: string): Promise<Connection> {
+  return { url, pooled: await isPooled(url) };
+}
+
 /**
  * Whether a pooler of transactions, such as PgBouncer, stands before the database: it refuses the settings that a session
  * asks for at its start, or drops them.
  */
-export async function isPooled(url: string): Promise<boolean> {
+async function isPooled(url: string): Promise<boolean> {
   const sql = connect({ url }, { name: "probe", max: 1, statementTimeoutMs: PROBE_TIMEOUT_MS });
   try {
     const [row] = await sql<{ statement_timeout: string }[]>`show statement_timeout`.simple();

@@ -78,7 +78,13 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
       await mkdir(place);
       if (account) await chown(place, account.uid, account.gid);
       const lines = [
-        ...["[databases]", `* = host=${directory} user=admin`, "[pgbouncer]", "listen_addr =", `unix_socket_dir = ${place}`],
+        ...[
+          "[databases]",
+          `* = host=${directory} user=admin`,
+          "[pgbouncer]",
+          "listen_addr =",
+          `unix_socket_dir = ${place}`,
+        ],
         ...["listen_port = 6432", "auth_type = any", "pool_mode = transaction", "default_pool_size = 3", setting],
       ];
       await writeFile(join(place, "pgbouncer.ini"), lines.join("\n"));
@@ -101,6 +107,8 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
       const applied = await operator.run("apply", tenant, "-o", "json");
       expect(applied.exitCode, applied.stderr).toBe(0);
       await tradeAndSettle(tenant);
+      const { stdout } = await operator.run("doctor", "-t", tenant, "-o", "json");
+      expect(JSON.parse(stdout)).toMatchObject({ ok: true });
     });
   });
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { type Connection, connect, type Sql } from "../../store/connect.ts";
-import { isMissingDatabase } from "../../store/database.ts";
+import { connect, type Sql } from "../../store/connect.ts";
+import { externalConnection, isMissingDatabase } from "../../store/database.ts";
 import { embeddedCluster } from "../../store/embedded/cluster.ts";
 import { readMigrations, schemaVersion } from "../../store/migrate.ts";
 import { readClock } from "../../store/queries/clock.ts";
@@ -42,7 +42,7 @@ export async function reachDatabase(
     if (!existsSync(dataDir)) return { facts: { state: "not created" }, sql: undefined };
     if (!running) return { facts: { state: "unreachable", problem: "it is stopped", isEmbedded }, sql: undefined };
   }
-  const connection: Connection = isEmbedded ? cluster.connection(tenant) : { url: databaseUrl };
+  const connection = isEmbedded ? cluster.connection(tenant) : await externalConnection(databaseUrl);
   const sql = connect(connection, { name: "doctor", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   try {
     return { facts: await gatherDatabase(sql), sql };
