@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { decimalText } from "../../src/domain/decimal.ts";
 import { feedCatalogue } from "../../src/domain/feed.ts";
 import { fetchHistory, remembers } from "../../src/oracle/fetch.ts";
@@ -6,20 +6,14 @@ import { PRESETS } from "../../src/oracle/presets.ts";
 import type { HttpSource, SourceOverride } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
-import { type FeedServer, openFeedServer } from "./feed-server.ts";
+import { openFeedServer } from "./feed-server.ts";
 
 const INSTANT = Date.parse("2026-11-20T15:00:00Z");
 const SEC = INSTANT / 1000;
 
-let server: FeedServer;
+const server = await openFeedServer();
 const http = new OutgoingHttp(["127.0.0.0/8"]);
-beforeAll(async () => {
-  server = await openFeedServer();
-});
-afterAll(async () => {
-  await http.close();
-  await server.close();
-});
+afterAll(() => Promise.all([http.close(), server.close()]));
 beforeEach(() => {
   server.fall("/");
   server.heard.length = 0;

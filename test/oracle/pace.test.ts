@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { fetchPrices } from "../../src/oracle/fetch.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
-import { type FeedServer, openFeedServer } from "./feed-server.ts";
+import { openFeedServer } from "./feed-server.ts";
 
-let server: FeedServer;
+const server = await openFeedServer();
 const http = new OutgoingHttp(["127.0.0.0/8"]);
-beforeAll(async () => {
-  server = await openFeedServer();
-});
-afterAll(async () => {
-  await http.close();
-  await server.close();
-});
+afterAll(() => Promise.all([http.close(), server.close()]));
 
 test("a source with a limit is never asked beyond it, and whichever symbol has waited longest comes first", async () => {
   const start = Date.parse("2027-01-01T00:00:00Z");

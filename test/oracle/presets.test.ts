@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { decimalText } from "../../src/domain/decimal.ts";
 import { fetchPrices } from "../../src/oracle/fetch.ts";
 import { PRESETS } from "../../src/oracle/presets.ts";
 import type { HttpSource } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
-import { type FeedServer, openFeedServer } from "./feed-server.ts";
+import { openFeedServer } from "./feed-server.ts";
 
 const NOW = Date.parse("2026-11-20T15:00:00Z");
 const SEC = NOW / 1000;
 
-let server: FeedServer;
+const server = await openFeedServer();
 const http = new OutgoingHttp(["127.0.0.0/8"]);
-beforeAll(async () => {
-  server = await openFeedServer();
-});
-afterAll(async () => {
-  await http.close();
-  await server.close();
-});
+afterAll(() => Promise.all([http.close(), server.close()]));
 
 /** The preset with its own path and query, on loopback. */
 function onLoopback(name: string): HttpSource {
