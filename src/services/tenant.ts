@@ -109,7 +109,7 @@ function openPools(connection: Connection, { restricted }: DatabaseTerms, reader
 
 /** Identifiers sort by the process's own clock; nothing is decided by it. */
 function freshId(prefix: string): string {
-  return newId(prefix, Math.floor(performance.timeOrigin + performance.now()));
+  return newId(prefix, performance.timeOrigin + performance.now());
 }
 
 /** How connections to a database are to be opened. */
