@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { newId } from "../../src/services/id.ts";
 
 test("identifiers of one millisecond sort by its fraction, and their length never changes", () => {
-  const ids = [0, 0.25, 0.5, 0.9999, 1].map((fraction) => newId("wdr", 1_800_000_000_000 + fraction));
+  const ids = [0, 0.25, 0.5, 0.999, 1].map((fraction) => newId("wdr", 1_800_000_000_000 + fraction));
   expect(ids.toSorted()).toEqual(ids);
   for (const id of ids) expect(id).toMatch(/^wdr_[0-9a-f]{32}$/);
 });
