@@ -76,17 +76,17 @@ export function openOracle(
     resolutionSecret: secrets.resolutionSecret,
     sweepMs: config.oracle.sweepSeconds * 1000,
     memory: newMemory(),
-    now: () => readClock(services.read),
+    now: () => services.pool.read(readClock),
     close: () => http.close(),
   };
 }
 
 /** How many markets are held, and the age of each feed's youngest observation, for feeds that were looked at lately. */
 export async function oracleGauges({
-  read,
+  pool,
   oracle,
-}: Pick<TenantServices, "read" | "oracle">): Promise<{ held: number; feedAgesSec: Map<string, number> }> {
-  const { held, symbols } = await readOracleGauges(read);
+}: Pick<TenantServices, "pool" | "oracle">): Promise<{ held: number; feedAgesSec: Map<string, number> }> {
+  const { held, symbols } = await pool.snapshot(readOracleGauges);
   const feedAgesSec = new Map<string, number>();
   for (const { key, sources } of oracle.feeds.values()) {
     const own = symbols.filter(({ source, symbol }) => sources.some(({ use, id }) => use === source && id === symbol));

@@ -148,7 +148,7 @@ function listen(
       auditKeyId: services.auditKey.id,
       baseUrl: config.baseUrl,
       services,
-      read: services.read,
+      pool: services.pool,
       jwt: secrets.jwt,
       allowPrivate: config.network.allowPrivate,
       webhookSecrets: secrets.webhooks.inbound,
@@ -191,7 +191,7 @@ function createDeliveries(
   log: Logger,
 ): DeliveryWorker {
   const deliveries = new DeliveryWorker({
-    sql: background,
+    pool: background,
     tail,
     receivers: config.webhooks.outbound.map((receiver) => ({
       ...receiver,

@@ -11,7 +11,7 @@ const MAX_WAITING = 10_000;
  * what is committed by whichever process. Ends when the signal is given.
  */
 export async function* localEvents(
-  { tail, read }: Pick<TenantServices, "tail" | "read">,
+  { tail, pool }: Pick<TenantServices, "tail" | "pool">,
   { markets, signal }: { markets?: readonly string[] | undefined; signal: AbortSignal },
 ): AsyncGenerator<StreamEvent> {
   let waiting: StreamEvent[] = [];
@@ -29,7 +29,7 @@ export async function* localEvents(
   try {
     let isBehind = true;
     while (!signal.aborted) {
-      if (isBehind) yield { event: "snapshot", data: await readSnapshot(read, markets) };
+      if (isBehind) yield { event: "snapshot", data: await pool.read((sql) => readSnapshot(sql, markets)) };
       const events = waiting;
       waiting = [];
       isBehind = events.length > MAX_WAITING;

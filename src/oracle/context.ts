@@ -7,7 +7,7 @@ import type { FetchContext } from "./fetch.ts";
 
 /** What a sweep works with. */
 export interface OracleContext extends FetchContext {
-  services: Pick<TenantServices, "read" | "sequencer" | "oracle">;
+  services: Pick<TenantServices, "pool" | "sequencer" | "oracle">;
   /** Signs requests to `resolution_url`; undefined where the tenant has no secret for it. */
   resolutionSecret: string | undefined;
   /** Milliseconds between two sweeps. */

@@ -2,7 +2,8 @@ import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import type { FeedDefinition, FeedSource } from "../domain/feed.ts";
 import { JUMP_MEMORY_MS, lookbackMs, type SourceRecord } from "../domain/resolution.ts";
 import type { MarketTerms } from "../domain/terms.ts";
-import type { Sql } from "../store/connect.ts";
+import type { ReadSql } from "../store/connect.ts";
+import type { Pool } from "../store/pool.ts";
 import { listTicks, recordTicks, type TickRow } from "../store/queries/oracle.ts";
 import { type Fetched, keyOf, type SourceSymbol } from "./fetch.ts";
 import type { Source } from "./source.ts";
@@ -17,7 +18,7 @@ export const symbolOf = ({ use, id }: FeedSource): SourceSymbol => ({ source: us
 
 /** What is on record of a feed for an instant: nothing after it, and when each source was last seen to answer. */
 export async function readRecords(
-  sql: Sql,
+  sql: ReadSql,
   feed: FeedDefinition,
   terms: Pick<MarketTerms, "instant" | "rule">,
   sources: ReadonlyMap<string, Source>,
@@ -55,7 +56,7 @@ export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): 
 }
 
 /** Puts what sources answered on record. */
-export async function keepTicks(sql: Sql, fetched: readonly Fetched[]): Promise<void> {
+export async function keepTicks(pool: Pick<Pool, "write">, fetched: readonly Fetched[]): Promise<void> {
   const ticks = fetched.flatMap((each): TickRow[] => {
     if ("failure" in each) return [];
     const { source, symbol, reading, receivedAt } = each;
@@ -64,5 +65,6 @@ export async function keepTicks(sql: Sql, fetched: readonly Fetched[]): Promise<
     return [{ source, symbol, observedAt, ...texts, receivedAt, confirmedAt: receivedAt }];
   });
   // One statement cannot touch a row twice.
-  await recordTicks(sql, [...new Map(ticks.map((tick) => [`${keyOf(tick)}\n${tick.observedAt}`, tick])).values()]);
+  const distinct = [...new Map(ticks.map((tick) => [`${keyOf(tick)}\n${tick.observedAt}`, tick])).values()];
+  if (distinct.length > 0) await pool.write((sql) => recordTicks(sql, distinct));
 }

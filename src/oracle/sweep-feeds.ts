@@ -39,7 +39,7 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
   ];
   const fetched = await fetchPrices(context, distinct(wanted));
   const history = await healOutages(context, ripe, before);
-  await keepTicks(context.services.read, [...fetched, ...history]);
+  await keepTicks(context.services.pool, [...fetched, ...history]);
   report.asked = fetched.length + history.length;
   const due = ripe.filter(({ closeAt }) => now >= closeAt);
   const again = due.filter((market) => before.get(market)?.verdict.kind !== "resolved");
@@ -63,7 +63,7 @@ async function listWatched({ services, sweepMs }: OracleContext, now: number): P
   const { feeds } = services.oracle;
   for (let after: MarketMark | undefined; ; ) {
     const until = now + LONGEST_WINDOW_MS + LONGEST_SAMPLING_MS + sweepMs;
-    const page = await listWatchedMarkets(services.read, { until, after, limit: PAGE });
+    const page = await services.pool.read((sql) => listWatchedMarkets(sql, { until, after, limit: PAGE }));
     for (const row of page) {
       const parsed = decodeTerms(row.terms);
       const market = { ...row, parsed, feed: feeds.get(parsed.feed) };
@@ -87,7 +87,7 @@ interface Judged {
 
 /** Markets of one feed and instant share their records. */
 async function decideAll(context: OracleContext, markets: readonly Watched[]): Promise<Map<Watched, Judged>> {
-  const { read, oracle } = context.services;
+  const { pool, oracle } = context.services;
   const shared = new Map<string, SourceRecord[]>();
   const judged = new Map<Watched, Judged>();
   for (const market of markets) {
@@ -97,7 +97,7 @@ async function decideAll(context: OracleContext, markets: readonly Watched[]): P
       continue;
     }
     const key = JSON.stringify([feed.key, parsed.instant, parsed.rule]);
-    const records = shared.get(key) ?? (await readRecords(read, feed, parsed, context.sources));
+    const records = shared.get(key) ?? (await pool.read((sql) => readRecords(sql, feed, parsed, context.sources)));
     shared.set(key, records);
     judged.set(market, { records, verdict: decide(feed, parsed, records) });
   }

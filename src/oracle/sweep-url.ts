@@ -61,12 +61,12 @@ export async function sweepResolutionUrl(context: OracleContext, url: string, no
 /** Goes round the waiting markets, so that many of them cannot keep the others from being asked about. */
 async function nextMarkets(context: OracleContext, now: number): Promise<ClosedRow[]> {
   const { memory, services } = context;
-  const { read } = services;
+  const { pool } = services;
   const after = memory.askedUpTo;
-  const page = await listClosedMarkets(read, { now, after, limit: PER_SWEEP });
+  const page = await pool.read((sql) => listClosedMarkets(sql, { now, after, limit: PER_SWEEP }));
   memory.askedUpTo = page.length < PER_SWEEP ? "" : (page.at(-1)?.id ?? "");
   if (page.length === PER_SWEEP || after === "") return page;
-  const rest = await listClosedMarkets(read, { now, after: "", limit: PER_SWEEP - page.length });
+  const rest = await pool.read((sql) => listClosedMarkets(sql, { now, after: "", limit: PER_SWEEP - page.length }));
   const first = new Set(page.map(({ id }) => id));
   return [...page, ...rest.filter(({ id }) => !first.has(id))];
 }

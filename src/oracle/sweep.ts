@@ -13,16 +13,16 @@ const PRUNE_EVERY_MS = 3_600_000;
  */
 export async function sweep(context: OracleContext): Promise<SweepReport> {
   const { memory, services } = context;
-  const { read } = services;
+  const { pool } = services;
   const now = await context.now();
-  const { value: policy } = await readPolicy(read);
+  const { value: policy } = await pool.read(readPolicy);
   const report = policy.resolution_url
     ? await sweepResolutionUrl(context, policy.resolution_url, now)
     : await sweepFeeds(context, now);
-  await recordSweep(read, now);
+  await pool.write((sql) => recordSweep(sql, now));
   if (now - memory.prunedAt > PRUNE_EVERY_MS) {
     memory.prunedAt = now;
-    await pruneTicks(read, now - TICK_LIFE_MS);
+    await pool.write((sql) => pruneTicks(sql, now - TICK_LIFE_MS));
   }
   return report;
 }

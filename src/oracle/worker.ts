@@ -41,7 +41,7 @@ export function startOracle(
       try {
         const now = await context.now();
         // Asked anew at each look: a market may have been created that closes before the next sweep.
-        const instant = await readNextInstant(context.services.read, now);
+        const instant = await context.services.pool.read((sql) => readNextInstant(sql, now));
         const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
         if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);
         failing = false;

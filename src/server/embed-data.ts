@@ -2,7 +2,7 @@ import type { FrameData, FrameMarket } from "../contract/embed.ts";
 import type { OperationId, WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Handlers, invoke } from "../services/invoke.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Pool } from "../store/pool.ts";
 import { listLatestTrades, listRecentPrices } from "../store/queries/market-views.ts";
 import { findMarket } from "../store/queries/markets.ts";
 import { wallClockMs } from "./clock.ts";
@@ -28,11 +28,11 @@ export type View = FrameData["view"];
 /** Reads what a view shows at first, as anybody may see it. */
 export class FrameReader {
   readonly #handlers: Handlers;
-  readonly #read: Sql;
+  readonly #pool: Pool;
 
-  constructor(handlers: Handlers, read: Sql) {
+  constructor(handlers: Handlers, pool: Pool) {
     this.#handlers = handlers;
-    this.#read = read;
+    this.#pool = pool;
   }
 
   /** @throws Fault MARKET_NOT_FOUND */
@@ -56,10 +56,12 @@ export class FrameReader {
 
   async #sparks(ids: string[]): Promise<Record<string, number[]>> {
     const from = Math.floor(wallClockMs()) - SPARK_MS;
-    const sparks = await listRecentPrices(this.#read, ids, { from, spanMs: SPARK_MS / SPARK_POINTS });
+    const sparks = await this.#pool.read((sql) =>
+      listRecentPrices(sql, ids, { from, spanMs: SPARK_MS / SPARK_POINTS }),
+    );
     const young = ids.filter((id) => (sparks.get(id)?.length ?? 0) < YOUNG_SPANS);
     if (young.length === 0) return Object.fromEntries(sparks);
-    for (const [id, trades] of await listLatestTrades(this.#read, young, LATEST_ENTRIES))
+    for (const [id, trades] of await this.#pool.read((sql) => listLatestTrades(sql, young, LATEST_ENTRIES)))
       sparks.set(
         id,
         trades.slice(-SPARK_POINTS).map(({ yesPpm }) => yesPpm),
@@ -71,8 +73,8 @@ export class FrameReader {
     const [detail, history, row, latest] = await Promise.all([
       this.#ask("getMarket", { id }),
       this.#ask("getMarketHistory", { id }),
-      findMarket(this.#read, id),
-      listLatestTrades(this.#read, [id], LATEST_ENTRIES),
+      this.#pool.read((sql) => findMarket(sql, id)),
+      this.#pool.read((sql) => listLatestTrades(sql, [id], LATEST_ENTRIES)),
     ]);
     if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
     const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import { withinDeadline } from "../store/client.ts";
-import type { Sql } from "../store/connect.ts";
 import { listApiKeys } from "../store/load.ts";
+import type { Reader } from "../store/pool.ts";
 import { monotonicMs, wallClockMs } from "./clock.ts";
 
 const REFRESH_AFTER_MS = 500;
@@ -17,7 +17,7 @@ const REFRESH_TIMEOUT_MS = 2000;
  * steer its digest, so the time a lookup takes tells nothing about the digests stored.
  */
 export class KeyRing {
-  readonly #sql: Sql;
+  readonly #reader: Reader;
   #byHash = new Map<string, ApiKey>();
   /** Spares the hashing of keys in use. Holds texts of existing keys only, so it is never larger than the ring. */
   readonly #hashByText = new Map<string, string>();
@@ -26,8 +26,8 @@ export class KeyRing {
   /** Moves on when the keys have changed under a load that is under way. */
   #generation = 0;
 
-  constructor(sql: Sql) {
-    this.#sql = sql;
+  constructor(reader: Reader) {
+    this.#reader = reader;
   }
 
   /**
@@ -77,7 +77,10 @@ export class KeyRing {
     let keys: ApiKey[];
     try {
       // While the database is away the driver holds queries back; nobody should wait that long.
-      keys = await withinDeadline(listApiKeys(this.#sql, { inForce: true }), REFRESH_TIMEOUT_MS);
+      keys = await withinDeadline(
+        this.#reader.read((sql) => listApiKeys(sql, { inForce: true })),
+        REFRESH_TIMEOUT_MS,
+      );
     } catch (cause) {
       throw new Fault("DATABASE_UNAVAILABLE", "The service cannot check keys at the moment", { cause });
     }

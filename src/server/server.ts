@@ -3,8 +3,8 @@ import type { Server } from "node:http";
 import { Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
-import type { Sql } from "../store/connect.ts";
 import { forgetOldAnswers, forgetOldCounts } from "../store/forget.ts";
+import type { Pool } from "../store/pool.ts";
 import { monotonicMs } from "./clock.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { createListener, type KeyPair, listen, renewKeyPair, trackHandshakes } from "./listener.ts";
@@ -69,7 +69,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     server.close();
     throw error;
   });
-  const stopForgetting = forgetRegularly(options.read);
+  const stopForgetting = forgetRegularly(options.pool);
   const shutDown = async (): Promise<void> => {
     stopForgetting();
     site.endStreams();
@@ -93,10 +93,10 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
 }
 
 /** Deletes what was only kept for a while; returns how to end that. */
-function forgetRegularly(sql: Sql): () => void {
+function forgetRegularly(pool: Pool): () => void {
   const timer = setInterval(() => {
     // What is not done now is done a minute later.
-    for (const forget of [forgetOldCounts, forgetOldAnswers]) forget(sql).catch(() => {});
+    for (const forget of [forgetOldCounts, forgetOldAnswers]) forget(pool).catch(() => {});
   }, FORGET_INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }

@@ -2,7 +2,7 @@ import { Fault } from "../domain/fault.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { readSnapshot } from "../services/live-snapshot.ts";
 import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Reader } from "../store/pool.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
@@ -28,7 +28,7 @@ interface Rendered {
 /** Everybody who watches, and one follower of the log for all of them. */
 export class StreamHub {
   readonly #tail: AuditTail;
-  readonly #sql: Sql;
+  readonly #reader: Reader;
   readonly #heartbeatMs: number;
   readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
@@ -37,9 +37,9 @@ export class StreamHub {
   #heartbeat: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(tail: AuditTail, sql: Sql, heartbeatMs = HEARTBEAT_MS) {
+  constructor(tail: AuditTail, reader: Reader, heartbeatMs = HEARTBEAT_MS) {
     this.#tail = tail;
-    this.#sql = sql;
+    this.#reader = reader;
     this.#heartbeatMs = heartbeatMs;
   }
 
@@ -71,7 +71,11 @@ export class StreamHub {
       if (missed) for (const entry of missed) deliver(client, entry);
       else
         stream.send(
-          formatEvent("snapshot", await readSnapshot(this.#sql, client.markets && [...client.markets]), from),
+          formatEvent(
+            "snapshot",
+            await this.#reader.read((sql) => readSnapshot(sql, client.markets && [...client.markets])),
+            from,
+          ),
         );
       for (const entry of waiting) if (entry.seq > from) deliver(client, entry);
     } catch (error) {
@@ -101,7 +105,7 @@ export class StreamHub {
   /** Undefined when the client has to start afresh: from the future, or too far behind. */
   async #missed(lastId: bigint, until: bigint): Promise<Rendered[] | undefined> {
     if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
-    const entries = await readEntriesAfter(this.#sql, lastId, Number(until - lastId));
+    const entries = await this.#reader.read((sql) => readEntriesAfter(sql, lastId, Number(until - lastId)));
     return entries.filter(({ seq }) => seq <= until).map(render);
   }
 

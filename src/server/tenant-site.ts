@@ -5,7 +5,7 @@ import type { AuditTail } from "../services/audit-tail.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/refusal-log.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Pool } from "../store/pool.ts";
 import { countRequests } from "../store/request-count.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
 import { createApp } from "./app.ts";
@@ -36,8 +36,8 @@ export interface TenantSiteOptions {
   baseUrl?: string | undefined;
   /** Without a tail there is no stream of events; an identity provider's news needs the sequencer. */
   services: { handlers: Handlers; sequencer?: Sequencer; tail?: AuditTail; refusals?: RefusalLog };
-  /** For API keys and the shared request count. */
-  read: Sql;
+  /** For API keys, the shared request count and what streams and the widget begin with. */
+  pool: Pool;
   jwt: JwtOptions;
   /** Private networks (CIDR) that our own requests may reach. */
   allowPrivate?: readonly string[] | undefined;
@@ -80,19 +80,19 @@ export interface TenantSite {
  * @throws Fault CONFIG_INVALID for an unusable option
  */
 export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): TenantSite {
-  const { tenantId, services, baseUrl, read } = options;
+  const { tenantId, services, baseUrl, pool } = options;
   const cors = new Cors(options.corsOrigins);
   const limiter = sharedLimiter(options);
   const door = frontDoor(options, { cors, limiter, metrics });
   const outgoing = new OutgoingHttp(options.allowPrivate);
-  const keys = new KeyRing(read);
+  const keys = new KeyRing(pool);
   const handlers = forgettingKeys(services.handlers, keys);
   const identities = {
     keys,
     tokens: new UserTokens(options.jwt, keySetOf(options, outgoing)),
     origins: new Origins(options.corsOrigins, baseUrl),
   };
-  const hub = services.tail && new StreamHub(services.tail, read, options.streamHeartbeatMs);
+  const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs);
   const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
   const served = servedHere(handlers, ownRoutes);
   const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
@@ -128,9 +128,9 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   };
 }
 
-function sharedLimiter({ read, log, countTimeoutMs }: TenantSiteOptions): RateLimiter {
+function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLimiter {
   return new RateLimiter({
-    count: (demands) => countRequests(read, demands),
+    count: (demands) => pool.write((sql) => countRequests(sql, demands)),
     onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
     answerTimeoutMs: countTimeoutMs,
   });
@@ -159,14 +159,14 @@ function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
 }
 
 function widgetRoutes(
-  { embed: options, playground, read }: TenantSiteOptions,
+  { embed: options, playground, pool }: TenantSiteOptions,
   handlers: Handlers,
   keys: KeyRing,
 ): Route[] {
   if (!options) return [];
   const assets = readAssets();
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const services = { options, assets, reader: new FrameReader(handlers, read), keys, traders };
+  const services = { options, assets, reader: new FrameReader(handlers, pool), keys, traders };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),

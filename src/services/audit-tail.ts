@@ -1,4 +1,4 @@
-import type { Sql } from "../store/connect.ts";
+import type { Reader } from "../store/pool.ts";
 import { readAuditHead } from "../store/queries/audit.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
 
@@ -14,7 +14,7 @@ const PAGE = 500;
  * after this process's own commits. Commits of other processes are seen within the interval.
  */
 export class AuditTail {
-  readonly #sql: Sql;
+  readonly #reader: Reader;
   readonly #onError: (error: unknown) => void;
   readonly #followers = new Set<Follower>();
   /** The last entry that was handed out. */
@@ -24,8 +24,8 @@ export class AuditTail {
   #running = false;
   #starting: Promise<void> | undefined;
 
-  constructor(sql: Sql, onError: (error: unknown) => void = () => {}) {
-    this.#sql = sql;
+  constructor(reader: Reader, onError: (error: unknown) => void = () => {}) {
+    this.#reader = reader;
     this.#onError = onError;
   }
 
@@ -60,7 +60,7 @@ export class AuditTail {
   }
 
   async #start(): Promise<void> {
-    this.#position = (await readAuditHead(this.#sql)).seq;
+    this.#position = (await this.#reader.read(readAuditHead)).seq;
   }
 
   #schedule(delayMs: number): void {
@@ -86,7 +86,7 @@ export class AuditTail {
     this.#running = true;
     this.#dueAt = performance.now() + INTERVAL_MS;
     try {
-      const entries = await readEntriesAfter(this.#sql, this.#position, PAGE);
+      const entries = await this.#reader.read((sql) => readEntriesAfter(sql, this.#position, PAGE));
       const last = entries.at(-1);
       if (last) this.#position = last.seq;
       if (entries.length === PAGE) this.#dueAt = 0;

@@ -1,5 +1,5 @@
 import { type ChainBreak, type ChainPoint, GENESIS, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Reader } from "../store/pool.ts";
 import { readAuditHead, readSealedLines } from "../store/queries/audit.ts";
 
 /** A page fits into a socket's buffer, so the database can be a page ahead; hashing it takes about a millisecond. */
@@ -19,21 +19,21 @@ export interface Verification {
 
 /** Verifies the chain against its keys and the head row, which makes a cut tail visible. */
 export async function verifyChain(
-  sql: Sql,
+  reader: Reader,
   keys: WalkOptions["keys"],
   options: Omit<WalkOptions, "keys" | "head"> = {},
 ): Promise<Verification> {
-  const head = await readAuditHead(sql);
+  const head = await reader.read(readAuditHead);
   const from = options.from ?? GENESIS;
-  const { end, broken } = await walkChain(pagesAfter(sql, from.seq), { ...options, keys, head });
+  const { end, broken } = await walkChain(pagesAfter(reader, from.seq), { ...options, keys, head });
   const verdict = { verified: broken === undefined, head: head.hash, count: head.seq, askedAt: head.readAt, end };
   return broken ? { ...verdict, broken } : verdict;
 }
 
 /** Two pages ahead: the database prepares them while this one is being hashed. */
-async function* pagesAfter(sql: Sql, seq: bigint) {
+async function* pagesAfter(reader: Reader, seq: bigint) {
   const readPage = (from: bigint) => {
-    const page = readSealedLines(sql, from, PAGE);
+    const page = reader.read((sql) => readSealedLines(sql, from, PAGE));
     page.catch(() => {});
     return page;
   };
@@ -56,11 +56,11 @@ export interface TailVerification {
 }
 
 /** Verifies the newest entries only, up to the head row; the entry before them is taken on trust. */
-export async function verifyTail(sql: Sql, keys: WalkOptions["keys"], limit: number): Promise<TailVerification> {
-  const { seq } = await readAuditHead(sql);
+export async function verifyTail(reader: Reader, keys: WalkOptions["keys"], limit: number): Promise<TailVerification> {
+  const { seq } = await reader.read(readAuditHead);
   const before = seq > BigInt(limit) ? seq - BigInt(limit) : 0n;
-  const [anchor] = before > 0n ? await readSealedLines(sql, before, 1) : [];
+  const [anchor] = before > 0n ? await reader.read((sql) => readSealedLines(sql, before, 1)) : [];
   if (before > 0n && !anchor) return { checked: 0, broken: `entry ${before} is missing` };
-  const { end, broken } = await verifyChain(sql, keys, anchor ? { from: { seq: before, hash: anchor.hash } } : {});
+  const { end, broken } = await verifyChain(reader, keys, anchor ? { from: { seq: before, hash: anchor.hash } } : {});
   return { checked: Number(end.seq - before), ...(broken ? { broken: broken.problem } : {}) };
 }

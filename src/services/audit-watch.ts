@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChainBreak, ChainPoint } from "../engine/chain-walk.ts";
 import type { AuditKey } from "../engine/seal.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Reader } from "../store/pool.ts";
 import { readAuditHead } from "../store/queries/audit.ts";
 import { type Verification, verifyChain } from "./audit-verifier.ts";
 
@@ -17,7 +17,7 @@ const FULL_EVERY_MS = 10 * 60_000;
 
 export interface WatchOptions {
   /** A connection on which long reads are in nobody's way. */
-  sql: Sql;
+  reader: Reader;
   keys: readonly AuditKey[];
   wholeUpTo?: bigint | undefined;
   /** Waits, or returns early when the signal aborts. */
@@ -44,15 +44,15 @@ interface Pass {
  * verifies the whole every ten minutes and new entries every few seconds, and whoever asks verifies the rest.
  */
 export class AuditWatch {
-  readonly #sql: Sql;
+  readonly #reader: Reader;
   readonly #keys: readonly AuditKey[];
   readonly #wholeUpTo: bigint;
   readonly #sleep: NonNullable<WatchOptions["sleep"]>;
   #pass: Pass | undefined;
   #running: { abort: AbortController; ended: Promise<void> } | undefined;
 
-  constructor({ sql, keys, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
-    this.#sql = sql;
+  constructor({ reader, keys, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
+    this.#reader = reader;
     this.#keys = keys;
     this.#wholeUpTo = wholeUpTo;
     this.#sleep = sleep;
@@ -60,16 +60,16 @@ export class AuditWatch {
 
   /** Verifies what the background has not: everything when the chain is short, or when no walk has ended yet. */
   async status(): Promise<ChainStatus> {
-    const head = await readAuditHead(this.#sql);
+    const head = await this.#reader.read(readAuditHead);
     const pass = this.#pass;
     if (!pass || head.seq <= this.#wholeUpTo) {
-      const whole = await verifyChain(this.#sql, this.#keys);
+      const whole = await verifyChain(this.#reader, this.#keys);
       if (!pass) this.#keep(whole);
       return { ...statusOf(whole), verifiedAt: whole.askedAt };
     }
     const { verifiedAt } = pass;
     if (pass.broken) return { verified: false, head: head.hash, count: head.seq, verifiedAt };
-    return { ...statusOf(await verifyChain(this.#sql, this.#keys, { from: pass.end })), verifiedAt };
+    return { ...statusOf(await verifyChain(this.#reader, this.#keys, { from: pass.end })), verifiedAt };
   }
 
   /**
@@ -130,7 +130,7 @@ export class AuditWatch {
       signal.throwIfAborted();
       startedAt = performance.now();
     };
-    return verifyChain(this.#sql, this.#keys, { from, onPage });
+    return verifyChain(this.#reader, this.#keys, { from, onPage });
   }
 
   #keep({ askedAt, end, broken }: Verification): void {

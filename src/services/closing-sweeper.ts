@@ -2,7 +2,7 @@ import { listUnrecordedClosings } from "../store/queries/closings.ts";
 import type { ServiceContext } from "./context.ts";
 import { MACHINE, type Sweeper, startSweeper } from "./sweeper.ts";
 
-type SweeperContext = Pick<ServiceContext, "read" | "sequencer">;
+type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
 /** Markets per sweep; what is left is taken by the next one. */
 const MAX_CLOSINGS = 500;
@@ -13,8 +13,8 @@ const SWEEP_MS = 2000;
  * sequencer orders them and the engine records a closing once.
  * @returns how many closings this sweep put on record
  */
-export async function sweepClosings({ read, sequencer }: SweeperContext): Promise<number> {
-  const marketIds = await listUnrecordedClosings(read, MAX_CLOSINGS);
+export async function sweepClosings({ pool, sequencer }: SweeperContext): Promise<number> {
+  const marketIds = await pool.read((sql) => listUnrecordedClosings(sql, MAX_CLOSINGS));
   const answers = await Promise.all(
     marketIds.map((marketId) => sequencer.submit({ command: { type: "closeMarket", marketId }, actor: MACHINE })),
   );

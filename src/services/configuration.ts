@@ -38,16 +38,17 @@ export function configurationHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** The tenant's row comes first: whatever changes after it makes a plan stale. */
-async function readConfiguration({ tenantId, read }: ServiceContext): Promise<Result<"getConfig">> {
-  const [loaded] = await loadRows(read, [{ table: "tenant", key: SINGLE }]);
-  const [keys, markets, changes, [treasury], now] = await Promise.all([
-    listApiKeys(read),
-    listFileMarkets(read),
-    listLiveChanges(read, MAX_CHANGES),
-    loadRows(read, [{ table: "account", key: TREASURY }]),
-    readClock(read),
-  ]);
+async function readConfiguration({ tenantId, pool }: ServiceContext): Promise<Result<"getConfig">> {
+  const [[loaded], keys, markets, changes, [treasury], now] = await pool.snapshot((sql) =>
+    Promise.all([
+      loadRows(sql, [{ table: "tenant", key: SINGLE }]),
+      listApiKeys(sql),
+      listFileMarkets(sql),
+      listLiveChanges(sql, MAX_CHANGES),
+      loadRows(sql, [{ table: "account", key: TREASURY }]),
+      readClock(sql),
+    ]),
+  );
   const tenant = (loaded?.row ?? undefined) as Tenant | undefined;
   const treasuryMicro = (treasury?.row as Account | null | undefined)?.balanceMicro ?? 0n;
   return configurationOf(tenantId, { tenant, keys, markets, changes, treasuryMicro, now });
@@ -109,17 +110,17 @@ function plainJson<Shape>(value: unknown): Shape {
 }
 
 async function listApplies(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { limit, cursor }: Input<"listApplies">,
 ): Promise<Result<"listApplies">> {
   const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
-  const entries = await readApplies(read, { limit: limit + 1, before });
+  const entries = await pool.read((sql) => readApplies(sql, { limit: limit + 1, before }));
   const { page, nextCursor } = pageOf(entries, limit, ({ seq }) => [seq]);
   return { items: page.map(appliedItem), nextCursor };
 }
 
-async function getApply({ read }: ServiceContext, seq: number): Promise<Result<"getApply">> {
-  const [entry] = await readApplies(read, { limit: 1, seq });
+async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"getApply">> {
+  const [entry] = await pool.read((sql) => readApplies(sql, { limit: 1, seq }));
   const document = entry?.payload.document;
   if (!entry || typeof document !== "object" || document === null)
     throw new Fault("NOT_FOUND", `Audit entry ${seq} is no apply: pmctl history lists those that are`);
@@ -162,9 +163,9 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
 }
 
 /** A market of a file is created once. Whatever creates one after this look moves the version that the plan is bound to. */
-async function requireFreeKeys({ read }: ServiceContext, { markets }: Input<"applyConfig">): Promise<void> {
+async function requireFreeKeys({ pool }: ServiceContext, { markets }: Input<"applyConfig">): Promise<void> {
   if (markets.length === 0) return;
-  const taken = new Set((await listFileMarkets(read)).map(({ market }) => market.fileKey));
+  const taken = new Set((await pool.snapshot(listFileMarkets)).map(({ market }) => market.fileKey));
   const key = markets.find((market) => taken.has(market.key))?.key;
   if (key === undefined) return;
   throw new Fault("REFUSED", `The plan is stale: there is a market of the key ${key} already; plan again`);

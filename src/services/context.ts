@@ -2,7 +2,7 @@ import type { OperationId, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Command, Results } from "../engine/commands.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Pool } from "../store/pool.ts";
 import type { AuditWatch } from "./audit-watch.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { type Caller, encodeResult, Replayed } from "./invoke.ts";
@@ -11,10 +11,10 @@ import { type Caller, encodeResult, Replayed } from "./invoke.ts";
 export interface ServiceContext {
   tenantId: string;
   sequencer: Sequencer;
-  /** The read pool. Nothing that decides about money is read here. */
-  read: Sql;
+  /** For reads, and for writes that need no place in the order of commits. Nothing that decides about money is read here. */
+  pool: Pool;
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
-  checks: Sql;
+  checks: Pool;
   /** Knows whether the audit chain holds; whoever serves lets it walk in the background. */
   auditWatch: AuditWatch;
   /** The feeds that markets may refer to. */

@@ -17,19 +17,19 @@ export function deliveryHandlers(context: ServiceContext) {
   return {
     listWebhookDeliveries: (input) => list(context, input),
     replayWebhook: ({ id }) => replay(context, id),
-    listWebhookReceivers: async () => (await listReceivers(context.read)).map(receiverView),
+    listWebhookReceivers: async () => (await context.pool.read((sql) => listReceivers(sql))).map(receiverView),
     enableWebhookReceiver: ({ name }) => enable(context, name),
   } satisfies Handlers;
 }
 
 async function list(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { receiver, status, limit, cursor }: Input<"listWebhookDeliveries">,
 ): Promise<Result<"listWebhookDeliveries">> {
   const [seq, name, eventId] = cursor === undefined ? [] : decodeCursor(cursor, ["number", "string", "string"]);
   const after =
     cursor === undefined ? undefined : { seq: Number(seq), receiver: String(name), eventId: String(eventId) };
-  const rows = await listDeliveries(read, { receiver, status, after, limit: limit + 1 });
+  const rows = await pool.read((sql) => listDeliveries(sql, { receiver, status, after, limit: limit + 1 }));
   const { page, nextCursor } = pageOf(rows, limit, (last) => [last.seq, last.receiver, last.eventId]);
   return { items: page.map(deliveryView), nextCursor };
 }
@@ -37,17 +37,17 @@ async function list(
 /** An event's id holds no dot; behind it stands the receiver, whose name may. */
 const DELIVERY_ID = /^([^.]+)(?:\.(.+))?$/s;
 
-async function replay({ read }: ServiceContext, id: string): Promise<Result<"replayWebhook">> {
+async function replay({ pool }: ServiceContext, id: string): Promise<Result<"replayWebhook">> {
   const [, eventId = "", receiver] = DELIVERY_ID.exec(id) ?? [];
-  const rows = await replayDeliveries(read, { eventId, receiver });
+  const rows = await pool.write((sql) => replayDeliveries(sql, { eventId, receiver }));
   if (rows.length === 0)
     throw new Fault("NOT_FOUND", "No delivery of this id: what was delivered is kept for a week, the rest for a month");
   return { replayed: rows.map(deliveryView) };
 }
 
-async function enable({ read }: ServiceContext, name: string): Promise<Result<"enableWebhookReceiver">> {
-  await enableReceiver(read, name);
-  const [receiver] = await listReceivers(read, name);
+async function enable({ pool }: ServiceContext, name: string): Promise<Result<"enableWebhookReceiver">> {
+  await pool.write((sql) => enableReceiver(sql, name));
+  const [receiver] = await pool.read((sql) => listReceivers(sql, name));
   if (!receiver) throw new Fault("NOT_FOUND", "No receiver of this name has been served yet");
   return receiverView(receiver);
 }

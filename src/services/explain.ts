@@ -20,8 +20,8 @@ export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
   } satisfies Handlers;
 }
 
-async function explainTrade({ read }: ServiceContext, tradeId: string): Promise<Result<"explainTrade">> {
-  const trade = await findTradeRecord(read, tradeId);
+async function explainTrade({ pool }: ServiceContext, tradeId: string): Promise<Result<"explainTrade">> {
+  const trade = await pool.read((sql) => findTradeRecord(sql, tradeId));
   if (!trade) throw new Fault("NOT_FOUND", "Trade not found");
   const { amountMicro, sharesMicro, previousPricePpm, p0Ppm, yesPricePpm } = trade;
   const moved = sharesMicro < 0n ? -sharesMicro : sharesMicro;

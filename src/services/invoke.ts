@@ -4,6 +4,7 @@ import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { StoredAnswer } from "../engine/rows.ts";
 import { ConnectionLost, classify, StatementFailed } from "../store/connect.ts";
+import { OutcomeUnknown } from "../store/pool.ts";
 
 /** On whose behalf an operation runs. The doors establish it; services trust it. */
 export interface Caller {
@@ -99,8 +100,12 @@ export async function invoke<Id extends OperationId>(
   return { value: method === "GET" ? encodeOnce(id, result) : encodeResult(id, result), replayed: false, ...said };
 }
 
-/** What callers hear when the database is why a read failed. */
+/** What callers hear when the database is why a read, or a write past the sequencer, failed. */
 function databaseFault(error: unknown): Fault | undefined {
+  if (error instanceof OutcomeUnknown) {
+    const message = "The connection to the database was lost: whether this took effect is not known";
+    return new Fault("OUTCOME_UNKNOWN", message, { cause: error });
+  }
   const failure = classify(error);
   if (failure instanceof ConnectionLost)
     return new Fault("DATABASE_UNAVAILABLE", "The database is not reachable", { cause: error });

@@ -35,8 +35,8 @@ function newApiKey(type: KeyType): string {
   return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
 }
 
-async function listKeys({ read }: ServiceContext): Promise<Result<"listKeys">> {
-  const [keys, now] = await Promise.all([listApiKeys(read), readClock(read)]);
+async function listKeys({ pool }: ServiceContext): Promise<Result<"listKeys">> {
+  const [keys, now] = await pool.snapshot((sql) => Promise.all([listApiKeys(sql), readClock(sql)]));
   return keys
     .map((key) => {
       const { name, type, createdAt, expiresAt } = key;
@@ -94,8 +94,8 @@ interface Rotated {
 }
 
 /** Of the newest key of the name; a name that nobody has is refused by the command. */
-async function typeOf({ read }: ServiceContext, name: string): Promise<KeyType> {
-  const named = (await listApiKeys(read)).filter((key) => key.name === name);
+async function typeOf({ pool }: ServiceContext, name: string): Promise<KeyType> {
+  const named = (await pool.read((sql) => listApiKeys(sql))).filter((key) => key.name === name);
   return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
 }
 

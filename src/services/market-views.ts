@@ -4,6 +4,7 @@ import { depthOf } from "../domain/depth.ts";
 import { Fault } from "../domain/fault.ts";
 import { historyFrom, hourlyHistory, type PriceLife } from "../domain/history.ts";
 import { pricesOf, type Side, statusAt } from "../domain/market.ts";
+import type { ReadSql } from "../store/connect.ts";
 import { listHourPrices, listRecentHours, listTrendingMarkets } from "../store/queries/market-views.ts";
 import { findMarket, findMarkets, type MarketRow } from "../store/queries/markets.ts";
 import { readSettlement } from "../store/queries/settlement.ts";
@@ -16,16 +17,17 @@ const RECENT_HOURS = 24;
 /** What traders look at before they trade. */
 export function marketViewHandlers(context: ServiceContext) {
   return {
-    listTrendingMarkets: () => trending(context),
-    getMarketHistory: (input) => history(context, input),
+    listTrendingMarkets: () => context.pool.read(readTrending),
+    getMarketHistory: ({ id }) => context.pool.snapshot(async (sql) => readHistory(sql, await requireMarket(sql, id))),
     getMarketDepth: (input) => depth(context, input),
     listRecentPrices: (input) => recentPrices(context, input),
     previewSettlement: (input) => settlement(context, input),
   } satisfies Handlers;
 }
 
-async function trending({ read }: ServiceContext): Promise<Result<"listTrendingMarkets">> {
-  const rows = await listTrendingMarkets(read, MAX_TRENDING);
+/** The markets that are traded most. */
+export async function readTrending(sql: ReadSql): Promise<Result<"listTrendingMarkets">> {
+  const rows = await listTrendingMarkets(sql, MAX_TRENDING);
   return rows.map((row) => ({
     id: row.id,
     question: row.question,
@@ -34,13 +36,13 @@ async function trending({ read }: ServiceContext): Promise<Result<"listTrendingM
   }));
 }
 
-/** The prices of a market's life; they stay readable after its end. */
-async function history(
-  { read }: ServiceContext,
-  { id }: Input<"getMarketHistory">,
-): Promise<Result<"getMarketHistory">> {
-  const life = lifeOf(await requireMarket(read, id));
-  const hours = await listHourPrices(read, id, historyFrom(life.createdAt, life.endAt));
+/**
+ * The prices of a market's life; they stay readable after its end.
+ * @param market as it stands at the moment that `sql` asks about
+ */
+export async function readHistory(sql: ReadSql, market: MarketRow): Promise<Result<"getMarketHistory">> {
+  const life = lifeOf(market);
+  const hours = await listHourPrices(sql, market.id, historyFrom(life.createdAt, life.endAt));
   return hourlyHistory(life, hours).map(({ t, yesPpm }) => ({
     t,
     yes: yesPpm / 1e6,
@@ -49,22 +51,24 @@ async function history(
 }
 
 /** A market that takes no trades has nothing on offer. */
-async function depth({ read }: ServiceContext, { id }: Input<"getMarketDepth">): Promise<Result<"getMarketDepth">> {
-  const market = await requireMarket(read, id);
+async function depth({ pool }: ServiceContext, { id }: Input<"getMarketDepth">): Promise<Result<"getMarketDepth">> {
+  const market = await pool.read((sql) => requireMarket(sql, id));
   if (statusAt(market, market.now) !== "open") return { yes: [], no: [] };
   const ladder = (side: Side) =>
     depthOf(market, market, side).map(({ price, sizeMicro }) => ({ price, size: sizeMicro }));
   return { yes: ladder("yes"), no: ladder("no") };
 }
 
-/** The last day of several markets with one query, so that a list can show a line per market. */
+/** The last day of several markets with one request, so that a list can show a line per market. */
 async function recentPrices(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { ids }: Input<"listRecentPrices">,
 ): Promise<Result<"listRecentPrices">> {
   const wanted = [...new Set(ids.split(",").filter((id) => id !== ""))];
   if (wanted.length > RECENT_MARKETS) throw new Fault("BAD_REQUEST", `ids: at most ${RECENT_MARKETS} markets`);
-  const [markets, hours] = await Promise.all([findMarkets(read, wanted), listRecentHours(read, wanted)]);
+  const [markets, hours] = await pool.snapshot((sql) =>
+    Promise.all([findMarkets(sql, wanted), listRecentHours(sql, wanted)]),
+  );
   return wanted.flatMap((id) => {
     const market = markets.get(id);
     if (!market) return [];
@@ -75,12 +79,14 @@ async function recentPrices(
 
 /** Reads positions, never trades: the escrow and the pool say the rest. */
 async function settlement(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { id, outcome }: Input<"previewSettlement">,
 ): Promise<Result<"previewSettlement">> {
-  const market = await requireMarket(read, id);
+  const [market, settled] = await pool.snapshot((sql) =>
+    Promise.all([requireMarket(sql, id), readSettlement(sql, id, outcome)]),
+  );
   if (market.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
-  const { payouts, totalMicro, houseResultMicro, largest } = await readSettlement(read, id, outcome);
+  const { payouts, totalMicro, houseResultMicro, largest } = settled;
   const { question, closeAt, resolutionRef } = market;
   return {
     marketId: id,
@@ -104,8 +110,9 @@ function lifeOf(market: MarketRow): PriceLife {
   return { createdAt, p0Ppm, endAt: settledAt ?? now, latestPpm };
 }
 
-async function requireMarket(read: ServiceContext["read"], id: string): Promise<MarketRow> {
-  const market = await findMarket(read, id);
+/** @throws Fault MARKET_NOT_FOUND */
+export async function requireMarket(sql: ReadSql, id: string): Promise<MarketRow> {
+  const market = await findMarket(sql, id);
   if (!market) throw new Fault("MARKET_NOT_FOUND", "Market not found");
   return market;
 }

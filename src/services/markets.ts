@@ -3,6 +3,7 @@ import { canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
 import { termsOf } from "../domain/terms.ts";
+import type { ReadSql } from "../store/connect.ts";
 import { findMarkets, listOpenMarkets, type MarketRow } from "../store/queries/markets.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { decodeCursor, pageOf } from "./cursor.ts";
@@ -11,9 +12,11 @@ import { batchReads } from "./read-batch.ts";
 
 /** The markets and what operators do with them. */
 export function marketHandlers(context: ServiceContext) {
-  const detail = batchReads(async (ids) => mapValues(await findMarkets(context.read, ids), marketDetail));
+  const detail = batchReads(async (ids) =>
+    mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
+  );
   return {
-    listMarkets: (input) => listMarkets(context, input),
+    listMarkets: (input) => context.pool.read((sql) => readMarkets(sql, input)),
     getMarket: async ({ id }) => {
       const market = await detail(id);
       if (!market) throw new Fault("MARKET_NOT_FOUND", "Market not found");
@@ -34,11 +37,12 @@ export function marketHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-async function listMarkets({ read }: ServiceContext, input: Input<"listMarkets">): Promise<Result<"listMarkets">> {
+/** A page of the markets that take trades now. */
+export async function readMarkets(sql: ReadSql, input: Input<"listMarkets">): Promise<Result<"listMarkets">> {
   const { category, kind, q, limit, cursor } = input;
   const [closeAt, id] = cursor === undefined ? [] : decodeCursor(cursor, ["number", "string"]);
   const after = cursor === undefined ? undefined : { closeAt: Number(closeAt), id: String(id) };
-  const rows = await listOpenMarkets(read, { category, kind, q, limit: limit + 1, after });
+  const rows = await listOpenMarkets(sql, { category, kind, q, limit: limit + 1, after });
   const { page, nextCursor } = pageOf(rows, limit, (last) => [last.closeAt, last.id]);
   const items = page.map((row) => ({
     id: row.id,
@@ -56,7 +60,8 @@ function mapValues<From, To>(map: Map<string, From>, convert: (value: From) => T
   return new Map([...map].map(([key, value]) => [key, convert(value)]));
 }
 
-function marketDetail(row: MarketRow): Result<"getMarket"> {
+/** A market as it is shown by itself. */
+export function marketDetail(row: MarketRow): Result<"getMarket"> {
   const prices = pricesOf(row, row);
   return {
     id: row.id,

@@ -23,18 +23,17 @@ export function oracleHandlers(context: ServiceContext) {
     getOracleStatus: () => status(context),
     listHeldMarkets: ({ marketId }) => held(context, marketId),
     listLatestPrices: ({ feeds }) =>
-      Promise.all(
-        feeds.map(async ({ key, sources }) => ({
-          key,
-          price: (await readLatestPrice(context.read, sources)) ?? null,
-        })),
+      context.pool.snapshot((sql) =>
+        Promise.all(
+          feeds.map(async ({ key, sources }) => ({ key, price: (await readLatestPrice(sql, sources)) ?? null })),
+        ),
       ),
     receivePrice: (event, { delivery }) => receivePrice(context, event, delivery),
   } satisfies Handlers;
 }
 
-async function status({ read, oracle }: ServiceContext): Promise<Result<"getOracleStatus">> {
-  const { eligibleMarkets, sweptAt, resolutions } = await readOracleFigures(read, RECENT);
+async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOracleStatus">> {
+  const { eligibleMarkets, sweptAt, resolutions } = await pool.snapshot((sql) => readOracleFigures(sql, RECENT));
   return {
     supportedFeeds: oracle.feeds.size,
     eligibleMarkets,
@@ -60,14 +59,14 @@ function resolution({ ts, question, payload }: ResolutionRow): Result<"getOracle
   ];
 }
 
-async function held({ read }: ServiceContext, id: string | undefined): Promise<Result<"listHeldMarkets">> {
-  const rows = await listHeldMarkets(read, { id, limit: MAX_HELD });
+async function held({ pool }: ServiceContext, id: string | undefined): Promise<Result<"listHeldMarkets">> {
+  const rows = await pool.read((sql) => listHeldMarkets(sql, { id, limit: MAX_HELD }));
   return rows.map(({ id: marketId, ...row }) => ({ marketId, ...row }));
 }
 
 /** The tick is stored before the answer; it needs no place in the order of commits, as no money hangs on it yet. */
 async function receivePrice(
-  { read, oracle }: ServiceContext,
+  { pool, oracle }: ServiceContext,
   { source, id, price, observedAt }: Input<"receivePrice">,
   arrived: Caller["delivery"],
 ): Promise<Result<"receivePrice">> {
@@ -77,9 +76,9 @@ async function receivePrice(
   if (!value) throw new Fault("BAD_REQUEST", "price: must be a plain decimal");
   if (!oracle.pushSources.has(source))
     throw new Fault("BAD_REQUEST", "source: the tenant file has no source of kind push with this name");
-  const now = await readClock(read);
+  const now = await pool.read(readClock);
   if (observedAt > now + MAX_AHEAD_MS) throw new Fault("BAD_REQUEST", "observedAt: must not be in the future");
   const tick = { source, symbol: id, observedAt, price: decimalText(value), conf: null };
-  await recordTicks(read, [{ ...tick, receivedAt: now, confirmedAt: now }]);
+  await pool.write((sql) => recordTicks(sql, [{ ...tick, receivedAt: now, confirmedAt: now }]));
   return { received: true };
 }

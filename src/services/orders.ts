@@ -7,16 +7,18 @@ import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Handlers } from "./invoke.ts";
 
 /** A user's own fills. */
-export function orderHandlers({ read }: ServiceContext) {
+export function orderHandlers({ pool }: ServiceContext) {
   return {
     listOrders: async ({ limit, cursor, marketId }, caller) => {
       const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
-      const rows = await listOrders(read, { traderId: requireUser(caller).id, marketId, before, limit: limit + 1 });
+      const query = { traderId: requireUser(caller).id, marketId, before, limit: limit + 1 };
+      const rows = await pool.read((sql) => listOrders(sql, query));
       const { page, nextCursor } = pageOf(rows, limit, ({ seq }) => [seq]);
       return { items: page.map(orderItem), nextCursor };
     },
     getOrder: async ({ id }, caller) => {
-      const row = await findOrder(read, requireUser(caller).id, id);
+      const traderId = requireUser(caller).id;
+      const row = await pool.read((sql) => findOrder(sql, traderId, id));
       if (!row) throw new Fault("NOT_FOUND", "Order not found");
       return orderItem(row);
     },

@@ -2,7 +2,7 @@ import { hasEndedOverrides } from "../store/queries/configuration.ts";
 import type { ServiceContext } from "./context.ts";
 import { MACHINE, type Sweeper, startSweeper } from "./sweeper.ts";
 
-type SweeperContext = Pick<ServiceContext, "read" | "sequencer">;
+type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
 const SWEEP_MS = 2000;
 
@@ -11,8 +11,8 @@ const SWEEP_MS = 2000;
  * so nothing depends on it; any number of processes may sweep at once, and the engine records an end once.
  * @returns how many overrides this sweep found ended
  */
-export async function sweepOverrides({ read, sequencer }: SweeperContext): Promise<number> {
-  if (!(await hasEndedOverrides(read))) return 0;
+export async function sweepOverrides({ pool, sequencer }: SweeperContext): Promise<number> {
+  if (!(await pool.read(hasEndedOverrides))) return 0;
   const { result } = await sequencer.submit({ command: { type: "endOverrides" }, actor: MACHINE });
   return result?.ended ?? 0;
 }

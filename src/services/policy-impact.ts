@@ -24,16 +24,18 @@ const HIGHEST_SCORE = 20;
 
 /** What changed rules would have done to the last 30 days. Refusals of the past are not on record. */
 export async function previewPolicy(
-  { read }: Pick<ServiceContext, "read">,
+  { pool }: Pick<ServiceContext, "pool">,
   { before, after }: Input<"previewPolicy">,
 ): Promise<Result<"previewPolicy">> {
   const { standing, limits } = changedRules(before, after);
-  // Whole UTC days, like the reports.
-  const since = Math.floor((await readClock(read)) / DAY_MS) * DAY_MS - (DAYS - 1) * DAY_MS;
-  const standings = standing ? await listStandings(read, since) : [];
-  const found = limits
-    ? await readLimitImpact(read, since, tradeLimits(before, after), capChanges(before, after))
-    : undefined;
+  const [standings, found] = await pool.snapshot(async (sql) => {
+    // Whole UTC days, like the reports.
+    const since = Math.floor((await readClock(sql)) / DAY_MS) * DAY_MS - (DAYS - 1) * DAY_MS;
+    return Promise.all([
+      standing ? listStandings(sql, since) : [],
+      limits ? readLimitImpact(sql, since, tradeLimits(before, after), capChanges(before, after)) : undefined,
+    ]);
+  });
   return {
     days: DAYS,
     examined: found?.examined ?? standings.reduce((sum, { trades }) => sum + trades, 0),

@@ -3,7 +3,7 @@ import { Fault } from "../domain/fault.ts";
 import { mayBeCalled } from "../domain/networks.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
-import type { Sql } from "../store/connect.ts";
+import type { ReadSql } from "../store/connect.ts";
 import { loadRows } from "../store/load.ts";
 import { readClock } from "../store/queries/clock.ts";
 import { type ServiceContext, submit } from "./context.ts";
@@ -12,13 +12,13 @@ import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
 /** The policy in force, and changes of it. */
 export function policyHandlers(context: ServiceContext) {
   return {
-    getPolicy: () => readPolicy(context.read),
+    getPolicy: () => context.pool.snapshot(readPolicy),
     updatePolicy: (patch, caller) => updatePolicy(context, patch, caller),
   } satisfies Handlers;
 }
 
 /** The policy in force, as the database has it now, with its version. */
-export async function readPolicy(sql: Sql): Promise<Tagged<Policy>> {
+export async function readPolicy(sql: ReadSql): Promise<Tagged<Policy>> {
   const [[loaded], now] = await Promise.all([loadRows(sql, [{ table: "tenant", key: SINGLE }]), readClock(sql)]);
   if (!loaded?.row || !("policy" in loaded.row)) throw new Fault("REFUSED", "The tenant has not been applied yet");
   return new Tagged(policyAt(loaded.row, now), String(loaded.row.version));

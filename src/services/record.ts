@@ -20,8 +20,8 @@ const LEDGER = "ledger";
 /** The audit log and the check of the ledger. */
 export function recordHandlers(context: ServiceContext) {
   // It reads the whole ledger: who asks while one check is under way shares the next.
-  const check = batchReads(async () => new Map([[LEDGER, await reconcileLedger(context.checks)]]));
-  const explain = batchReads(async () => new Map([[LEDGER, await explainLedger(context.checks)]]));
+  const check = batchReads(async () => new Map([[LEDGER, await context.checks.read(reconcileLedger)]]));
+  const explain = batchReads(async () => new Map([[LEDGER, await context.checks.read(explainLedger)]]));
   return {
     listAudit: (input) => listAudit(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
@@ -31,11 +31,11 @@ export function recordHandlers(context: ServiceContext) {
 }
 
 /** Newest first, or, with `after`, oldest first: the way in which the chain is verified and exported. */
-async function listAudit({ read }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
+async function listAudit({ pool }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
   const { limit, cursor, type, actor, after } = input;
   const reached = cursor === undefined ? undefined : BigInt(Number(decodeCursor(cursor, ["number"])[0]));
   const range = after === undefined ? { before: reached } : { after: reached ?? BigInt(after) };
-  const rows = await listAuditEntries(read, { ...range, type, actor, limit: limit + 1 });
+  const rows = await pool.read((sql) => listAuditEntries(sql, { ...range, type, actor, limit: limit + 1 }));
   const { page, nextCursor } = pageOf(rows, limit, ({ seq }) => [Number(seq)]);
   return { entries: page.map(auditItem), cursor: nextCursor };
 }

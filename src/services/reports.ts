@@ -27,14 +27,13 @@ export function reportHandlers(context: ServiceContext) {
 }
 
 async function overview(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { periodDays }: Input<"getOverviewReport">,
 ): Promise<Result<"getOverviewReport">> {
-  const startMs = await readPeriodStart(read, periodDays);
-  const [categories, activeTraders] = await Promise.all([
-    listCategoryResults(read, startMs),
-    countActiveTraders(read, startMs),
-  ]);
+  const [categories, activeTraders] = await pool.snapshot(async (sql) => {
+    const startMs = await readPeriodStart(sql, periodDays);
+    return Promise.all([listCategoryResults(sql, startMs), countActiveTraders(sql, startMs)]);
+  });
   return {
     periodDays,
     totalVolume: sum(categories, ({ volumeMicro }) => volumeMicro),
@@ -45,10 +44,12 @@ async function overview(
 }
 
 async function house(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { periodDays }: Input<"getHouseReport">,
 ): Promise<Result<"getHouseReport">> {
-  const categories = await listCategoryResults(read, await readPeriodStart(read, periodDays));
+  const categories = await pool.snapshot(async (sql) =>
+    listCategoryResults(sql, await readPeriodStart(sql, periodDays)),
+  );
   return {
     periodDays,
     totalFees: sum(categories, ({ feeMicro }) => feeMicro),
@@ -63,11 +64,12 @@ async function house(
 }
 
 async function traders(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { periodDays }: Input<"getTradersReport">,
 ): Promise<Result<"getTradersReport">> {
-  const startMs = await readPeriodStart(read, periodDays);
-  const { traders: rows, totals } = await listTraderResults(read, startMs, MAX_TRADERS);
+  const { traders: rows, totals } = await pool.snapshot(async (sql) =>
+    listTraderResults(sql, await readPeriodStart(sql, periodDays), MAX_TRADERS),
+  );
   return {
     periodDays,
     traders: rows.map(traderView),
@@ -95,11 +97,13 @@ function traderView(row: TraderResult): Result<"getTradersReport">["traders"][nu
 }
 
 async function funding(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   { periodDays }: Input<"getFundingReport">,
 ): Promise<Result<"getFundingReport">> {
-  const startMs = await readPeriodStart(read, periodDays);
-  const [providers, pendingWithdrawals] = await Promise.all([listFunding(read, startMs), sumPendingWithdrawals(read)]);
+  const [providers, pendingWithdrawals] = await pool.snapshot(async (sql) => {
+    const startMs = await readPeriodStart(sql, periodDays);
+    return Promise.all([listFunding(sql, startMs), sumPendingWithdrawals(sql)]);
+  });
   const inflows = sum(providers, ({ inflowMicro }) => inflowMicro);
   const outflows = sum(providers, ({ outflowMicro }) => outflowMicro);
   return {
@@ -117,8 +121,8 @@ async function funding(
 }
 
 /** The most that the house loses if a market settles now: what the worse outcome pays beyond what traders paid in. */
-async function risk({ read }: ServiceContext): Promise<Result<"listRisk">> {
-  const rows = await listRisks(read);
+async function risk({ pool }: ServiceContext): Promise<Result<"listRisk">> {
+  const rows = await pool.read(listRisks);
   return rows.map(({ marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro }) => {
     const worstMicro = yesPayoutMicro > noPayoutMicro ? yesPayoutMicro : noPayoutMicro;
     const lossMicro = worstMicro - stakesMicro;

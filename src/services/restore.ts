@@ -3,6 +3,7 @@ import { auditKey } from "../engine/seal.ts";
 import { loadDatabase } from "../store/backup.ts";
 import type { BackupManifest } from "../store/backup-format.ts";
 import { type Connection, connect } from "../store/connect.ts";
+import { readerOf } from "../store/pool.ts";
 import { reconcileLedger } from "../store/queries/reconcile.ts";
 import { createReplacement } from "../store/swap-database.ts";
 import { verifyChain } from "./audit-verifier.ts";
@@ -51,7 +52,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
 async function check(connection: Connection, manifest: BackupManifest, auditSecrets: readonly string[]): Promise<void> {
   const sql = connect(connection, { name: "checks", max: 2, analytical: true });
   try {
-    const { verified, head, count, broken } = await verifyChain(sql, auditSecrets.map(auditKey));
+    const { verified, head, count, broken } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey));
     if (!verified)
       throw new Fault("INTEGRITY", `The audit chain of the backup does not hold: ${broken?.problem ?? "it is broken"}`);
     if (head !== manifest.head.hash || Number(count) !== manifest.head.seq)

@@ -1,8 +1,8 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { receiptKey } from "../engine/rows.ts";
-import type { Sql } from "../store/connect.ts";
 import { loadPayments } from "../store/load-payments.ts";
+import type { Reader } from "../store/pool.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Caller } from "./invoke.ts";
 import { readStripeEvent } from "./stripe-events.ts";
@@ -16,7 +16,7 @@ const MAX_LOOKS = 3;
  * only repeat what cannot be used.
  */
 export async function receiveStripe(
-  { sequencer, read }: ServiceContext,
+  { sequencer, pool }: ServiceContext,
   { id, type, data }: Input<"receiveStripe">,
   arrived: Caller["delivery"],
 ): Promise<Result<"receiveStripe">> {
@@ -35,7 +35,7 @@ export async function receiveStripe(
     return { received: true };
   }
   const { reference, fact } = said;
-  let ownerId = await readOwner(read, reference);
+  let ownerId = await readOwner(pool, reference);
   for (let look = 0; look < MAX_LOOKS; look++) {
     const { result } = await sequencer.submit({
       command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact, delivery },
@@ -48,7 +48,7 @@ export async function receiveStripe(
 }
 
 /** Whose wallet a refund is about: the command has to name the rows that it reads. */
-async function readOwner(sql: Sql, reference: string): Promise<string | undefined> {
+async function readOwner(reader: Reader, reference: string): Promise<string | undefined> {
   const key = receiptKey(PROVIDER, reference);
-  return (await loadPayments(sql, [key])).get(key)?.userId || undefined;
+  return (await reader.read((sql) => loadPayments(sql, [key]))).get(key)?.userId || undefined;
 }

@@ -1,12 +1,12 @@
 import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
-import { type Connection, type ConnectOptions, connect, type Sql } from "../store/connect.ts";
+import { type Connection, type ConnectOptions, connect } from "../store/connect.ts";
 import { answersWithin, isMissingDatabase, unusable } from "../store/database.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
+import { openPool, type Pool } from "../store/pool.ts";
 import { commitsAreSynchronous } from "../store/queries/server.ts";
-import { readPool } from "../store/read-pool.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
@@ -34,7 +34,7 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
 export interface TenantServices extends ServiceContext {
   handlers: Handlers;
   /** For work that nobody waits for, so that it never stands in front of reads. Connects when it is used. */
-  background: Sql;
+  background: Pool;
   auditKey: AuditKey;
   /** The current key and those that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
@@ -63,9 +63,9 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const key = auditKey(options.auditSecret);
   const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
   const journal = openJournal(connection, terms);
-  const { read, checks, background } = openPools(connection, terms, options.readers);
-  const tail = new AuditTail(read, onError);
-  const auditWatch = new AuditWatch({ sql: checks, keys: auditKeys, wholeUpTo: options.wholeAuditUpTo });
+  const { pool, checks, background } = openPools(connection, terms, options.readers);
+  const tail = new AuditTail(pool, onError);
+  const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, wholeUpTo: options.wholeAuditUpTo });
   const sequencer = new Sequencer({
     journal,
     auditKey: key,
@@ -76,8 +76,8 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     },
   });
   const refusals = new RefusalLog();
-  const isDatabaseUp = () => answersWithin(read, HEALTH_TIMEOUT_MS);
-  const context: ServiceContext = { tenantId, sequencer, read, checks, auditWatch, oracle, newId: freshId };
+  const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
+  const context: ServiceContext = { tenantId, sequencer, pool, checks, auditWatch, oracle, newId: freshId };
   return {
     ...context,
     handlers: allHandlers(context, { refusals, isDatabaseUp }),
@@ -91,19 +91,28 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       tail.close();
       await auditWatch.stop();
       await sequencer.close();
-      await Promise.all([journal.close(), ...[read, checks, background].map((sql) => sql.end({ timeout: 5 }))]);
+      await Promise.all([journal.close(), ...[pool, checks, background].map((each) => each.end({ timeout: 5 }))]);
     },
   };
 }
 
 /** Apart from each other, so that reads wait behind neither long checks nor work that nobody waits for. */
 function openPools(connection: Connection, { restricted }: DatabaseTerms, readers = 8) {
-  const pool = (own: ConnectOptions & { statementTimeoutMs: number }) =>
-    readPool(() => connect(connection, { ...own, restricted }), own.statementTimeoutMs + GRACE_MS);
+  const poolOf = (own: ConnectOptions & { statementTimeoutMs: number; snapshots?: number }) =>
+    openPool((max) => connect(connection, { ...own, max, restricted }), {
+      ...own,
+      deadlineMs: own.statementTimeoutMs + GRACE_MS,
+    });
+  const snapshots = Math.ceil(readers / 3);
   return {
-    read: pool({ name: "reader", max: readers, statementTimeoutMs: READ_TIMEOUT_MS }),
-    checks: pool({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true }),
-    background: pool({ name: "background", max: 2, statementTimeoutMs: READ_TIMEOUT_MS }),
+    pool: poolOf({
+      name: "reader",
+      max: Math.max(readers - snapshots, 1),
+      snapshots,
+      statementTimeoutMs: READ_TIMEOUT_MS,
+    }),
+    checks: poolOf({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true }),
+    background: poolOf({ name: "background", max: 2, statementTimeoutMs: READ_TIMEOUT_MS }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { pricesOf, type Side } from "../domain/market.ts";
 import { averagePrice, centsFromMicro } from "../domain/money.ts";
 import type { PlaceTrade, SellShares, TradeResult } from "../engine/commands.ts";
+import type { ReadSql } from "../store/connect.ts";
 import { readHedgeBook } from "../store/queries/hedges.ts";
 import { listOpenPositions } from "../store/queries/positions.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
@@ -16,7 +17,10 @@ export function tradingHandlers(context: ServiceContext) {
     placeOrder: (input, caller) =>
       submit(context, "placeOrder", commandOf(context, input, sideOf(input), caller), caller, orderView),
     quoteTrade: (input, caller) => quoteTrade(context, input, caller),
-    listPositions: (_, caller) => listPositions(context, requireUser(caller).id),
+    listPositions: (_, caller) => {
+      const { id } = requireUser(caller);
+      return context.pool.read((sql) => readPositions(sql, id));
+    },
     getHedgeExposure: () => getHedgeExposure(context),
   } satisfies Handlers;
 }
@@ -70,8 +74,8 @@ function orderView(trade: TradeResult): Result<"placeOrder"> {
 }
 
 /** Marked to the current price; both cost and result include the fees that the trader paid. */
-export async function listPositions({ read }: ServiceContext, traderId: string): Promise<Result<"listPositions">> {
-  const positions = await listOpenPositions(read, traderId);
+export async function readPositions(sql: ReadSql, traderId: string): Promise<Result<"listPositions">> {
+  const positions = await listOpenPositions(sql, traderId);
   return positions.map((position) => {
     const { marketId, question, side, sharesMicro, costMicro } = position;
     const currentPrice = pricesOf(position, position)[side];
@@ -88,8 +92,8 @@ export async function listPositions({ read }: ServiceContext, traderId: string):
   });
 }
 
-async function getHedgeExposure({ read }: ServiceContext): Promise<Result<"getHedgeExposure">> {
-  const { symbols, now } = await readHedgeBook(read);
+async function getHedgeExposure({ pool }: ServiceContext): Promise<Result<"getHedgeExposure">> {
+  const { symbols, now } = await pool.snapshot(readHedgeBook);
   return {
     hedgeBook: symbols.map(({ activeCostMicro, ...row }) => ({
       ...row,

@@ -1,6 +1,8 @@
 import type { Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Policy } from "../domain/policy.ts";
 import { capMinor, traderStateOf } from "../domain/trader.ts";
+import type { Trader } from "../engine/rows.ts";
 import { readTrader } from "../store/queries/traders.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
@@ -24,8 +26,8 @@ export function userHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-async function getUser({ read }: ServiceContext, id: string): Promise<Result<"getUser">> {
-  const { trader, wallet } = await readTrader(read, id);
+async function getUser({ pool }: ServiceContext, id: string): Promise<Result<"getUser">> {
+  const { trader, wallet } = await pool.read((sql) => readTrader(sql, id));
   if (!trader) throw new Fault("NOT_FOUND", "User not found");
   const { kyc, jurisdiction, suitabilityScore, createdAt } = trader;
   return { userId: id, state: traderStateOf(trader), kyc, jurisdiction, suitabilityScore, ...wallet, createdAt };
@@ -39,11 +41,19 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
   }));
 }
 
+function getSuitability({ pool }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
+  return pool.snapshot(async (sql) => {
+    const [{ trader }, { value: policy }] = await Promise.all([readTrader(sql, traderId), readPolicy(sql)]);
+    return suitabilityOf(trader, policy);
+  });
+}
+
 /** The cap is that of the thresholds in force now, which is what the next trade meets. */
-export async function getSuitability({ read }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
-  const { trader } = await readTrader(read, traderId);
+export function suitabilityOf(
+  trader: Trader | undefined,
+  { suitabilityThresholds }: Pick<Policy, "suitabilityThresholds">,
+): Result<"getSuitability"> {
   if (!trader || trader.suitabilityScore === null || trader.suitabilityAt === null) return { completed: false };
-  const { suitabilityThresholds } = (await readPolicy(read)).value;
   const score = trader.suitabilityScore;
   return {
     completed: true,

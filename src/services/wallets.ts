@@ -14,7 +14,10 @@ const CSV_PAGE = 10_000;
 /** A user's money, and what operators do with it. */
 export function walletHandlers(context: ServiceContext) {
   return {
-    getWallet: async (_, caller) => (await readTrader(context.read, requireUser(caller).id)).wallet,
+    getWallet: async (_, caller) => {
+      const { id } = requireUser(caller);
+      return (await context.pool.read((sql) => readTrader(sql, id))).wallet;
+    },
     listStatement: (input, caller) => statement(context, input, requireUser(caller).id),
     requestWithdrawal: ({ amount }, caller) =>
       submit(
@@ -40,9 +43,9 @@ function withdrawalView({ id, traderId, amountMicro, status, createdAt }: Withdr
   return { withdrawalId: id, userId: traderId, status, amount: amountMicro, createdAt };
 }
 
-async function withdrawals({ read }: ServiceContext, { status, limit, cursor }: Input<"listWithdrawals">) {
+async function withdrawals({ pool }: ServiceContext, { status, limit, cursor }: Input<"listWithdrawals">) {
   const before = cursor === undefined ? undefined : String(decodeCursor(cursor, ["string"])[0]);
-  const rows = await listWithdrawals(read, { status, before, limit: limit + 1 });
+  const rows = await pool.read((sql) => listWithdrawals(sql, { status, before, limit: limit + 1 }));
   const { page, nextCursor } = pageOf(rows, limit, ({ id }) => [id]);
   return { items: page.map(withdrawalView), nextCursor };
 }
@@ -54,7 +57,7 @@ async function decide(
   id: string,
   caller: Caller,
 ) {
-  const traderId = await ownerOfWithdrawal(context.read, id);
+  const traderId = await context.pool.read((sql) => ownerOfWithdrawal(sql, id));
   if (traderId === undefined) throw new Fault("NOT_FOUND", "Withdrawal not found");
   const approve = operation === "approveWithdrawal";
   return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
@@ -74,17 +77,14 @@ function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWa
 }
 
 async function statement(
-  { read }: ServiceContext,
+  { pool }: ServiceContext,
   input: Input<"listStatement">,
   traderId: string,
 ): Promise<Result<"listStatement">> {
   const limit = input.limit ?? (input.format === "csv" ? CSV_PAGE : JSON_PAGE);
-  const rows = await listStatement(read, {
-    traderId,
-    wallet: walletOf(traderId),
-    from: input.cursor === undefined ? undefined : placeOf(input.cursor),
-    limit: limit + 1,
-  });
+  const from = input.cursor === undefined ? undefined : placeOf(input.cursor);
+  const query = { traderId, wallet: walletOf(traderId), from, limit: limit + 1 };
+  const rows = await pool.read((sql) => listStatement(sql, query));
   const page = rows.slice(0, limit);
   const next = rows[limit];
   return { items: page.map(entryOf), nextCursor: next ? encodeCursor([next.seq, String(next.balanceMicro)]) : null };

@@ -1,6 +1,11 @@
 import postgres from "postgres";
 
 export type Sql = postgres.Sql;
+/**
+ * What a question is asked through, be it a client or a transaction. Functions that change rows take a whole `Sql`, which
+ * this is not: they cannot be called where a lost question is asked again.
+ */
+export type ReadSql = postgres.ISql;
 /** A row as the driver gives it; whoever reads one gives its columns their types. */
 export type Row = postgres.Row;
 

@@ -2,6 +2,7 @@ import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
 import { withinDeadline } from "./client.ts";
 import { type Connection, connect, type Sql } from "./connect.ts";
+import type { Reader } from "./pool.ts";
 
 const MISSING_DATABASE = "3D000";
 const DUPLICATE_DATABASE = "42P04";
@@ -96,8 +97,11 @@ export function unusable(error: unknown): Fault {
 }
 
 /** Whether the database answers in time, whatever state it is in. */
-export async function answersWithin(sql: Sql, timeoutMs: number): Promise<boolean> {
-  return withinDeadline(sql`select 1`, timeoutMs).then(
+export async function answersWithin(reader: Reader, timeoutMs: number): Promise<boolean> {
+  return withinDeadline(
+    reader.read((sql) => sql`select 1`),
+    timeoutMs,
+  ).then(
     () => true,
     () => false,
   );

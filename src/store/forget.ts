@@ -1,4 +1,5 @@
 import type { Sql } from "./connect.ts";
+import type { Pool } from "./pool.ts";
 import { WINDOW_MS } from "./request-count.ts";
 
 /** Rows of one statement, so that none takes long. */
@@ -10,9 +11,10 @@ const ANSWER_LIFE_MS = 25 * 3_600_000;
  * Removes windows of requests that ended long ago, however many addresses somebody has sent from. Rows that somebody is
  * counting in are left for the next time: it waits for nobody.
  */
-export async function forgetOldCounts(sql: Sql): Promise<void> {
+export async function forgetOldCounts(pool: Pick<Pool, "write">): Promise<void> {
   await inPortions(
-    () => sql`
+    pool,
+    (sql) => sql`
       delete from request_count
        where bucket in (select bucket
                           from request_count
@@ -23,9 +25,10 @@ export async function forgetOldCounts(sql: Sql): Promise<void> {
 }
 
 /** Removes answers to requests with an `Idempotency-Key` that are not given any more. */
-export async function forgetOldAnswers(sql: Sql): Promise<void> {
+export async function forgetOldAnswers(pool: Pick<Pool, "write">): Promise<void> {
   await inPortions(
-    () => sql`
+    pool,
+    (sql) => sql`
       delete from stored_answer
        where (caller, key) in (select caller, key
                                  from stored_answer
@@ -35,6 +38,9 @@ export async function forgetOldAnswers(sql: Sql): Promise<void> {
   );
 }
 
-async function inPortions(remove: () => PromiseLike<{ count: number }>): Promise<void> {
-  while ((await remove()).count === PORTION);
+async function inPortions(
+  pool: Pick<Pool, "write">,
+  remove: (sql: Sql) => PromiseLike<{ count: number }>,
+): Promise<void> {
+  while ((await pool.write(remove)).count === PORTION);
 }

@@ -1,5 +1,5 @@
 import { deliveryKey, type InboundDelivery } from "../engine/rows.ts";
-import type { Sql } from "./connect.ts";
+import type { ReadSql } from "./connect.ts";
 import { byKey, columns } from "./load.ts";
 
 /** The columns of the commit statement, in the order of the cells. */
@@ -12,7 +12,7 @@ export function deliveryCells(d: InboundDelivery) {
 }
 
 /** Deliveries by `deliveryKey(provider, sha256)`. */
-export async function loadInboundDeliveries(sql: Sql, keys: string[]): Promise<Map<string, InboundDelivery>> {
+export async function loadInboundDeliveries(sql: ReadSql, keys: string[]): Promise<Map<string, InboundDelivery>> {
   const [providers, hashes] = columns(keys);
   const rows = await sql`
     select provider, sha256, event, reference, user_id, outcome, body, received_at

@@ -1,9 +1,9 @@
 import type { Withdrawal } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
-import type { Row, Sql } from "./connect.ts";
+import type { ReadSql, Row } from "./connect.ts";
 
 /** Withdrawals by id. */
-export async function loadWithdrawals(sql: Sql, ids: string[]): Promise<Map<string, Withdrawal>> {
+export async function loadWithdrawals(sql: ReadSql, ids: string[]): Promise<Map<string, Withdrawal>> {
   const rows = await sql`
     select id, trader_id, amount_micro, status, created_at, decided_at, version
       from withdrawal

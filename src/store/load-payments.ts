@@ -1,9 +1,9 @@
 import { type Payment, receiptKey } from "../engine/rows.ts";
-import type { Sql } from "./connect.ts";
+import type { ReadSql } from "./connect.ts";
 import { byKey, columns } from "./load.ts";
 
 /** Payments by `receiptKey(provider, reference)`. */
-export async function loadPayments(sql: Sql, keys: string[]): Promise<Map<string, Payment>> {
+export async function loadPayments(sql: ReadSql, keys: string[]): Promise<Map<string, Payment>> {
   const [providers, references] = columns(keys);
   const rows = await sql`
     select provider, reference, user_id, credited_micro, received_micro, refunds_micro, refund_total_micro,

@@ -1,7 +1,7 @@
 import type { Side } from "../domain/market.ts";
 import { type Position, positionKey } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
-import type { Sql } from "./connect.ts";
+import type { ReadSql } from "./connect.ts";
 import type { Loaded } from "./load.ts";
 
 interface PositionRow {
@@ -23,7 +23,7 @@ const toPosition = (row: PositionRow): Position => ({
 });
 
 /** A portfolio for every trader asked for, and the positions in it. */
-export async function loadPortfolios(sql: Sql, traderIds: string[]): Promise<Loaded[]> {
+export async function loadPortfolios(sql: ReadSql, traderIds: string[]): Promise<Loaded[]> {
   const rows = await sql<PositionRow[]>`
     select p.trader_id, p.market_id, p.side, p.shares_micro, p.cost_micro, p.version
       from position p
@@ -42,7 +42,7 @@ export async function loadPortfolios(sql: Sql, traderIds: string[]): Promise<Loa
 }
 
 /** Every position in the markets, closed ones included. */
-export async function loadPositions(sql: Sql, marketIds: string[]): Promise<Position[]> {
+export async function loadPositions(sql: ReadSql, marketIds: string[]): Promise<Position[]> {
   const rows = await sql<PositionRow[]>`
     select trader_id, market_id, side, shares_micro, cost_micro, version
       from position

@@ -19,7 +19,7 @@ import {
   walletOf,
 } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
-import type { Sql } from "./connect.ts";
+import type { ReadSql } from "./connect.ts";
 import { loadInboundDeliveries } from "./inbound-deliveries.ts";
 import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
@@ -38,7 +38,7 @@ export interface Loaded {
  * Reads the rows that commands need, one query per table. No snapshot is needed: a commit is accepted only while the
  * head stands where the caller believes it to be, so nothing can have changed in between.
  */
-export async function loadRows(sql: Sql, needs: Need[]): Promise<Loaded[]> {
+export async function loadRows(sql: ReadSql, needs: Need[]): Promise<Loaded[]> {
   const keysByTable = new Map<Table, Set<string>>();
   for (const { table, key } of needs) {
     const keys = keysByTable.get(table);
@@ -57,7 +57,7 @@ export async function loadRows(sql: Sql, needs: Need[]): Promise<Loaded[]> {
   return parts.flat();
 }
 
-type Loader<T extends Table> = (sql: Sql, keys: string[]) => Promise<Map<string, Tables[T]>>;
+type Loader<T extends Table> = (sql: ReadSql, keys: string[]) => Promise<Map<string, Tables[T]>>;
 
 const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
@@ -87,7 +87,7 @@ export function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): M
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
-async function loadTenant(sql: Sql): Promise<Map<string, Tenant>> {
+async function loadTenant(sql: ReadSql): Promise<Map<string, Tenant>> {
   const rows = await sql`
     select policy, overrides, policy_updated_at, kyc_required, liquidity_micro, capital_micro, document, version
       from tenant`;
@@ -106,7 +106,7 @@ async function loadTenant(sql: Sql): Promise<Map<string, Tenant>> {
   );
 }
 
-async function loadAccounts(sql: Sql, ids: string[]): Promise<Map<string, Account>> {
+async function loadAccounts(sql: ReadSql, ids: string[]): Promise<Map<string, Account>> {
   const rows = await sql`select id, balance_micro, version from account where id = any(${textArray(ids)}::text[])`;
   return byKey(
     rows.map((row) => ({
@@ -118,7 +118,7 @@ async function loadAccounts(sql: Sql, ids: string[]): Promise<Map<string, Accoun
   );
 }
 
-async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>> {
+async function loadMarkets(sql: ReadSql, ids: string[]): Promise<Map<string, Market>> {
   const rows = await sql`
     select id, question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at,
            file_key, house_yes_micro, house_no_micro, terms
@@ -145,7 +145,7 @@ async function loadMarkets(sql: Sql, ids: string[]): Promise<Map<string, Market>
   );
 }
 
-async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
+async function loadBooks(sql: ReadSql, ids: string[]): Promise<Map<string, Book>> {
   const rows = await sql`
     select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded, version
       from book
@@ -166,7 +166,7 @@ async function loadBooks(sql: Sql, ids: string[]): Promise<Map<string, Book>> {
   );
 }
 
-async function loadTraders(sql: Sql, ids: string[]): Promise<Map<string, Trader>> {
+async function loadTraders(sql: ReadSql, ids: string[]): Promise<Map<string, Trader>> {
   const rows = await sql`
     select id, kyc, restricted, jurisdiction, kyc_at, suitability_score, suitability_at, created_at, version
       from trader
@@ -188,7 +188,7 @@ async function loadTraders(sql: Sql, ids: string[]): Promise<Map<string, Trader>
 }
 
 /** The positions of a market and the wallets of their holders, which a settlement pays. */
-async function loadHolders(sql: Sql, marketIds: string[]): Promise<Loaded[]> {
+async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
   const positions = await loadPositions(sql, marketIds);
   const wallets = [...new Set(positions.map(({ traderId }) => walletOf(traderId)))];
   const accounts = await loadAccounts(sql, wallets);
@@ -200,12 +200,12 @@ async function loadHolders(sql: Sql, marketIds: string[]): Promise<Loaded[]> {
   ];
 }
 
-async function loadKeyring(sql: Sql): Promise<Map<string, readonly ApiKey[]>> {
+async function loadKeyring(sql: ReadSql): Promise<Map<string, readonly ApiKey[]>> {
   return new Map([[SINGLE, await listApiKeys(sql)]]);
 }
 
 /** All API keys, expired ones included unless only those in force are asked for: by the database's clock, not by ours. */
-export async function listApiKeys(sql: Sql, { inForce = false } = {}): Promise<ApiKey[]> {
+export async function listApiKeys(sql: ReadSql, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
     select hash, name, type, created_at, expires_at, version
       from api_key
@@ -221,7 +221,7 @@ export async function listApiKeys(sql: Sql, { inForce = false } = {}): Promise<A
   }));
 }
 
-async function loadReceipts(sql: Sql, keys: string[]): Promise<Map<string, Receipt>> {
+async function loadReceipts(sql: ReadSql, keys: string[]): Promise<Map<string, Receipt>> {
   const [providers, references] = columns(keys);
   const rows = await sql`
     select provider, reference, amount_micro, user_id
@@ -238,7 +238,7 @@ async function loadReceipts(sql: Sql, keys: string[]): Promise<Map<string, Recei
   );
 }
 
-async function loadStoredAnswers(sql: Sql, keys: string[]): Promise<Map<string, StoredAnswer>> {
+async function loadStoredAnswers(sql: ReadSql, keys: string[]): Promise<Map<string, StoredAnswer>> {
   const [callers, names] = columns(keys);
   const rows = await sql`
     select caller, key, request_hash, status, body, created_at

@@ -1,6 +1,6 @@
 import type { Watch } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
-import type { Sql } from "./connect.ts";
+import type { ReadSql } from "./connect.ts";
 
 /** The columns of the commit statement, in the order of the cells. */
 export const WATCH_COLUMNS =
@@ -21,7 +21,7 @@ export function watchCells({ hold, ...watch }: Watch): (string | number | boolea
 }
 
 /** Watches by market. */
-export async function loadWatches(sql: Sql, marketIds: string[]): Promise<Map<string, Watch>> {
+export async function loadWatches(sql: ReadSql, marketIds: string[]): Promise<Map<string, Watch>> {
   const rows = await sql`
     select market_id, instant_at, parsed, settled, reason, detail, held_at, version
       from oracle_watch

@@ -1,5 +1,5 @@
 import { textArray } from "./arrays.ts";
-import type { Sql } from "./connect.ts";
+import type { ReadSql, Sql } from "./connect.ts";
 
 /** How far a receiver has been told, and whether it is served. */
 export interface ReceiverState {
@@ -38,13 +38,13 @@ export async function registerReceiver(sql: Sql, name: string, fingerprint: stri
 }
 
 /** Undefined for a receiver that was never registered. */
-export async function readReceiver(sql: Sql, name: string): Promise<ReceiverState | undefined> {
+export async function readReceiver(sql: ReadSql, name: string): Promise<ReceiverState | undefined> {
   const [row] = await sql`select position, disabled_at from webhook_receiver where name = ${name}`;
   return row && { position: BigInt(row.position), disabled: row.disabled_at !== null };
 }
 
 /** How many deliveries wait for their first attempt, counted up to `limit`. */
-export async function countUntried(sql: Sql, receiver: string, limit: number): Promise<number> {
+export async function countUntried(sql: ReadSql, receiver: string, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count
       from (select 1
@@ -118,7 +118,7 @@ export async function claimDeliveries(
 }
 
 /** The questions of these markets. They never change. */
-export async function readQuestions(sql: Sql, marketIds: readonly string[]): Promise<Map<string, string>> {
+export async function readQuestions(sql: ReadSql, marketIds: readonly string[]): Promise<Map<string, string>> {
   const rows = await sql`select id, question from market where id = any(${textArray(marketIds)}::text[])`;
   return new Map(rows.map((row) => [String(row.id), String(row.question)]));
 }
@@ -173,7 +173,7 @@ export async function disableReceiver(sql: Sql, receiver: string, now: number): 
 }
 
 /** For each of these receivers that has any, since when its oldest undelivered event waits. */
-export async function oldestPending(sql: Sql, receivers: readonly string[]): Promise<Map<string, number>> {
+export async function oldestPending(sql: ReadSql, receivers: readonly string[]): Promise<Map<string, number>> {
   const rows = await sql`
     select receiver, min(created_at) as oldest
       from webhook_delivery

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Pool } from "../store/pool.ts";
 import { readClock } from "../store/queries/clock.ts";
 import { forgetDeliveries, oldestPending, registerReceiver } from "../store/webhook-queue.ts";
 import { Alarm } from "./alarm.ts";
@@ -9,7 +9,7 @@ import { type DeliveryResult, type Receiver, ReceiverQueue } from "./receiver-qu
 
 export interface DeliveryOptions {
   /** Its own connections: a receiver's trouble is not to hold up anybody's reads. */
-  sql: Sql;
+  pool: Pool;
   receivers: readonly Receiver[];
   /** Private networks (CIDR) that receivers may be in. */
   allowPrivate?: readonly string[];
@@ -62,11 +62,11 @@ export class DeliveryWorker {
   #failing = false;
 
   constructor(options: DeliveryOptions) {
-    const { sql, receivers, random = Math.random, timeoutMs = TIMEOUT_MS, onResult = () => {} } = options;
+    const { pool, receivers, random = Math.random, timeoutMs = TIMEOUT_MS, onResult = () => {} } = options;
     this.#options = options;
     this.#outgoing = new OutgoingHttp(options.allowPrivate);
-    this.#clock = options.clock ?? (() => readClock(sql));
-    const context = { sql, outgoing: this.#outgoing, clock: this.#clock, random, timeoutMs, onResult };
+    this.#clock = options.clock ?? (() => pool.read(readClock));
+    const context = { pool, outgoing: this.#outgoing, clock: this.#clock, random, timeoutMs, onResult };
     this.#lines = receivers.map((receiver) => ({
       receiver,
       queue: new ReceiverQueue(receiver, context),
@@ -144,14 +144,16 @@ export class DeliveryWorker {
   }
 
   async #tidy(): Promise<void> {
-    const { sql } = this.#options;
+    const { pool } = this.#options;
     const names = this.#lines.map(({ receiver }) => receiver.name);
-    this.#oldest = await oldestPending(sql, names);
+    this.#oldest = await pool.read((sql) => oldestPending(sql, names));
     const now = await this.#clock();
     const [deliveredBefore, anyBefore] = [now - KEEP_DELIVERED_MS, now - KEEP_MS];
     // A bounded number at a time, and as often as it takes: otherwise a busy tenant's rows would only ever grow.
     for (let forgotten = FORGET_LIMIT; forgotten === FORGET_LIMIT && !this.#stopped; )
-      forgotten = await forgetDeliveries(sql, { receivers: names, deliveredBefore, anyBefore, limit: FORGET_LIMIT });
+      forgotten = await pool.write((sql) =>
+        forgetDeliveries(sql, { receivers: names, deliveredBefore, anyBefore, limit: FORGET_LIMIT }),
+      );
   }
 
   async #register(line: Line): Promise<void> {
@@ -160,7 +162,7 @@ export class DeliveryWorker {
     const fingerprint = createHash("sha256")
       .update(JSON.stringify([url, events.toSorted()]))
       .digest("hex");
-    await registerReceiver(this.#options.sql, name, fingerprint);
+    await this.#options.pool.write((sql) => registerReceiver(sql, name, fingerprint));
     line.registered = true;
   }
 

@@ -1,6 +1,6 @@
 import type { WebhookEventType } from "../contract/webhooks.ts";
 import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
-import type { Sql } from "../store/connect.ts";
+import type { Pool } from "../store/pool.ts";
 import { type FollowedEntry, readEntries, readEntriesAfter } from "../store/queries/stream.ts";
 import {
   type ClaimedDelivery,
@@ -33,7 +33,7 @@ export type DeliveryResult = "delivered" | "failed" | "dead";
 
 /** What a queue works with. */
 export interface QueueContext {
-  sql: Sql;
+  pool: Pool;
   outgoing: OutgoingHttp;
   /** Milliseconds since the epoch. All processes must agree on it, so it is the database's. */
   clock: () => Promise<number>;
@@ -73,15 +73,15 @@ export class ReceiverQueue {
    * @returns whether there may be more to do at once
    */
   async round(onSettled: (error?: unknown) => void): Promise<boolean> {
-    const { sql } = this.#context;
-    const state = await readReceiver(sql, this.#receiver.name);
+    const { pool } = this.#context;
+    const state = await pool.read((sql) => readReceiver(sql, this.#receiver.name));
     if (!state || state.disabled) return false;
     const hasMore = await this.#fanOut(state.position);
     const free = CONCURRENCY - this.#underWay.size;
     if (free === 0) return false;
     const now = await this.#context.clock();
     const leaseMs = this.#context.timeoutMs + LEASE_SLACK_MS;
-    const claims = await claimDeliveries(sql, this.#receiver.name, { now, leaseMs, limit: free });
+    const claims = await pool.write((sql) => claimDeliveries(sql, this.#receiver.name, { now, leaseMs, limit: free }));
     if (claims.length === 0) return hasMore;
     const events = await this.#read(claims);
     for (const claim of claims) {
@@ -106,13 +106,14 @@ export class ReceiverQueue {
 
   /** @returns whether the log holds more than this page */
   async #fanOut(position: bigint): Promise<boolean> {
-    const { sql } = this.#context;
-    const entries = await readEntriesAfter(sql, position, PAGE);
+    const { pool } = this.#context;
+    const entries = await pool.read((sql) => readEntriesAfter(sql, position, PAGE));
     const last = entries.at(-1);
     if (!last) return false;
-    if ((await countUntried(sql, this.#receiver.name, MAX_UNTRIED)) >= MAX_UNTRIED) return false;
+    const untried = await pool.read((sql) => countUntried(sql, this.#receiver.name, MAX_UNTRIED));
+    if (untried >= MAX_UNTRIED) return false;
     const deliveries = entries.flatMap((entry) => this.#deliveriesOf(entry));
-    await fanOut(sql, this.#receiver.name, { from: position, to: last.seq }, deliveries);
+    await pool.write((sql) => fanOut(sql, this.#receiver.name, { from: position, to: last.seq }, deliveries));
     return entries.length === PAGE;
   }
 
@@ -124,28 +125,29 @@ export class ReceiverQueue {
 
   /** The events of the claims, from the log, by id. */
   async #read(claims: readonly ClaimedDelivery[]): Promise<Map<string, OutgoingEvent>> {
-    const { sql } = this.#context;
-    const entries = await readEntries(
-      sql,
-      claims.map(({ seq }) => seq),
-    );
+    const { pool } = this.#context;
+    const seqs = claims.map(({ seq }) => seq);
+    const entries = await pool.read((sql) => readEntries(sql, seqs));
     const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
-    const questions = markets.size === 0 ? new Map() : await readQuestions(sql, [...markets]);
+    const questions = markets.size === 0 ? new Map() : await pool.read((sql) => readQuestions(sql, [...markets]));
     const events = entries.flatMap((entry) => outgoingEventsOf(entry, questions.get(marketOf(entry) ?? "")));
     return new Map(events.map((event) => [event.id, event]));
   }
 
   async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {
-    const { sql, clock, random, onResult } = this.#context;
+    const { pool, clock, random, onResult } = this.#context;
     const { name } = this.#receiver;
     // The log of a database that was put back to an older state does not hold what its rows once named.
     const result = event ? await this.#send(event, now) : { status: null, excerpt: "The log does not hold this event" };
     const endedAt = await clock();
     const verdict = judge(result, claim.attempts, endedAt, random());
-    await recordAttempt(sql, name, claim, recordOf(verdict, result));
-    if (verdict.kind === "delivered") await recordSuccess(sql, name);
-    else await recordFailure(sql, name, { now: endedAt, tolerated: TOLERATED_FAILURES, pauseMs: PAUSE_MS });
-    if (verdict.kind === "dead" && verdict.disables) await disableReceiver(sql, name, endedAt);
+    await pool.write((sql) => recordAttempt(sql, name, claim, recordOf(verdict, result)));
+    if (verdict.kind === "delivered") await pool.write((sql) => recordSuccess(sql, name));
+    else {
+      const failure = { now: endedAt, tolerated: TOLERATED_FAILURES, pauseMs: PAUSE_MS };
+      await pool.write((sql) => recordFailure(sql, name, failure));
+    }
+    if (verdict.kind === "dead" && verdict.disables) await pool.write((sql) => disableReceiver(sql, name, endedAt));
     onResult(name, verdict.kind === "retry" ? "failed" : verdict.kind);
   }
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { auditKey } from "../../src/engine/seal.ts";
 import { verifyChain } from "../../src/services/audit-verifier.ts";
 import type { TenantServices } from "../../src/services/tenant.ts";
-import type { Sql } from "../../src/store/connect.ts";
+import type { ReadSql } from "../../src/store/connect.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { AUDIT_SECRET } from "./scene.ts";
 
@@ -19,8 +19,10 @@ export function checkRatio(name: string, ratio: number, goal: number): boolean {
 export async function verifyRatio({ checks, auditKey: key }: TenantServices): Promise<number> {
   const result = await verifyChain(checks, [key]);
   if (!result.verified) throw new Error(`The chain does not verify: ${result.broken?.problem}`);
-  const [row] = await checks<{ length: number }[]>`
-    select (avg(length(key_id || seq || ts || type || actor || payload)) + 85)::int as length from audit`;
+  const [row] = await checks.read(
+    (sql) => sql<{ length: number }[]>`
+      select (avg(length(key_id || seq || ts || type || actor || payload)) + 85)::int as length from audit`,
+  );
   const verified = await best(() => verifyChain(checks, [key]));
   const { key: hmacKey } = auditKey(AUDIT_SECRET);
   const text = "x".repeat(row?.length ?? 400);
@@ -32,7 +34,7 @@ export async function verifyRatio({ checks, auditKey: key }: TenantServices): Pr
 }
 
 /** The whole reconciliation against one plain aggregate over the same tables. */
-export async function reconcileRatio(sql: Sql): Promise<number> {
+export async function reconcileRatio(sql: ReadSql): Promise<number> {
   const reconciled = await best(() => reconcileLedger(sql));
   const plain = await best(
     () => sql`

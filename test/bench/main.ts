@@ -43,8 +43,8 @@ try {
   held = checkRatio("market reads / bare h3", reads.read / reads.bare, 0) && held;
 
   held = checkRatio("verification / bare HMAC loop", await verifyRatio(services), 0.55) && held;
-  held = checkRatio("reconciliation / plain aggregate", await reconcileRatio(services.checks), 0.4) && held;
-  const checks = await reconcileLedger(services.checks);
+  held = checkRatio("reconciliation / plain aggregate", await services.checks.read(reconcileRatio), 0.4) && held;
+  const checks = await services.checks.read(reconcileLedger);
   const off = checks.filter(({ differenceMicro }) => differenceMicro !== 0n);
   console.log(off.length === 0 ? "ledger: discrepancy 0" : `LEDGER: ${JSON.stringify(off.map(({ name }) => name))}`);
   held = off.length === 0 && held;

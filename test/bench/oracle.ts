@@ -30,7 +30,7 @@ try {
   await owner.end({ timeout: 5 });
   const services = await openTenant(tenant);
   const http = new OutgoingHttp();
-  const now = () => readClock(services.read);
+  const now = () => services.pool.read(readClock);
   const sources = sourceSet().ready;
   const memory = newMemory();
   const context: OracleContext = { services, http, now, sources, memory, resolutionSecret: undefined, sweepMs: 30_000 };

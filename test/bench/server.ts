@@ -22,7 +22,7 @@ const server = await startServer(
   {
     tenantId: "bench",
     services,
-    read: services.read,
+    pool: services.pool,
     jwt: { algorithm: "HS256", secret: JWT_SECRET },
     webhookSecrets: [],
     corsOrigins: [],

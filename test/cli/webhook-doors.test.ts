@@ -34,7 +34,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     gone.behave = answer(410, {}, "we moved");
     const events = ["wallet.credited"] as const;
     worker = new DeliveryWorker({
-      sql: door.services.background,
+      pool: door.services.background,
       receivers: [
         { name: "crm", url: good.url, events, secrets: [SECRET] },
         { name: "gone.example", url: gone.url, events, secrets: [SECRET] },

@@ -56,9 +56,9 @@ test("a market whose feed is read elsewhere than at its creation is held, and to
   await stage.sweepAt(closeAt - SEC);
   const { oracle } = context.services;
   const other = { ...oracle, hashes: new Map([...oracle.hashes, ["acme:s0", "another"]]) };
-  const [before] = judgePromises(oracle, await listPromises(context.services.read));
+  const [before] = judgePromises(oracle, await context.services.pool.read(listPromises));
   expect(before).toMatchObject({ check: "oracle", status: "ok" });
-  const [after] = judgePromises(other, await listPromises(context.services.read));
+  const [after] = judgePromises(other, await context.services.pool.read(listPromises));
   expect(after).toMatchObject({ check: "oracle acme:s0", status: "warn", remedy: expect.stringContaining(id) });
   await sweep({ ...context, services: { ...context.services, oracle: other } });
   stage.clock.now = closeAt + 5 * SEC;

@@ -100,7 +100,7 @@ export async function openStage(processes = 1): Promise<Stage> {
   const [first] = scene.services;
   if (!first) throw new Error("a scene has at least one process");
   const databasePasses = async (instant: number) => {
-    while ((await readClock(first.read)) <= instant) await delay(20);
+    while ((await first.pool.read(readClock)) <= instant) await delay(20);
   };
   return {
     scene,
@@ -111,7 +111,7 @@ export async function openStage(processes = 1): Promise<Stage> {
     closedMarket: async (resolutionRef, change = {}, state = undefined) => {
       // A busy machine may need longer than the time left to make the market; the next try leaves it more.
       for (let leadMs = state === "suspended" ? 500 : 60; ; leadMs *= 2) {
-        const closeAt = (await readClock(first.read)) + leadMs;
+        const closeAt = (await first.pool.read(readClock)) + leadMs;
         let id: string | undefined;
         try {
           id = await scene.market({

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { KeyRing } from "../../src/server/key-ring.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
+import { readerOf } from "../../src/store/pool.ts";
 import { ADMIN_KEY } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
@@ -20,7 +21,7 @@ afterAll(async () => {
 });
 
 test("whoever waits for the keys while this process changes them decides by those after the change", async () => {
-  const ring = new KeyRing(reader);
+  const ring = new KeyRing(readerOf(reader));
   await other.unsafe("begin");
   await other.unsafe("lock table api_key in access exclusive mode");
   const waiting = ring.ready();

@@ -106,7 +106,7 @@ describe("closing", () => {
     const options = {
       tenantId: "x",
       services: { handlers },
-      read: backend.sql,
+      pool: backend.pool,
       jwt: { algorithm: "HS256", secret: "s" } as const,
       webhookSecrets: [],
       corsOrigins: [],

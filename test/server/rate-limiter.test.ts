@@ -123,7 +123,7 @@ describe("the cost of counting", () => {
     await backend.sql`
       insert into request_count (bucket, window_start, requests)
       select 'flood ' || n, 0, 1 from generate_series(1, 25000) n`;
-    await forgetOldCounts(backend.sql);
+    await forgetOldCounts(backend.pool);
     expect(await backend.sql`select bucket from request_count`).toMatchObject([{ bucket: "new" }]);
   });
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
     {
       tenantId: "acme",
       services,
-      read: services.read,
+      pool: services.pool,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
       webhookSecrets: [],
       corsOrigins: [],

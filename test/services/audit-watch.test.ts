@@ -4,6 +4,7 @@ import { AuditWatch } from "../../src/services/audit-watch.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant.ts";
 import type { Sql } from "../../src/store/connect.ts";
+import { type Reader, readerOf } from "../../src/store/pool.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 const SECRET = "an audit secret of the tests, long enough";
@@ -13,10 +14,12 @@ const LIMIT = 10n;
 
 let tenant: TestTenant;
 let sql: Sql;
+let reader: Reader;
 
 beforeAll(async () => {
   tenant = await openTestTenant();
   sql = tenant.sql;
+  reader = readerOf(sql);
   for (let index = 0; index < 20; index++) await tenant.api().reconcile({});
 });
 afterAll(() => tenant.close());
@@ -33,7 +36,7 @@ async function tampered(seq: number, work: () => Promise<void>): Promise<void> {
 
 describe("a chain within the limit", () => {
   test("is verified whole by whoever asks, however often the background has walked it", async () => {
-    const watch = new AuditWatch({ sql, keys: KEYS, wholeUpTo: 1000n, sleep: async () => {} });
+    const watch = new AuditWatch({ reader, keys: KEYS, wholeUpTo: 1000n, sleep: async () => {} });
     expect(await watch.round()).toBeUndefined();
     expect(await watch.status()).toMatchObject({ verified: true });
     await tampered(3, async () => expect(await watch.status()).toMatchObject({ verified: false }));
@@ -44,7 +47,7 @@ describe("a chain within the limit", () => {
 describe("a chain beyond the limit", () => {
   let watch: AuditWatch;
   beforeEach(() => {
-    watch = new AuditWatch({ sql, keys: KEYS, wholeUpTo: LIMIT, sleep: async () => {} });
+    watch = new AuditWatch({ reader, keys: KEYS, wholeUpTo: LIMIT, sleep: async () => {} });
   });
 
   test("is verified whole while no background walk has ended", async () => {
@@ -68,7 +71,7 @@ describe("a chain beyond the limit", () => {
       expect(await watch.status()).toMatchObject({ verified: false });
     });
     expect(await watch.status()).toMatchObject({ verified: false });
-    const fresh = new AuditWatch({ sql, keys: KEYS, wholeUpTo: LIMIT, sleep: async () => {} });
+    const fresh = new AuditWatch({ reader, keys: KEYS, wholeUpTo: LIMIT, sleep: async () => {} });
     expect(await fresh.round()).toBeUndefined();
     expect(await fresh.status()).toMatchObject({ verified: true });
   });
@@ -96,7 +99,7 @@ describe("a chain beyond the limit", () => {
     const rests: number[] = [];
     const abort = new AbortController();
     const paced = new AuditWatch({
-      sql,
+      reader,
       keys: KEYS,
       wholeUpTo: LIMIT,
       sleep: async (ms) => {
@@ -114,7 +117,7 @@ describe("a chain beyond the limit", () => {
     const rounds = Promise.withResolvers<void>();
     let sleeps = 0;
     const looking = new AuditWatch({
-      sql,
+      reader,
       keys: KEYS,
       wholeUpTo: LIMIT,
       sleep: async (_, signal) => {
@@ -167,7 +170,7 @@ test("entries of an earlier key verify with the new one; without the earlier key
     const { seal } = await invoke(next.handlers, "reconcile", {}, { actor: "admin:ops" });
     expect(seal?.keyId).toBe(later.id);
     expect(await next.auditWatch.status()).toMatchObject({ verified: true, head: seal?.hash });
-    const without = new AuditWatch({ sql, keys: [later] });
+    const without = new AuditWatch({ reader, keys: [later] });
     expect(await without.status()).toMatchObject({ verified: false });
     expect(await without.round()).toMatchObject({ seq: 1n, problem: expect.stringContaining(earlier.id) });
   } finally {

@@ -98,8 +98,10 @@ interface Cost {
 /** What a read costs, by the server's own counters, in the growing tables alone. */
 async function costOf(work: (api: Api) => Promise<unknown>): Promise<Cost[]> {
   const counters = async () => {
-    await services.read`select pg_stat_force_next_flush()`;
-    await services.read`select 1`;
+    for (const ask of [services.pool.read, services.pool.snapshot]) {
+      await ask((sql) => sql`select pg_stat_force_next_flush()`);
+      await ask((sql) => sql`select 1`);
+    }
     const rows = await owner`
       select relname as table, seq_scan::int as scans, (seq_tup_read + idx_tup_fetch)::int as rows
         from pg_stat_user_tables

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import type { Sql } from "../../src/store/connect.ts";
 import { connect } from "../../src/store/connect.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { clusterIn, createDirectory } from "../store/embedded-support.ts";
@@ -26,7 +25,6 @@ test("reads go on when the database was restarted: none hangs, none gets another
   const services = await openTenant({ tenantId: "acme", connection, auditSecret: "an audit secret, long enough" });
   await applyScene(services.sequencer);
   const api = localApi(services.handlers, { actor: "cli:test", user: { id: "u" } });
-  const sql: Sql = services.read;
 
   let asked = 0;
   const wrong: string[] = [];
@@ -34,7 +32,7 @@ test("reads go on when the database was restarted: none hangs, none gets another
   const ask = async (): Promise<"answered" | "lost"> => {
     asked += 1;
     const number = asked;
-    const answered = inTime(sql`select ${number}::int as number, pg_sleep(0.001)`).then(
+    const answered = inTime(services.pool.read((sql) => sql`select ${number}::int as number, pg_sleep(0.001)`)).then(
       ([row]) => {
         if (row?.number !== number) wrong.push(`${number} got ${row?.number}`);
         return "answered" as const;

@@ -10,8 +10,8 @@ afterAll(() => tenant.close());
 
 /** How often the server has read the transfers from end to end. */
 async function scans(): Promise<number> {
-  await tenant.services.checks`select pg_stat_force_next_flush()`;
-  await tenant.services.checks`select 1`;
+  await tenant.services.checks.read((sql) => sql`select pg_stat_force_next_flush()`);
+  await tenant.services.checks.read((sql) => sql`select 1`);
   const [row] = await tenant.sql`select seq_scan::int as scans from pg_stat_user_tables where relname = 'transfer'`;
   return row?.scans as number;
 }

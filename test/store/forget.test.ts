@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { forgetOldAnswers } from "../../src/store/forget.ts";
+import { poolOf } from "../support/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 let database: TestDatabase;
@@ -20,7 +21,7 @@ test("stored answers go when they are not given any more, however many, by the h
     select 'public:web:usr_1', age || ' h, ' || n, 'hash', 200, '{}',
            floor(extract(epoch from now()) * 1000)::bigint - age * 3600000::bigint
       from unnest(array[0, 23, 24, 26, 1000]) age, generate_series(1, 6000) n`;
-  await forgetOldAnswers(sql);
+  await forgetOldAnswers(poolOf(sql));
   const rows =
     await sql`select split_part(key, ' ', 1)::int as age, count(*)::int from stored_answer group by 1 order by 1`;
   expect(rows.map((row) => [row.age, row.count])).toEqual([

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import { verifyChain } from "../../src/services/audit-verifier.ts";
+import { readerOf } from "../../src/store/pool.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade } from "../sequencer/live.ts";
 import { Random } from "../sequencer/random.ts";
@@ -50,7 +51,7 @@ async function expectTruth(live: Live, heard: Heard[]): Promise<void> {
   const checks = await reconcileLedger(live.owner);
   expect(checks.length).toBeGreaterThanOrEqual(6);
   expect(checks.filter(({ rows }) => rows > 0)).toEqual([]);
-  expect(await verifyChain(live.owner, [KEY])).toMatchObject({ verified: true });
+  expect(await verifyChain(readerOf(live.owner), [KEY])).toMatchObject({ verified: true });
   const rows = await live.owner`select id from trade`;
   const inJournal = new Set(rows.map(({ id }) => id));
   expect(inJournal.size).toBe(rows.length);

@@ -109,7 +109,7 @@ export function chainVerifier(session: Pick<Session, "services" | "auditSecrets"
     const { verifyChain } = await import("../../services/audit-verifier.ts");
     const { readAuditHead } = await import("../../store/queries/audit.ts");
     const { from, anchors, onProgress } = options;
-    const total = Number((await readAuditHead(services.checks)).seq);
+    const total = Number((await services.checks.read(readAuditHead)).seq);
     const { head, count, ...walked } = await verifyChain(services.checks, services.auditKeys, {
       from,
       anchors,

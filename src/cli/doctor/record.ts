@@ -5,6 +5,7 @@ import { auditKey } from "../../engine/seal.ts";
 import { type TailVerification, verifyTail } from "../../services/audit-verifier.ts";
 import type { Sql } from "../../store/connect.ts";
 import { loadRows } from "../../store/load.ts";
+import { readerOf } from "../../store/pool.ts";
 import { countUnsettled } from "../../store/queries/closings.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
@@ -29,7 +30,8 @@ export async function gatherRecord(
   const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
   const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
   return {
-    tail: auditSecret === undefined ? undefined : await verifyTail(sql, [auditKey(auditSecret)], TAIL_ENTRIES),
+    tail:
+      auditSecret === undefined ? undefined : await verifyTail(readerOf(sql), [auditKey(auditSecret)], TAIL_ENTRIES),
     treasuryMicro: balance,
     liquidityMicro: limitFromUsd(markets.liquidityUsd),
     waiting: await countUnsettled(sql),

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../../domain/audit-link.ts";
 import type { ChainPoint, SealedLines } from "../../engine/chain-walk.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 export interface AuditQuery {
   /** Only entries before this one, newest first. */
@@ -13,7 +13,7 @@ export interface AuditQuery {
 }
 
 /** Entries, newest first unless `after` is given. However long the log is, a page reads about as many rows as it holds. */
-export async function listAuditEntries(sql: Sql, query: AuditQuery): Promise<AuditEntry[]> {
+export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
   const rows = await sql<AuditRow[]>`
     select a.seq, a.type, a.actor, a.payload, a.ts, a.key_id, a.hash
       from (${candidates(sql, query)}) c
@@ -30,7 +30,7 @@ const USER = "user:";
  * Where the entries are found: trades by their own table, everything else by two partial indexes that users' trades do
  * not enter. Their conditions are repeated, or the planner could not know that the index holds what is asked for.
  */
-function candidates(sql: Sql, { before, after, type, actor, limit }: AuditQuery) {
+function candidates(sql: ReadSql, { before, after, type, actor, limit }: AuditQuery) {
   const within = (column: string) => sql`
     ${before === undefined ? sql`` : sql`and ${sql(column)} < ${String(before)}`}
     ${after === undefined ? sql`` : sql`and ${sql(column)} > ${String(after)}`}
@@ -60,7 +60,7 @@ function candidates(sql: Sql, { before, after, type, actor, limit }: AuditQuery)
  * columns for each entry would cost more than the HMAC that it is read for. A separator smuggled into a field splits the
  * entry into pieces that do not verify.
  */
-export async function readSealedLines(sql: Sql, from: bigint, limit: number): Promise<SealedLines[]> {
+export async function readSealedLines(sql: ReadSql, from: bigint, limit: number): Promise<SealedLines[]> {
   const [row] = await sql<{ page: string | null }[]>`
     select string_agg(
              key_id || chr(10) || seq || chr(10) || ts || chr(10) || type || chr(10) || actor || chr(10) || payload
@@ -77,7 +77,7 @@ export async function readSealedLines(sql: Sql, from: bigint, limit: number): Pr
 }
 
 /** The head row, which makes a cut tail visible, and the database's time in milliseconds. */
-export async function readAuditHead(sql: Sql): Promise<ChainPoint & { readAt: number }> {
+export async function readAuditHead(sql: ReadSql): Promise<ChainPoint & { readAt: number }> {
   const [row] = await sql<{ seq: string; hash: string; read_at: number }[]>`
     select seq, hash, (extract(epoch from clock_timestamp()) * 1000)::float8 as read_at from head where id = 1`;
   if (!row) throw new Error("The head row is missing");

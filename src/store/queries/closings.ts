@@ -1,8 +1,8 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { nowMs } from "./clock.ts";
 
 /** Markets past their closing time, by the database's clock, that are not settled and whose closing is not on record. */
-export async function listUnrecordedClosings(sql: Sql, limit: number): Promise<string[]> {
+export async function listUnrecordedClosings(sql: ReadSql, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select m.id
       from book b
@@ -16,7 +16,7 @@ export async function listUnrecordedClosings(sql: Sql, limit: number): Promise<s
 }
 
 /** How many markets are past their closing time and not settled, and the one that has waited longest. */
-export async function countUnsettled(sql: Sql): Promise<{ count: number; oldest: string | null }> {
+export async function countUnsettled(sql: ReadSql): Promise<{ count: number; oldest: string | null }> {
   const [row] = await sql`
     select count(*)::int as count, (array_agg(m.id order by m.close_at, m.id))[1] as oldest
       from book b

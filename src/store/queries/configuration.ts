@@ -1,11 +1,11 @@
 import type { StoredStatus } from "../../domain/market.ts";
 import type { Market } from "../../engine/rows.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { loadRows } from "../load.ts";
 import { nowMs } from "./clock.ts";
 
 /** Whether an override is past its end and still in the tenant's row. */
-export async function hasEndedOverrides(sql: Sql): Promise<boolean> {
+export async function hasEndedOverrides(sql: ReadSql): Promise<boolean> {
   const rows = await sql`
     select 1
       from tenant, jsonb_array_elements(overrides::jsonb) as each
@@ -21,7 +21,7 @@ export interface FileMarket {
 }
 
 /** Every market that came from a file, settled ones too: a key is never used again. */
-export async function listFileMarkets(sql: Sql): Promise<FileMarket[]> {
+export async function listFileMarkets(sql: ReadSql): Promise<FileMarket[]> {
   const rows = await sql<{ id: string; status: StoredStatus }[]>`
     select m.id, b.status
       from market m
@@ -50,11 +50,11 @@ export interface ConfigurationEntry {
 }
 
 /** Word for word the condition of the partial index, so that a million trades in between cost nothing. */
-const ofConfiguration = (sql: Sql) =>
+const ofConfiguration = (sql: ReadSql) =>
   sql`type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked', 'market.suspended', 'market.resumed')`;
 
 /** The latest entries of changes that no apply made, newest first: applies carry whole documents. */
-export async function listLiveChanges(sql: Sql, limit: number): Promise<ConfigurationEntry[]> {
+export async function listLiveChanges(sql: ReadSql, limit: number): Promise<ConfigurationEntry[]> {
   const rows = await sql<EntryRow[]>`
     select seq, type, actor, payload, ts
       from audit
@@ -67,7 +67,7 @@ export async function listLiveChanges(sql: Sql, limit: number): Promise<Configur
 
 /** The applies, newest first: those before a seq, or only the one with it. */
 export async function readApplies(
-  sql: Sql,
+  sql: ReadSql,
   { limit, before, seq }: { limit: number; before?: number | undefined; seq?: number | undefined },
 ): Promise<ConfigurationEntry[]> {
   const rows = await sql<EntryRow[]>`

@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql, Sql } from "../connect.ts";
 import { nowMs } from "./clock.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "dead";
@@ -26,13 +26,13 @@ export interface DeliveryQuery {
   limit: number;
 }
 
-function columns(sql: Sql) {
+function columns(sql: ReadSql) {
   return sql`receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at, last_attempt_at, last_status,
              last_excerpt`;
 }
 
 /** Newest event first. */
-export async function listDeliveries(sql: Sql, query: DeliveryQuery): Promise<DeliveryRow[]> {
+export async function listDeliveries(sql: ReadSql, query: DeliveryQuery): Promise<DeliveryRow[]> {
   const { receiver, status, after, limit } = query;
   const rows = await sql<StoredDelivery[]>`
     select ${columns(sql)}
@@ -72,7 +72,7 @@ export interface ReceiverRow {
 }
 
 /** @param name only this one */
-export async function listReceivers(sql: Sql, name?: string): Promise<ReceiverRow[]> {
+export async function listReceivers(sql: ReadSql, name?: string): Promise<ReceiverRow[]> {
   const rows = await sql`
     select r.name, r.position, r.disabled_at,
            count(*) filter (where d.status = 'pending')::int as pending,

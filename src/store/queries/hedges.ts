@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { readClock } from "./clock.ts";
 
 export interface HedgeSymbol {
@@ -15,7 +15,7 @@ export interface HedgeSymbol {
  * does not name the purchase that it undoes, so what is left of a position's cost bounds the tags on it, in proportion:
  * a margin that is reduced by the active cost is never reduced by money that has been taken out again.
  */
-export async function readHedgeBook(sql: Sql): Promise<{ symbols: HedgeSymbol[]; now: number }> {
+export async function readHedgeBook(sql: ReadSql): Promise<{ symbols: HedgeSymbol[]; now: number }> {
   const [rows, now] = await Promise.all([
     sql`
     with

@@ -1,5 +1,5 @@
 import type { KycState } from "../../domain/trader.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /** Users who stand alike, and what they traded since a day. */
 export interface Standing {
@@ -13,7 +13,7 @@ export interface Standing {
 }
 
 /** @param sinceDay the beginning of a UTC day, milliseconds since 1970 */
-export async function listStandings(sql: Sql, sinceDay: number): Promise<Standing[]> {
+export async function listStandings(sql: ReadSql, sinceDay: number): Promise<Standing[]> {
   const rows = await sql`
     select t.jurisdiction, t.kyc, t.restricted, t.suitability_score, count(*) as users,
            coalesce(sum(d.trades), 0) as trades, coalesce(sum(d.volume_micro), 0) as volume_micro
@@ -71,7 +71,7 @@ export interface Amount {
 
 /** What limits per trade and on exposure did to the purchases since an instant, and to what users hold now. */
 export async function readLimitImpact(
-  sql: Sql,
+  sql: ReadSql,
   since: number,
   trade: { beforeMicro: bigint; afterMicro: bigint },
   caps: readonly CapChange[],

@@ -1,6 +1,6 @@
 import type { HourPrice } from "../../domain/history.ts";
 import { textArray } from "../arrays.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { HOUR_MS } from "../rollups.ts";
 import { nowMs } from "./clock.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
@@ -12,7 +12,7 @@ export interface TrendingRow extends Priced {
 }
 
 /** Markets that take trades now, by the volume of the last 24 hours. The rollup is read once, by its index on time. */
-export async function listTrendingMarkets(sql: Sql, limit: number): Promise<TrendingRow[]> {
+export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<TrendingRow[]> {
   const rows = await sql`
     select m.id, m.question, ${pricedColumns(sql)},
            coalesce(v.volume_micro, 0)::bigint as volume_24h
@@ -37,7 +37,7 @@ export async function listTrendingMarkets(sql: Sql, limit: number): Promise<Tren
 }
 
 /** For each of the markets the hours of the last day in which it traded, ascending, and the last one before. */
-export async function listRecentHours(sql: Sql, marketIds: readonly string[]): Promise<Map<string, HourPrice[]>> {
+export async function listRecentHours(sql: ReadSql, marketIds: readonly string[]): Promise<Map<string, HourPrice[]>> {
   const rows = await sql<{ market_id: string; hour: string; yes_price_ppm: number }[]>`
     select h.market_id, h.hour, h.yes_price_ppm
       from unnest(${textArray(marketIds)}::text[]) as wanted (id)
@@ -56,7 +56,7 @@ export async function listRecentHours(sql: Sql, marketIds: readonly string[]): P
 }
 
 /** The hours of a market in which it traded, ascending: those from `from` on, and the last one before. */
-export async function listHourPrices(sql: Sql, marketId: string, from: number): Promise<HourPrice[]> {
+export async function listHourPrices(sql: ReadSql, marketId: string, from: number): Promise<HourPrice[]> {
   const rows = await sql<{ hour: string; yes_price_ppm: number }[]>`
     (select hour, yes_price_ppm
        from market_hour
@@ -73,7 +73,7 @@ export async function listHourPrices(sql: Sql, marketId: string, from: number): 
 
 /** The last price of each span of `spanMs` in which a market traded since `from`, in millionths, ascending. */
 export async function listRecentPrices(
-  sql: Sql,
+  sql: ReadSql,
   marketIds: readonly string[],
   { from, spanMs }: { from: number; spanMs: number },
 ): Promise<Map<string, number[]>> {
@@ -98,7 +98,7 @@ export async function listRecentPrices(
  * trades by market, so the look back is what is bounded.
  */
 export async function listLatestTrades(
-  sql: Sql,
+  sql: ReadSql,
   marketIds: readonly string[],
   entries: number,
 ): Promise<Map<string, { t: number; yesPpm: number }[]>> {

@@ -1,6 +1,6 @@
 import type { MarketKind, Side, StoredStatus } from "../../domain/market.ts";
 import { textArray } from "../arrays.ts";
-import type { Row, Sql } from "../connect.ts";
+import type { ReadSql, Row } from "../connect.ts";
 import { HOUR_MS } from "../rollups.ts";
 import { nowMs } from "./clock.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
@@ -25,7 +25,7 @@ export interface MarketListRow extends MarketRow {
   volume24hMicro: bigint;
 }
 
-function columns(sql: Sql) {
+function columns(sql: ReadSql) {
   return sql`m.id, m.question, m.category, m.close_at, m.resolution_ref, m.meta, m.created_at, b.status, b.volume_micro,
              b.outcome, b.settled_at, ${pricedColumns(sql)}, ${nowMs(sql)} as now`;
 }
@@ -49,7 +49,7 @@ function toMarket(row: Row): MarketRow {
 }
 
 /** Markets by id; those that do not exist are not in the map. */
-export async function findMarkets(sql: Sql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
+export async function findMarkets(sql: ReadSql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
   const rows = await sql`
     select ${columns(sql)}
       from market m
@@ -59,7 +59,7 @@ export async function findMarkets(sql: Sql, ids: readonly string[]): Promise<Map
 }
 
 /** One market; undefined when there is none of this id. */
-export async function findMarket(sql: Sql, id: string): Promise<MarketRow | undefined> {
+export async function findMarket(sql: ReadSql, id: string): Promise<MarketRow | undefined> {
   return (await findMarkets(sql, [id])).get(id);
 }
 
@@ -74,7 +74,7 @@ export interface MarketQuery {
 
 /** Markets that take trades now, by closing time. Volumes come from the hourly rollup, whole hours back from now. */
 export async function listOpenMarkets(
-  sql: Sql,
+  sql: ReadSql,
   { category, kind, q, limit, after }: MarketQuery,
 ): Promise<MarketListRow[]> {
   const rows = await sql`

@@ -1,5 +1,5 @@
 import { textArray } from "../arrays.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql, Sql } from "../connect.ts";
 import { nowMs } from "./clock.ts";
 
 /** A resolution as its audit entry tells it. */
@@ -16,7 +16,7 @@ export interface OracleFigures {
 }
 
 /** What every process can tell of the oracle, whichever of them sweeps. Newest resolutions first. */
-export async function readOracleFigures(sql: Sql, limit: number): Promise<OracleFigures> {
+export async function readOracleFigures(sql: ReadSql, limit: number): Promise<OracleFigures> {
   const [[counts], resolutions] = await Promise.all([
     sql<{ eligible: number; swept_at: string }[]>`
       select (select count(*) from oracle_watch where parsed and not settled)::int as eligible, swept_at
@@ -40,7 +40,7 @@ export interface HeldRow {
 }
 
 /** A failed request to `resolution_url` holds nothing any more once the address is cleared. */
-function isHeld(sql: Sql) {
+function isHeld(sql: ReadSql) {
   return sql`w.reason is not null and not w.settled
        and (w.reason <> 'resolution_url failed'
             or exists (select 1 from tenant where policy::jsonb ->> 'resolution_url' is not null))`;
@@ -48,7 +48,7 @@ function isHeld(sql: Sql) {
 
 /** Markets that wait although their time has come, the longest first. */
 export async function listHeldMarkets(
-  sql: Sql,
+  sql: ReadSql,
   filter: { id?: string | undefined; limit: number },
 ): Promise<HeldRow[]> {
   const { id, limit } = filter;
@@ -72,7 +72,7 @@ export async function listHeldMarkets(
 
 /** How many markets are held, and how old the youngest observation of each source's symbol is, of the last day. */
 export async function readOracleGauges(
-  sql: Sql,
+  sql: ReadSql,
 ): Promise<{ held: number; symbols: { source: string; symbol: string; ageSec: number }[] }> {
   const [[row], symbols] = await Promise.all([
     sql<{ held: number }[]>`
@@ -93,7 +93,7 @@ export interface MarketMark {
 }
 
 /** The next instant that decides a market; null when none is to come. */
-export async function readNextInstant(sql: Sql, now: number): Promise<number | null> {
+export async function readNextInstant(sql: ReadSql, now: number): Promise<number | null> {
   const [row] = await sql<{ instant: string | null }[]>`
     select min(instant_at) as instant
       from oracle_watch
@@ -114,7 +114,7 @@ export interface WatchedRow {
 
 /** Markets of the built-in oracle whose instant is at or before `until`, suspended ones left out, by instant. */
 export async function listWatchedMarkets(
-  sql: Sql,
+  sql: ReadSql,
   page: { until: number; after: MarketMark | undefined; limit: number },
 ): Promise<WatchedRow[]> {
   const { until, after, limit } = page;
@@ -148,7 +148,7 @@ export interface PromiseRow {
 }
 
 /** What the markets of the built-in oracle that are not settled rest on, by feed. */
-export async function listPromises(sql: Sql): Promise<PromiseRow[]> {
+export async function listPromises(sql: ReadSql): Promise<PromiseRow[]> {
   const rows = await sql<PromiseRow[]>`
     select t.feed, t.sha as "feedSha256", count(*)::int as markets, (array_agg(t.id order by t.instant_at, t.id))[1] as first
       from (select m.id, w.instant_at, m.terms::jsonb ->> 'feed' as feed, m.terms::jsonb ->> 'feedSha256' as sha
@@ -172,7 +172,7 @@ export interface ClosedRow {
 
 /** Markets past their closing time that nobody has settled, suspended ones left out, by id. */
 export async function listClosedMarkets(
-  sql: Sql,
+  sql: ReadSql,
   page: { now: number; after: string; limit: number },
 ): Promise<ClosedRow[]> {
   const rows = await sql`
@@ -236,7 +236,7 @@ export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<
 
 /** Ticks of some symbols observed from `from` on, by time. */
 export async function listTicks(
-  sql: Sql,
+  sql: ReadSql,
   symbols: readonly { source: string; symbol: string }[],
   from: number,
 ): Promise<TickRow[]> {
@@ -268,7 +268,7 @@ export async function pruneTicks(sql: Sql, before: number): Promise<void> {
 
 /** The youngest price that any of a feed's sources has shown. */
 export async function readLatestPrice(
-  sql: Sql,
+  sql: ReadSql,
   sources: readonly { use: string; id: string }[],
 ): Promise<string | undefined> {
   const [row] = await sql<{ price: string }[]>`

@@ -1,6 +1,6 @@
 import type { HedgeRef } from "../../domain/hedge.ts";
 import type { Side } from "../../domain/market.ts";
-import type { Row, Sql } from "../connect.ts";
+import type { ReadSql, Row } from "../connect.ts";
 
 export interface OrderRow {
   seq: number;
@@ -25,7 +25,7 @@ export interface OrderQuery {
   limit: number;
 }
 
-function select(sql: Sql) {
+function select(sql: ReadSql) {
   return sql`
     select t.seq, t.id, t.market_id, m.question, t.side, t.amount_micro, t.fee_micro, t.shares_micro, t.yes_price_ppm,
            t.ts, h.symbol, h.direction, h.notional_minor, h.external_ref
@@ -35,7 +35,7 @@ function select(sql: Sql) {
 }
 
 /** A trader's own trades, newest first. */
-export async function listOrders(sql: Sql, { traderId, marketId, before, limit }: OrderQuery): Promise<OrderRow[]> {
+export async function listOrders(sql: ReadSql, { traderId, marketId, before, limit }: OrderQuery): Promise<OrderRow[]> {
   const rows = await sql`
     ${select(sql)}
      where t.trader_id = ${traderId}
@@ -47,7 +47,7 @@ export async function listOrders(sql: Sql, { traderId, marketId, before, limit }
 }
 
 /** Somebody else's trade is as good as none. */
-export async function findOrder(sql: Sql, traderId: string, id: string): Promise<OrderRow | undefined> {
+export async function findOrder(sql: ReadSql, traderId: string, id: string): Promise<OrderRow | undefined> {
   const rows = await sql`${select(sql)} where t.id = ${id} and t.trader_id = ${traderId}`;
   return rows.map(toOrder)[0];
 }

@@ -1,5 +1,5 @@
 import type { Side } from "../../domain/market.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
 export interface OpenPosition extends Priced {
@@ -11,7 +11,7 @@ export interface OpenPosition extends Priced {
 }
 
 /** A trader's positions in markets not settled, with what is needed to price them. */
-export async function listOpenPositions(sql: Sql, traderId: string): Promise<OpenPosition[]> {
+export async function listOpenPositions(sql: ReadSql, traderId: string): Promise<OpenPosition[]> {
   const rows = await sql`
     select p.market_id, m.question, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)}
       from position p
@@ -42,7 +42,7 @@ export interface SettledPosition {
 }
 
 /** A trader's last positions in settled markets, newest first. What was sold before the end is not among them. */
-export async function listSettledPositions(sql: Sql, traderId: string, limit: number): Promise<SettledPosition[]> {
+export async function listSettledPositions(sql: ReadSql, traderId: string, limit: number): Promise<SettledPosition[]> {
   const rows = await sql`
     select p.market_id, m.question, p.side, b.outcome, p.shares_micro, p.cost_micro, b.settled_at
       from position p

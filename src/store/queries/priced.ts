@@ -1,12 +1,12 @@
 import type { Mechanism } from "../../domain/market.ts";
 import type { Pool } from "../../domain/pool.ts";
-import type { Row, Sql } from "../connect.ts";
+import type { ReadSql, Row } from "../connect.ts";
 
 /** What a market's prices follow from: how it is made, and its pool as it stands. */
 export type Priced = Mechanism & Pool;
 
 /** The columns of `toPriced`, of a market `m` and its book `b`. */
-export function pricedColumns(sql: Sql) {
+export function pricedColumns(sql: ReadSql) {
   return sql`m.kind, m.p0_ppm, m.fund_micro, b.yes_micro, b.no_micro`;
 }
 

@@ -1,9 +1,9 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { hedges, trades } from "./reconcile-entries.ts";
 import { fundedSums, movedSums, tradedSums } from "./reconcile-sums.ts";
 
 /** The rows `(name, place, stated, expected, difference)` of every check, as common table expressions. */
-export function ledgerChecks(sql: Sql) {
+export function ledgerChecks(sql: ReadSql) {
   return sql`
     with
     ${movedSums(sql)},
@@ -36,7 +36,7 @@ export function ledgerChecks(sql: Sql) {
 }
 
 /** Balances against the transfers that touched them. */
-function accounts(sql: Sql) {
+function accounts(sql: ReadSql) {
   return sql`
     accounts as (
       select coalesce(a.id, m.account) as place, a.balance_micro as stated, m.amount as expected,
@@ -47,7 +47,7 @@ function accounts(sql: Sql) {
 }
 
 /** Per market: escrow = YES outstanding = NO outstanding; 0 once settled. */
-function escrows(sql: Sql) {
+function escrows(sql: ReadSql) {
   return sql`
     escrows as (
       select m.id as place, a.balance_micro as stated,
@@ -65,7 +65,7 @@ function escrows(sql: Sql) {
 }
 
 /** Shares and cost against the trades; a sell takes away its shares and the cost that it released. */
-function positions(sql: Sql) {
+function positions(sql: ReadSql) {
   return sql`
     positions as (
       select trader_id || ' ' || market_id || ' ' || side as place,
@@ -78,7 +78,7 @@ function positions(sql: Sql) {
 }
 
 /** Per user: what is pending against the account that holds it. */
-function withdrawals(sql: Sql) {
+function withdrawals(sql: ReadSql) {
   return sql`
     withdrawals as (
       select id as place, a.balance_micro as stated, w.amount as expected,
@@ -94,7 +94,7 @@ function withdrawals(sql: Sql) {
 }
 
 /** Per market: the book against the trades. */
-function volumes(sql: Sql) {
+function volumes(sql: ReadSql) {
   return sql`
     volumes as (
       select b.market_id as place, b.volume_micro as stated, t.volume as expected,
@@ -105,7 +105,7 @@ function volumes(sql: Sql) {
 }
 
 /** What reports read by market and hour, against the trades. */
-function hours(sql: Sql) {
+function hours(sql: ReadSql) {
   return sql`
     hours as (
       select market_id || ' ' || hour as place, h.volume_micro + h.fee_micro as stated, t.volume + t.fee as expected,
@@ -117,7 +117,7 @@ function hours(sql: Sql) {
 }
 
 /** What reports read by trader, market and day, against the trades; a trade too few or too many counts as a dollar. */
-function traderDays(sql: Sql) {
+function traderDays(sql: ReadSql) {
   return sql`
     trader_days as (
       select trader_id || ' ' || market_id || ' ' || day as place,
@@ -131,7 +131,7 @@ function traderDays(sql: Sql) {
 }
 
 /** What reports read by provider and day, against the transfers. */
-function fundingDays(sql: Sql) {
+function fundingDays(sql: ReadSql) {
   return sql`
     funding_days as (
       select coalesce(d.provider, t.provider) || ' ' || coalesce(d.day, t.day) as place,
@@ -148,7 +148,7 @@ function fundingDays(sql: Sql) {
 }
 
 /** The journal's end against the head row. */
-function ends(sql: Sql) {
+function ends(sql: ReadSql) {
   return sql`
     ends as (
       select 'entry ' || h.seq as place, h.seq * 1000000 as stated, a.seq * 1000000 as expected,

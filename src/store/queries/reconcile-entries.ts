@@ -1,23 +1,23 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /** Micro-units as the audit entries write them. A product keeps six places, where a quotient would compute twenty. */
-const decimal = (sql: Sql, column: string) => sql.unsafe(`trim_scale(${column} * 0.000001)`);
+const decimal = (sql: ReadSql, column: string) => sql.unsafe(`trim_scale(${column} * 0.000001)`);
 
 /**
  * The same at a fifth of the cost. Exact below 1e15, where fifteen digits name one double and its shortest text is those
  * digits; PostgreSQL writes less than 0.0001 with an exponent, which then takes the slow way.
  */
-const quickDecimal = (sql: Sql, column: string) => sql.unsafe(`(${column} / 1e6::float8)`);
+const quickDecimal = (sql: ReadSql, column: string) => sql.unsafe(`(${column} / 1e6::float8)`);
 const QUICK_BELOW = "1000000000000000";
 
 /** An amount in an entry's text, in micro-units. No JSON parser: it would fail on the entry that somebody broke. */
-const amountIn = (sql: Sql, field: string) =>
+const amountIn = (sql: ReadSql, field: string) =>
   sql.unsafe(
     `coalesce(substring(a.payload from '"${field}":"([0-9]{1,15}(?:[.][0-9]{1,6})?)"')::numeric * 1000000, 0)`,
   );
 
 /** Trades against their audit entries, which carry the same amounts under the chain's seal. */
-export function trades(sql: Sql) {
+export function trades(sql: ReadSql) {
   return sql`
     compared as (
       select coalesce(t.seq, a.seq) as seq, t.amount_micro, a.payload,
@@ -65,7 +65,7 @@ export function trades(sql: Sql) {
 }
 
 /** Hedge tags against the audit entries of their trades. */
-export function hedges(sql: Sql) {
+export function hedges(sql: ReadSql) {
   return sql`
     hedges as (
       select 'entry ' || h.seq as place, 1000000 as stated, 1000000 - tag.difference as expected, tag.difference

@@ -1,10 +1,10 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /**
  * `moved`: what transfers have moved into and out of each account.
  * Summed by pair of accounts first: far fewer rows then have to be split into their two legs.
  */
-export function movedSums(sql: Sql) {
+export function movedSums(sql: ReadSql) {
   return sql`
     pair as (
       select debit, credit, sum(amount_micro) as amount from transfer group by debit, credit
@@ -21,7 +21,7 @@ export function movedSums(sql: Sql) {
  * `traded`, `market_traded`, `hour_traded` and `day_traded`: what trades add up to, as positions, markets, hours and days
  * see it. The trades are read and grouped once, and the rest are sums of these groups.
  */
-export function tradedSums(sql: Sql) {
+export function tradedSums(sql: ReadSql) {
   return sql`
     traded_hour as (
       select trader_id, market_id, side, ts - ts % 3600000 as hour,
@@ -62,7 +62,7 @@ export function tradedSums(sql: Sql) {
  * `funded`: money in and out by provider and day.
  * The day as text: a broken time must be a difference, and not the end of the statement.
  */
-export function fundedSums(sql: Sql) {
+export function fundedSums(sql: ReadSql) {
   return sql`
     funded as (
       select left(a.ts, 10) as day, substr(leg.account, 10) as provider,

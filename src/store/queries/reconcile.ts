@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { ledgerChecks } from "./reconcile-checks.ts";
 
 /** One check of the ledger: what it compares, and by how much it is off in micro-units. Zero when it holds. */
@@ -33,7 +33,7 @@ export const COUNTING_CHECKS: ReadonlySet<string> = new Set(["head", "hedges"]);
  * Every check in one statement, so that all of them see one state of the ledger. Each sums absolute differences, so two
  * errors cannot cancel out. What each compares stands with its rows, which `ledgerChecks` puts together.
  */
-export async function reconcileLedger(sql: Sql): Promise<Check[]> {
+export async function reconcileLedger(sql: ReadSql): Promise<Check[]> {
   const rows = await sql<{ name: string; difference: string; rows: string }[]>`
     ${ledgerChecks(sql)}
     select name, trunc(sum(difference))::text as difference, count(*)::text as rows
@@ -47,7 +47,7 @@ export async function reconcileLedger(sql: Sql): Promise<Check[]> {
 }
 
 /** The same checks for a person: both sums of each, and the first places that disagree. */
-export async function explainLedger(sql: Sql): Promise<ExplainedCheck[]> {
+export async function explainLedger(sql: ReadSql): Promise<ExplainedCheck[]> {
   const rows = await sql<ExplainedRow[]>`
     ${ledgerChecks(sql)},
     ranked as (

@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { DAY_MS } from "../rollups.ts";
 import { nowMs } from "./clock.ts";
 
@@ -6,14 +6,14 @@ import { nowMs } from "./clock.ts";
  * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.
  * @returns milliseconds since the epoch
  */
-export async function readPeriodStart(sql: Sql, periodDays: number): Promise<number> {
+export async function readPeriodStart(sql: ReadSql, periodDays: number): Promise<number> {
   const [row] = await sql<{ now: string }[]>`select ${nowMs(sql)} as now`;
   const now = Number(row?.now);
   return now - (now % DAY_MS) - (periodDays - 1) * DAY_MS;
 }
 
 /** What the house kept of a settled market beyond its stake: its own and the pool's winning shares, less F. */
-function houseResult(sql: Sql) {
+function houseResult(sql: ReadSql) {
   return sql`case b.outcome when 'yes' then b.yes_micro + m.house_yes_micro else b.no_micro + m.house_no_micro end
              - m.fund_micro`;
 }
@@ -28,7 +28,7 @@ export interface CategoryRow {
 }
 
 /** Volume, fees and market-making result by category. Reads the hours and the settlements of the period. */
-export async function listCategoryResults(sql: Sql, startMs: number): Promise<CategoryRow[]> {
+export async function listCategoryResults(sql: ReadSql, startMs: number): Promise<CategoryRow[]> {
   const rows = await sql`
     with
     traded as (
@@ -62,7 +62,7 @@ export async function listCategoryResults(sql: Sql, startMs: number): Promise<Ca
 }
 
 /** Users who traded since the beginning of a UTC day. */
-export async function countActiveTraders(sql: Sql, startMs: number): Promise<number> {
+export async function countActiveTraders(sql: ReadSql, startMs: number): Promise<number> {
   const [row] = await sql<{ traders: number }[]>`
     select count(*)::int as traders
       -- Grouped first: a distinct inside the count would sort every row of the period.
@@ -77,7 +77,7 @@ export interface FundingRow {
 }
 
 /** Money in and out by provider since the beginning of a UTC day. */
-export async function listFunding(sql: Sql, startMs: number): Promise<FundingRow[]> {
+export async function listFunding(sql: ReadSql, startMs: number): Promise<FundingRow[]> {
   const rows = await sql`
     select provider, sum(inflow_micro)::text as inflow, sum(outflow_micro)::text as outflow
       from funding_day
@@ -92,7 +92,7 @@ export async function listFunding(sql: Sql, startMs: number): Promise<FundingRow
 }
 
 /** What has left wallets and has neither been paid out nor given back. */
-export async function sumPendingWithdrawals(sql: Sql): Promise<bigint> {
+export async function sumPendingWithdrawals(sql: ReadSql): Promise<bigint> {
   const [row] = await sql<{ pending: string }[]>`
     select coalesce(sum(balance_micro), 0)::text as pending from account where id like 'pending:%'`;
   return BigInt(row?.pending ?? 0);
@@ -111,7 +111,7 @@ export interface RiskRow {
  * Open markets with what traders hold of each side. Escrow = YES outstanding = NO outstanding, so their shares are what
  * the pool and the house do not hold; no position is read.
  */
-export async function listRisks(sql: Sql): Promise<RiskRow[]> {
+export async function listRisks(sql: ReadSql): Promise<RiskRow[]> {
   const rows = await sql`
     select m.id, m.question,
            a.balance_micro - b.yes_micro - m.house_yes_micro as yes_payout,

@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /** What a database server is, as far as it matters here. */
 export interface ServerRow {
@@ -11,7 +11,7 @@ export interface ServerRow {
 }
 
 /** The server on the other end of the connection. */
-export async function readServer(sql: Sql): Promise<ServerRow> {
+export async function readServer(sql: ReadSql): Promise<ServerRow> {
   const [row] = await sql`
     select current_setting('server_version') as version,
            current_setting('server_version_num')::int as version_number,
@@ -20,7 +20,7 @@ export async function readServer(sql: Sql): Promise<ServerRow> {
 }
 
 /** Whether a commit of this session is on disk when it is acknowledged, as far as the session decides it. */
-export async function commitsAreSynchronous(sql: Sql): Promise<boolean> {
+export async function commitsAreSynchronous(sql: ReadSql): Promise<boolean> {
   const [row] = await sql<{ setting: string }[]>`select current_setting('synchronous_commit') as setting`;
   return row?.setting !== "off";
 }

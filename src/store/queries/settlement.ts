@@ -1,5 +1,5 @@
 import type { Side } from "../../domain/market.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /** What a settlement would come to. One winning share pays one dollar, so micro-shares are micro-dollars. */
 export interface SettlementRow {
@@ -11,7 +11,7 @@ export interface SettlementRow {
 }
 
 /** Reads the positions of one market in one snapshot. */
-export async function readSettlement(sql: Sql, marketId: string, outcome: Side): Promise<SettlementRow> {
+export async function readSettlement(sql: ReadSql, marketId: string, outcome: Side): Promise<SettlementRow> {
   const [row] = await sql`
     with winner as (
       select trader_id, shares_micro

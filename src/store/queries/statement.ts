@@ -1,4 +1,4 @@
-import type { Row, Sql } from "../connect.ts";
+import type { ReadSql, Row } from "../connect.ts";
 
 export interface StatementRow {
   seq: number;
@@ -27,7 +27,7 @@ export interface StatementQuery {
  * of the transfers that purchases do not enter. The balance is counted back from where the page begins.
  */
 export async function listStatement(
-  sql: Sql,
+  sql: ReadSql,
   { traderId, wallet, from, limit }: StatementQuery,
 ): Promise<StatementRow[]> {
   const reached = from ? sql`and seq <= ${from.seq}` : sql``;

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "../../domain/audit-link.ts";
 import type { StoredStatus } from "../../domain/market.ts";
 import { textArray } from "../arrays.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { nowMs } from "./clock.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
@@ -16,7 +16,7 @@ export interface LiveMarket extends Priced {
 
 /** The markets with these ids, whatever their state, or else the open ones that close next. */
 export async function listLiveMarkets(
-  sql: Sql,
+  sql: ReadSql,
   { ids, limit }: { ids: readonly string[] | undefined; limit: number },
 ): Promise<LiveMarket[]> {
   const rows = await sql`
@@ -39,7 +39,7 @@ export async function listLiveMarkets(
 export type FollowedEntry = Pick<AuditEntry, "seq" | "type" | "payloadText" | "ts" | "hash">;
 
 /** Entries after `after`, oldest first. */
-export async function readEntriesAfter(sql: Sql, after: bigint, limit: number): Promise<FollowedEntry[]> {
+export async function readEntriesAfter(sql: ReadSql, after: bigint, limit: number): Promise<FollowedEntry[]> {
   const rows = await sql<EntryRow[]>`
     select seq, type, payload, ts, hash
       from audit
@@ -50,7 +50,7 @@ export async function readEntriesAfter(sql: Sql, after: bigint, limit: number): 
 }
 
 /** The entries with these numbers, in no order. */
-export async function readEntries(sql: Sql, seqs: readonly bigint[]): Promise<FollowedEntry[]> {
+export async function readEntries(sql: ReadSql, seqs: readonly bigint[]): Promise<FollowedEntry[]> {
   const rows = await sql<EntryRow[]>`
     select seq, type, payload, ts, hash from audit where seq = any(${textArray(seqs.map(String))}::bigint[])`;
   return rows.map(toFollowed);

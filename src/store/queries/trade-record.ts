@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../../domain/audit-link.ts";
 import type { Mechanism, Side } from "../../domain/market.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /** A trade with what was true around it. */
 export interface TradeRecord {
@@ -22,7 +22,7 @@ export interface TradeRecord {
 }
 
 /** One trade, whoever made it. Nothing indexes trades by market, so the price before it is looked for backwards. */
-export async function findTradeRecord(sql: Sql, id: string): Promise<TradeRecord | undefined> {
+export async function findTradeRecord(sql: ReadSql, id: string): Promise<TradeRecord | undefined> {
   const [row] = await sql`
     select t.id, t.market_id, m.question, t.trader_id, t.side, t.amount_micro, t.fee_micro, t.shares_micro,
            t.yes_price_ppm, t.ts, m.p0_ppm, a.seq, a.type, a.actor, a.payload, a.ts as entry_ts, a.key_id, a.hash,

@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 export interface TraderResult {
   traderId: string;
@@ -26,7 +26,7 @@ export interface TraderTotals {
  * market's last hour with trades, to which `trade.executed` has rounded it.
  */
 export async function listTraderResults(
-  sql: Sql,
+  sql: ReadSql,
   startMs: number,
   limit: number,
 ): Promise<{ traders: TraderResult[]; totals: TraderTotals }> {

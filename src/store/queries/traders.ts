@@ -1,5 +1,5 @@
 import { pendingOf, type Tables, type Trader, walletOf } from "../../engine/rows.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { loadRows } from "../load.ts";
 
 export interface TraderView {
@@ -9,7 +9,7 @@ export interface TraderView {
 }
 
 /** A user with its money; zeros for one that nobody has named yet. */
-export async function readTrader(sql: Sql, traderId: string): Promise<TraderView> {
+export async function readTrader(sql: ReadSql, traderId: string): Promise<TraderView> {
   const [wallet, pending] = [walletOf(traderId), pendingOf(traderId)];
   const loaded = await loadRows(sql, [
     { table: "trader", key: traderId },

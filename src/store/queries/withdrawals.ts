@@ -1,5 +1,5 @@
 import type { Withdrawal, WithdrawalStatus } from "../../engine/rows.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { toWithdrawal } from "../load-funding.ts";
 
 export interface WithdrawalQuery {
@@ -10,7 +10,7 @@ export interface WithdrawalQuery {
 }
 
 /** Newest first. */
-export async function listWithdrawals(sql: Sql, { status, before, limit }: WithdrawalQuery): Promise<Withdrawal[]> {
+export async function listWithdrawals(sql: ReadSql, { status, before, limit }: WithdrawalQuery): Promise<Withdrawal[]> {
   const rows = await sql`
     select id, trader_id, amount_micro, status, created_at, decided_at, version
       from withdrawal
@@ -23,7 +23,7 @@ export async function listWithdrawals(sql: Sql, { status, before, limit }: Withd
 }
 
 /** Whose withdrawal it is; undefined when there is none of this id. */
-export async function ownerOfWithdrawal(sql: Sql, id: string): Promise<string | undefined> {
+export async function ownerOfWithdrawal(sql: ReadSql, id: string): Promise<string | undefined> {
   const [row] = await sql<{ trader_id: string }[]>`select trader_id from withdrawal where id = ${id}`;
   return row?.trader_id;
 }

@@ -73,7 +73,7 @@ async function openHttpDoor(): Promise<TestDoor> {
       // Clients here keep their connections, and nothing is on its way when a test is over.
       lastRequestMs: 20,
       services,
-      read: services.read,
+      pool: services.pool,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
       webhookSecrets: [],
       corsOrigins: [],

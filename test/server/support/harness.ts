@@ -6,6 +6,8 @@ import { operations } from "../../../src/contract/operations.ts";
 import { type ListenOptions, type RunningServer, type ServerOptions, startServer } from "../../../src/server/server.ts";
 import type { Handlers } from "../../../src/services/invoke.ts";
 import { connect, type Sql } from "../../../src/store/connect.ts";
+import type { Pool } from "../../../src/store/pool.ts";
+import { poolOf } from "../../support/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const TENANT = "acme";
@@ -18,6 +20,7 @@ export const WEBHOOK_SECRET = "whsec_tenant_demo_0123456789abcdef";
 export interface Backend {
   database: TestDatabase;
   sql: Sql;
+  pool: Pool;
   close(): Promise<void>;
 }
 
@@ -34,6 +37,7 @@ export async function openBackend(): Promise<Backend> {
   return {
     database,
     sql,
+    pool: poolOf(sql),
     async close() {
       await sql.end({ timeout: 5 });
       await database.drop();
@@ -64,7 +68,7 @@ export async function serve(
       // A busy machine may let a statement wait; the shared count is asked all the same.
       countTimeoutMs: 60_000,
       services: { handlers },
-      read: backend.sql,
+      pool: backend.pool,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
       webhookSecrets: [WEBHOOK_SECRET],
       corsOrigins: [],

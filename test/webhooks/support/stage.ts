@@ -2,6 +2,7 @@ import { vi } from "vitest";
 import { type DeliveryOptions, DeliveryWorker } from "../../../src/webhooks/delivery.ts";
 import type { DeliveryResult, Receiver } from "../../../src/webhooks/receiver-queue.ts";
 import { openTestTenant, type TestTenant } from "../../services/tenant.ts";
+import { poolOf } from "../../support/pool.ts";
 import { SECRET, TestReceiver } from "./receiver.ts";
 
 export interface DeliveryRow {
@@ -47,7 +48,7 @@ export class Stage {
   /** Each worker stands for a process. */
   worker(receivers: readonly Receiver[], options: Partial<DeliveryOptions> = {}): DeliveryWorker {
     const worker = new DeliveryWorker({
-      sql: this.tenant.sql,
+      pool: poolOf(this.tenant.sql),
       receivers,
       allowPrivate: ["127.0.0.0/8"],
       clock: async () => this.now,

@@ -1,0 +1,174 @@
+import { withinDeadline } from "./client.ts";
+import { ConnectionLost, classify, type ReadSql, type Sql } from "./connect.ts";
+
+/**
+ * A pool that outlives its connections. What is sent says whether it may run twice: a lost connection leaves open whether
+ * its statement took effect, which does not matter to a question and matters to everything else.
+ */
+export interface Pool {
+  /** Asks once more, of fresh connections, when a connection was lost under the question. */
+  read<T>(ask: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
+  /**
+   * Tells once.
+   * @throws OutcomeUnknown when the connection was lost under it
+   */
+  write<T>(tell: (sql: Sql) => PromiseLike<T>): Promise<T>;
+  /**
+   * Asks several questions of one moment: within one read-only transaction, which is begun once more as a whole when its
+   * connection was lost. What is asked of the pool itself meanwhile is of another moment.
+   */
+  snapshot<T>(ask: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
+  /** Waits for what is in flight, so many seconds at the most. */
+  end(options: { timeout: number }): Promise<void>;
+}
+
+/** Whoever only asks, one question at a time. */
+export type Reader = Pick<Pool, "read">;
+
+/** The connection was lost under a write: whether it took effect is not known, and it is not sent again. */
+export class OutcomeUnknown extends ConnectionLost {
+  constructor(cause: unknown) {
+    super(cause);
+    this.name = "OutcomeUnknown";
+  }
+}
+
+export interface PoolOptions {
+  /** Connections of reads and writes. */
+  max: number;
+  /** Connections of snapshots, one for each that runs; opened when they are used. */
+  snapshots?: number;
+  /** After which an unanswered statement counts as lost; later than the server's own timeout. */
+  deadlineMs: number;
+}
+
+/** What statements in flight on other connections may still take when one connection was lost, in seconds. */
+const DRAIN_SEC = 10;
+
+/** Errors of connections that were never made: what was to be sent on them has not been sent. */
+const NEVER_SENT = new Set([
+  ...["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "CONNECT_TIMEOUT", "CONNECTION_ENDED"],
+  // The server's own: too many connections, starting up or shutting down.
+  ...["53300", "57P03"],
+]);
+
+interface Clients {
+  shared: Sql;
+  /** Each has one connection, and one snapshot at a time. */
+  alone: readonly Sql[];
+}
+
+/**
+ * Opens a pool; its connections are made when they are needed. The driver (postgres 3.4.9) never answers a query that is
+ * sent between a connection's error and its close, and rejects the first query of the next one with the old one's error.
+ * So clients are replaced as a whole as soon as one of them has lost a connection.
+ * @param open makes a fresh client with so many connections
+ */
+export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadlineMs }: PoolOptions): Pool {
+  const openClients = (): Clients => ({ shared: open(max), alone: Array.from({ length: snapshots }, () => open(1)) });
+  const places = new Places(snapshots);
+  let clients = openClients();
+
+  async function once<T>(work: (clients: Clients) => PromiseLike<T>): Promise<T> {
+    const used = clients;
+    try {
+      return await withinDeadline(work(used), deadlineMs);
+    } catch (error) {
+      if (used === clients && isLoss(error)) {
+        clients = openClients();
+        void endAll(used, DRAIN_SEC).catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+
+  async function twice<T>(work: (clients: Clients) => PromiseLike<T>): Promise<T> {
+    try {
+      return await once(work);
+    } catch (error) {
+      // After the deadline no caller waits any longer.
+      if (!isLoss(error) || error instanceof ConnectionLost) throw error;
+      return once(work);
+    }
+  }
+
+  return {
+    read: (ask) => twice(({ shared }) => ask(shared)),
+    write: (tell) =>
+      once(({ shared }) => tell(shared)).catch((error: unknown) => {
+        throw isLoss(error) && !NEVER_SENT.has(codeOf(error)) ? new OutcomeUnknown(error) : error;
+      }),
+    snapshot: (ask) =>
+      places.hold((place) =>
+        twice(({ alone }) => {
+          const sql = alone[place];
+          if (!sql) throw new RangeError("A snapshot has a place among those there are");
+          return inOneTransaction(sql, ask);
+        }),
+      ),
+    end: ({ timeout }) => endAll(clients, timeout),
+  };
+}
+
+/** A client of one's own as a reader: it is not replaced, and nothing is asked again. */
+export function readerOf(sql: Sql): Reader {
+  return { read: async (ask) => ask(sql) };
+}
+
+/** Names the transaction: a replacement of the connection is another backend, or has begun later. */
+const TRANSACTION = "select pg_backend_pid() || ' ' || extract(epoch from now()) as transaction";
+
+/**
+ * Plain `begin` and `commit` on a client's only connection, which a pooler of transactions keeps together too. When the
+ * connection dies in between, the driver sends the questions that follow on the next one, without a transaction; hence the
+ * second look at which transaction it is. The driver's own `begin` would write to the socket that is gone and end the process.
+ */
+async function inOneTransaction<T>(sql: Sql, ask: (sql: ReadSql) => PromiseLike<T>): Promise<T> {
+  try {
+    const begun = transactionIn(await sql.unsafe(`begin isolation level repeatable read read only; ${TRANSACTION}`));
+    const answer = await ask(sql);
+    if (transactionIn(await sql.unsafe(`${TRANSACTION}; commit`)) === begun) return answer;
+  } catch (error) {
+    if (!isLoss(error)) await sql.unsafe("rollback");
+    throw error;
+  }
+  throw Object.assign(new Error("The snapshot's connection was lost"), { code: "SNAPSHOT_LOST" });
+}
+
+/** Several statements at once are answered with the rows of each. */
+function transactionIn(answers: readonly unknown[]): unknown {
+  return (answers as { transaction: unknown }[][]).flat()[0]?.transaction;
+}
+
+function isLoss(error: unknown): boolean {
+  return classify(error) instanceof ConnectionLost;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+async function endAll({ shared, alone }: Clients, timeout: number): Promise<void> {
+  await Promise.all([shared, ...alone].map((sql) => sql.end({ timeout })));
+}
+
+/** So many places, held by one at a time each, in the order of asking. */
+class Places {
+  readonly #free: number[];
+  readonly #waiting: ((place: number) => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = Array.from({ length: count }, (_, place) => place);
+  }
+
+  async hold<T>(work: (place: number) => Promise<T>): Promise<T> {
+    const place = this.#free.pop() ?? (await new Promise<number>((resolve) => this.#waiting.push(resolve)));
+    try {
+      return await work(place);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next(place);
+      else this.#free.push(place);
+    }
+  }
+}
