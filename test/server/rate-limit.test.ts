@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { connect } from "../../src/store/connect.ts";
+import { poolOf } from "../support/pool.ts";
 import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, sha256, WEBHOOK_SECRET } from "./support/harness.ts";
 import { exchangeRaw, expectRefusal } from "./support/requests.ts";
 
@@ -165,7 +166,7 @@ describe("signed webhooks with a bucket of their own", () => {
 describe("without the database", () => {
   test("the limit still holds, counted by the process alone", async () => {
     const nowhere = connect({ host: "127.0.0.1", port: 1, user: "x", database: "x" }, { name: "test", max: 1 });
-    const server = await serve({ ...backend, sql: nowhere }, handlers, { rateLimit: { perMinute: 20 } });
+    const server = await serve({ ...backend, pool: poolOf(nowhere) }, handlers, { rateLimit: { perMinute: 20 } });
     const all = await statuses(Array.from({ length: 25 }, () => fetch(`${server.url}/health`)));
     expect([count(all, 200), count(all, 429)]).toEqual([20, 5]);
     await server.close();
