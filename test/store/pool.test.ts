@@ -38,7 +38,7 @@ afterEach(() => pool.end({ timeout: 1 }));
 /** Ends the sessions of the pool, those that are in the middle of such a statement only when one is named. */
 async function kill(statement = ""): Promise<number> {
   const rows = await admin`
-    select pg_terminate_backend(pid, 10000) from pg_stat_activity
+    select pg_terminate_backend(pid, ${statement === "" ? 0 : 10_000}) from pg_stat_activity
      where application_name = 'pmctl victim' and datname = current_database()
        and (${statement} = '' or (state = 'active' and query like ${`%${statement}%`}))`;
   return rows.length;
