@@ -5,6 +5,7 @@ import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.
 import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
 import type { HoldMarket, OracleEvidence } from "./oracle.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
+import type { AcceptRollback } from "./rollback.ts";
 import {
   type ApiKey,
   CAPITAL,
@@ -158,6 +159,7 @@ export type Command =
   | RecordPayment
   | KeepDelivery
   | RecordReconciliation
+  | AcceptRollback
   | ApplyConfig
   | CreateKey
   | RotateKey
@@ -179,6 +181,7 @@ export interface Results extends TraderResults, KeyResults {
   recordPayment: { ownerId: string | undefined };
   keepDelivery: undefined;
   recordReconciliation: { checkedAt: number };
+  acceptRollback: undefined;
   applyConfig: { changed: boolean };
 }
 
@@ -261,6 +264,7 @@ export function needsOf(command: Command): Need[] {
     case "keepDelivery":
       return needsOfDelivery(command.delivery);
     case "recordReconciliation":
+    case "acceptRollback":
       return [];
     case "applyConfig":
       return [

@@ -8,6 +8,7 @@ import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./marke
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
+import { acceptRollback } from "./rollback.ts";
 import { applyConfig, recordReconciliation } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
@@ -70,6 +71,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return keepDelivery(draft, command, now);
     case "recordReconciliation":
       return recordReconciliation(draft, command, now);
+    case "acceptRollback":
+      return acceptRollback(draft, command);
     case "applyConfig":
       return applyConfig(draft, command, now);
     case "createKey":

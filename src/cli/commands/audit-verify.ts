@@ -32,13 +32,13 @@ export function registerVerify(noun: Command, host: Host): void {
         if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
         return withSession(options, io, async (session) => {
           const { id, directory } = session.tenant;
-          const { readVerifiedPoint, writeVerifiedPoint } = await import("../verified-point.ts");
+          const { readVerifiedPoint, raiseVerifiedPoint } = await import("../../services/anchors/verified-point.ts");
           return runAuditVerify(
             {
               verify: chainVerifier(session),
               from: incremental ? await readVerifiedPoint(directory, id) : undefined,
               anchors: await anchorsOf(anchor, id),
-              keep: ({ head, count }) => writeVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
+              keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
             },
             session.api(),
             io,

@@ -1,0 +1,106 @@
+import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type AnchorLine, parseAnchor } from "../../engine/anchor.ts";
+import { createRoot } from "../../store/embedded/home.ts";
+
+/** The end of a file that is read: some three thousand lines, however long an operator's own file has grown. */
+const TAIL_BYTES = 1024 * 1024;
+/** The directory's own file is made compact beyond this. */
+const COMPACT_BYTES = 256 * 1024;
+/** What is left of it then, besides the line of the highest entry. */
+const KEPT_LINES = 200;
+const NEWLINE = 0x0a;
+
+/** `.pmctl/anchors/<tenant>.ndjson` of an operator's directory. */
+export function directoryAnchors(directory: string, tenant: string): string {
+  return join(directory, ".pmctl", "anchors", `${tenant}.ndjson`);
+}
+
+/** A line of a file, and where it stands. */
+export interface FoundLine {
+  /** From 1; undefined in a file of which only the end is read. */
+  number: number | undefined;
+  /** Undefined for a text that is no anchor. */
+  anchor: AnchorLine | undefined;
+}
+
+/**
+ * The lines of a file of anchors, oldest first; none when there is no file. What stands after the last newline was cut
+ * short by a crash, and counts for nothing.
+ */
+export async function readAnchorFile(file: string): Promise<FoundLine[]> {
+  const { text, whole } = await readTail(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return { text: "", whole: true };
+    throw error;
+  });
+  const lines = text.split("\n").slice(0, -1);
+  return lines.flatMap((line, index) =>
+    line === "" ? [] : [{ number: whole ? index + 1 : undefined, anchor: parseAnchor(line) }],
+  );
+}
+
+async function readTail(file: string): Promise<{ text: string; whole: boolean }> {
+  await using handle = await open(file, "r");
+  const { size } = await handle.stat();
+  const from = Math.max(0, size - TAIL_BYTES);
+  const text = await readFrom(handle, from, size - from);
+  // The first line of a tail is most likely half a line.
+  return from === 0 ? { text, whole: true } : { text: text.slice(text.indexOf("\n") + 1), whole: false };
+}
+
+async function readFrom(handle: FileHandle, from: number, length: number): Promise<string> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from);
+  return buffer.toString("utf8", 0, bytesRead);
+}
+
+/**
+ * Appends a line and waits for the disk. A line that a crash cut short is ended first, so that it does not swallow this
+ * one. When another process has put a compact file in the place of this one meanwhile, the line goes there too.
+ */
+export async function appendAnchor(file: string, anchor: AnchorLine): Promise<void> {
+  const line = `${JSON.stringify(anchor)}\n`;
+  for (let isInPlace = false; !isInPlace; ) {
+    await using handle = await open(file, "a+", 0o600);
+    const { size, ino } = await handle.stat();
+    const isTorn = size > 0 && (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0] !== NEWLINE;
+    await handle.appendFile(isTorn ? `\n${line}` : line);
+    await handle.sync();
+    isInPlace = (await stat(file)).ino === ino;
+  }
+}
+
+/** Appends to the directory's own file, which is made when it is missing and stays small. */
+export async function appendToDirectory(directory: string, anchor: AnchorLine): Promise<void> {
+  const file = directoryAnchors(directory, anchor.tenant);
+  // The embedded database made the folder's rules: who may pass, and what git sees.
+  await createRoot(join(directory, ".pmctl"));
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await appendAnchor(file, anchor);
+  await compact(file);
+}
+
+/**
+ * Leaves the newest lines and that of the highest entry. Another process may append at any moment: what it wrote to the
+ * old file while the new one was made is carried over, and what it writes later it finds to be in the wrong file.
+ */
+async function compact(file: string): Promise<void> {
+  await using old = await open(file, "r");
+  const { size } = await old.stat();
+  if (size <= COMPACT_BYTES) return;
+  const anchors = (await readFrom(old, 0, size)).split("\n").flatMap((line) => parseAnchor(line) ?? []);
+  const highest = anchors.reduce((high, each) => (each.seq > high.seq ? each : high), anchors[0] as AnchorLine);
+  const kept = anchors.slice(-KEPT_LINES);
+  const part = `${file}.${process.pid}.new`;
+  {
+    await using fresh = await open(part, "w", 0o600);
+    for (const each of kept.includes(highest) ? kept : [highest, ...kept])
+      await fresh.appendFile(`${JSON.stringify(each)}\n`);
+    await fresh.sync();
+  }
+  await rename(part, file);
+  const late = await readFrom(old, size, (await old.stat()).size - size);
+  for (const line of late.split("\n")) {
+    const anchor = parseAnchor(line);
+    if (anchor) await appendAnchor(file, anchor);
+  }
+}

@@ -1,0 +1,65 @@
+import { isGenuine } from "../../engine/anchor.ts";
+import type { AuditKey } from "../../engine/seal.ts";
+import type { KnownAnchor } from "../../engine/set-back.ts";
+import { directoryAnchors, readAnchorFile } from "./anchor-file.ts";
+import { readVerifiedPoint } from "./verified-point.ts";
+
+/** Where it is written down what a tenant's log has held. */
+export interface AnchorSources {
+  tenant: string;
+  /** The operator's directory. */
+  directory: string;
+  /** `audit.anchors` of the tenant file that are files, absolute. */
+  files: readonly string[];
+  /** The audit key and those before it. */
+  keys: readonly AuditKey[];
+}
+
+/** What the sources say. */
+export interface KnownAnchors {
+  anchors: KnownAnchor[];
+  /** Lines that count for nothing, because no key of ours signed them; as `file:line`. */
+  forged: string[];
+}
+
+/** Of each file the newest lines are compared with the log, and the one of the highest entry: each pins all before it. */
+const LINES_COMPARED = 64;
+
+/**
+ * Every anchor at hand: the directory's own file, the files of the tenant file, and the verified point.
+ * @throws Error when a file is there and cannot be read
+ */
+export async function knownAnchors(sources: AnchorSources): Promise<KnownAnchors> {
+  const { tenant, directory, files } = sources;
+  const anchors: KnownAnchor[] = [];
+  const forged: string[] = [];
+  for (const file of [directoryAnchors(directory, tenant), ...files]) {
+    const found = await readGenuine(file, sources);
+    anchors.push(...found.anchors);
+    forged.push(...found.forged);
+  }
+  const verified = await readVerifiedPoint(directory, tenant);
+  if (verified) anchors.push({ ...verified, source: "verified before" });
+  return { anchors, forged };
+}
+
+async function readGenuine(file: string, { tenant, keys }: AnchorSources): Promise<KnownAnchors> {
+  const forged: string[] = [];
+  const anchors: KnownAnchor[] = [];
+  for (const { number, anchor } of await readAnchorFile(file)) {
+    if (anchor && anchor.tenant !== tenant) continue;
+    if (!anchor || !isGenuine(anchor, keys)) forged.push(number === undefined ? file : `${file}:${number}`);
+    else anchors.push({ seq: BigInt(anchor.seq), hash: anchor.hash, ts: anchor.ts, source: `anchored in ${file}` });
+  }
+  const compared = anchors.slice(-LINES_COMPARED);
+  const highest = newestOf(anchors);
+  return { anchors: highest && !compared.includes(highest) ? [highest, ...compared] : compared, forged };
+}
+
+/** The anchor of the highest entry. */
+export function newestOf(anchors: readonly KnownAnchor[]): KnownAnchor | undefined {
+  return anchors.reduce<KnownAnchor | undefined>(
+    (high, each) => (high && high.seq >= each.seq ? high : each),
+    undefined,
+  );
+}

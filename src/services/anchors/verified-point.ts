@@ -1,0 +1,45 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ChainPoint } from "../../engine/chain-walk.ts";
+import { createRoot } from "../../store/embedded/home.ts";
+
+/** An entry up to which the chain was verified, with its own time where that is known. */
+export interface VerifiedPoint extends ChainPoint {
+  ts?: string | undefined;
+}
+
+const folderOf = (directory: string) => join(directory, ".pmctl", "verified");
+const fileOf = (directory: string, tenant: string) => join(folderOf(directory), `${tenant}.json`);
+
+/**
+ * How far this operator has verified the tenant's chain, as `.pmctl/verified/<tenant>.json` tells. `audit verify
+ * --incremental` begins there, and a log that does not hold it any more was set back.
+ */
+export async function readVerifiedPoint(directory: string, tenant: string): Promise<VerifiedPoint | undefined> {
+  try {
+    const text = await readFile(fileOf(directory, tenant), "utf8");
+    const { seq, hash, ts } = JSON.parse(text) as Record<string, unknown>;
+    if (Number.isSafeInteger(seq) && Number(seq) > 0 && typeof hash === "string")
+      return { seq: BigInt(Number(seq)), hash, ts: typeof ts === "string" ? ts : undefined };
+  } catch {
+    // Without a point that can be read the whole chain is verified, which is never wrong.
+  }
+  return undefined;
+}
+
+/** Moves the point up, and never down: a shorter chain that holds was verified, and is not the one that was known. */
+export async function raiseVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
+  const kept = await readVerifiedPoint(directory, tenant);
+  if (!kept || point.seq > kept.seq) await writeVerifiedPoint(directory, tenant, point);
+}
+
+/** Renamed into place, so that nobody reads half of it. */
+export async function writeVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
+  // The embedded database made the folder's rules: who may pass, and what git sees.
+  await createRoot(join(directory, ".pmctl"));
+  await mkdir(folderOf(directory), { recursive: true, mode: 0o700 });
+  const file = fileOf(directory, tenant);
+  const { seq, hash, ts } = point;
+  await writeFile(`${file}.new`, `${JSON.stringify({ seq: Number(seq), hash, ts })}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
