@@ -8,21 +8,25 @@ import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-te
 /** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
 export async function openBackupTarget(
   named: string | undefined,
-): Promise<{ directory: string; target: BackupTarget; auditSecrets: () => string[] }> {
+): Promise<{ directory: string; target: BackupTarget }> {
   const tenant = readOperatorTenant(named);
   const { id, directory } = tenant;
+  const auditSecrets = auditSecretsOf(tenant);
   const { connection } = await openDatabase(directory, id, databaseUrlOf(tenant));
-  return { directory, target: { tenant: id, connection }, auditSecrets: () => auditSecretsOf(tenant) };
+  return { directory, target: { tenant: id, connection, auditSecrets } };
 }
 
-/** The file that was named, or one beside the directory's database, which git ignores. */
-export async function backupFile(named: string | undefined, directory: string, tenant: string, now: number) {
-  if (named !== undefined) return named;
+/** A file beside the directory's database, which git ignores. */
+export async function newBackupFile(
+  directory: string,
+  tenant: string,
+  { now, encrypted }: { now: number; encrypted: boolean },
+) {
   const folder = join(directory, ".pmctl", "backups");
   // The embedded database made the folder's rules: who may pass, and what git sees.
   const { createRoot } = await import("../store/embedded/home.ts");
   await createRoot(join(directory, ".pmctl"));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(":", "");
-  return displayPath(join(folder, `${tenant}-${stamp}Z.backup.gz`));
+  return displayPath(join(folder, `${tenant}-${stamp}Z.backup.gz${encrypted ? ".age" : ""}`));
 }

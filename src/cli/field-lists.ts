@@ -12,7 +12,7 @@ type Printed =
 
 const SERVED = { names: "tenant pid url opsUrl" };
 const CLUSTER = { names: "running dataDir host port url version" };
-const BACKUP = "file format tenant created schemaVersion head head.seq head.hash count";
+const BACKUP = "file format tenant created schemaVersion head head.seq head.hash count sha256 keyId encrypted";
 const PLANNED = "field kind base desired live by mark problem";
 
 /** What each command prints. */

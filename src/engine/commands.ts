@@ -102,6 +102,20 @@ export interface RecordReconciliation {
   discrepancyMicro: bigint;
 }
 
+/** Says in a restored log that it was restored. */
+export interface RecordRestore {
+  type: "recordRestore";
+  /** Of the backup's last entry. */
+  seq: number;
+  hash: string;
+  /** When the backup was made, ISO 8601. */
+  created: string;
+  /** The database that was replaced, under its new name; null when there was none. */
+  keptAs: string | null;
+  /** Of the backup's content. */
+  sha256: string;
+}
+
 /** Takes overrides that have ended out of the tenant's row, and puts their end on record. */
 export interface EndOverrides {
   type: "endOverrides";
@@ -160,6 +174,7 @@ export type Command =
   | KeepDelivery
   | RecordReconciliation
   | AcceptRollback
+  | RecordRestore
   | ApplyConfig
   | CreateKey
   | RotateKey
@@ -182,6 +197,7 @@ export interface Results extends TraderResults, KeyResults {
   keepDelivery: undefined;
   recordReconciliation: { checkedAt: number };
   acceptRollback: undefined;
+  recordRestore: undefined;
   applyConfig: { changed: boolean };
 }
 
@@ -265,6 +281,7 @@ export function needsOf(command: Command): Need[] {
       return needsOfDelivery(command.delivery);
     case "recordReconciliation":
     case "acceptRollback":
+    case "recordRestore":
       return [];
     case "applyConfig":
       return [

@@ -9,7 +9,7 @@ import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
 import { acceptRollback } from "./rollback.ts";
-import { applyConfig, recordReconciliation } from "./tenant.ts";
+import { applyConfig, recordReconciliation, recordRestore } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
 
@@ -73,6 +73,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return recordReconciliation(draft, command, now);
     case "acceptRollback":
       return acceptRollback(draft, command);
+    case "recordRestore":
+      return recordRestore(draft, command);
     case "applyConfig":
       return applyConfig(draft, command, now);
     case "createKey":

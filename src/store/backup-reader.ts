@@ -1,5 +1,19 @@
 import { createHash, type Hash } from "node:crypto";
-import { countRows, damaged, END_OF_ROWS, type Trailer } from "./backup-format.ts";
+import { Fault } from "../domain/fault.ts";
+import type { AuditKey } from "../engine/seal.ts";
+import {
+  type BackupManifest,
+  countRows,
+  damaged,
+  END_OF_ROWS,
+  isAuthenticated,
+  parseManifest,
+  parseTrailer,
+  type Trailer,
+} from "./backup-format.ts";
+
+/** Far above what any row of ours takes. A file that never ends its line must not fill the memory. */
+const LONGEST_LINE_BYTES = 32 * 1024 * 1024;
 
 /** Takes a backup apart: lines, and the rows of one table up to their end mark. */
 export class BackupReader {
@@ -54,15 +68,12 @@ export class BackupReader {
   }
 
   /** @throws Fault INTEGRITY unless `line` is the last one and says what was read. */
-  finish(line: string): void {
-    let trailer: Partial<Trailer> = {};
-    try {
-      trailer = JSON.parse(line) as Trailer;
-    } catch (cause) {
-      throw damaged("its end is not where it should be", cause);
-    }
+  async finish(line: string): Promise<Trailer> {
+    const trailer = parseTrailer(line);
     if (trailer.sha256 !== this.#hash.digest("hex") || trailer.rows !== this.#rows)
       throw damaged("its checksum does not match");
+    if (this.#rest.length > 0 || !(await this.#next()).done) throw damaged("something follows its end");
+    return trailer;
   }
 
   async close(): Promise<void> {
@@ -76,10 +87,51 @@ export class BackupReader {
   }
 
   async #more(): Promise<void> {
-    const next = await this.#source.next().catch((cause: unknown) => {
-      throw damaged("it cannot be unpacked", cause);
-    });
+    if (this.#rest.length > LONGEST_LINE_BYTES) throw damaged("a line of it does not end");
+    const next = await this.#next();
     if (next.done) throw damaged("it ends too early");
     this.#rest = Buffer.concat([this.#rest, next.value]);
+  }
+
+  #next(): Promise<IteratorResult<Buffer>> {
+    return this.#source.next().catch((cause: unknown) => {
+      throw cause instanceof Fault ? cause : damaged("it cannot be unpacked", cause);
+    });
+  }
+}
+
+/** What a backup says of itself, once all of it has been read. */
+export interface Inspected {
+  manifest: BackupManifest;
+  sha256: string;
+  /** The audit key whose `mac` holds; undefined for a file that carries none. */
+  keyId: string | undefined;
+}
+
+/**
+ * Reads a whole backup and writes none of it anywhere, so that what nobody vouches for reaches no database.
+ *
+ * @param tenant whose backup it must be
+ * @param keys the tenant's audit keys, those of the past too
+ * @throws Fault USAGE when it is none, or another tenant's; INTEGRITY when it is damaged or its `mac` does not hold
+ */
+export async function inspectBackup(
+  content: AsyncIterable<Buffer>,
+  { tenant, keys }: { tenant: string; keys: readonly AuditKey[] },
+): Promise<Inspected> {
+  const reader = new BackupReader(content);
+  try {
+    const manifest = parseManifest(await reader.line());
+    if (manifest.tenant !== tenant)
+      throw new Fault("USAGE", `It is a backup of ${JSON.stringify(manifest.tenant)}, and ${tenant} is to be restored`);
+    let line = await reader.line();
+    while (line.startsWith("copy ")) {
+      for await (const _ of reader.rows());
+      line = await reader.line();
+    }
+    const trailer = await reader.finish(line);
+    return { manifest, sha256: trailer.sha256, keyId: isAuthenticated(trailer, keys) ? trailer.keyId : undefined };
+  } finally {
+    await reader.close();
   }
 }

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Fault } from "../domain/fault.ts";
+import type { AuditKey } from "../engine/seal.ts";
 import {
   BACKUP_FORMAT,
   type BackupManifest,
+  backupMac,
   countRows,
   damaged,
   END_OF_ROWS,
@@ -15,22 +17,22 @@ import { type Connection, connect, type Sql } from "./connect.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 
 /**
- * A tenant's database as text: the manifest, each table as the server's own COPY writes it, and a checksum. All of one
- * snapshot, so it is the state after one commit, whoever writes meanwhile. Tables that a crash empties anyway are left out.
+ * A tenant's database as text: the manifest, each table as the server's own COPY writes it, and a checksum under the audit
+ * key. All of one snapshot, so it is the state after one commit, whoever writes meanwhile. Tables that a crash empties
+ * anyway are left out.
  *
- * @param told the manifest, as soon as it is known
+ * @param told the manifest and the checksum, at the end
  */
 export async function* dumpDatabase(
   connection: Connection,
-  tenant: string,
-  told: (manifest: BackupManifest) => void = () => {},
+  { tenant, key }: { tenant: string; key: AuditKey },
+  told: (manifest: BackupManifest, sha256: string) => void = () => {},
 ): AsyncGenerator<Buffer> {
   const sql = connect(connection, { name: "backup", max: 1 });
   try {
     await sql.unsafe("begin isolation level repeatable read, read only");
     const began = await transactionOf(sql);
     const manifest = await readManifest(sql, tenant);
-    told(manifest);
     const hash = createHash("sha256");
     const pass = (bytes: Buffer) => {
       hash.update(bytes);
@@ -50,7 +52,9 @@ export async function* dumpDatabase(
     if ((await transactionOf(sql)) !== began)
       throw new Fault("DATABASE_UNAVAILABLE", "The connection was lost during the backup: start it again");
     await sql.unsafe("commit");
-    const trailer: Trailer = { rows, sha256: hash.digest("hex") };
+    const sha256 = hash.digest("hex");
+    const trailer: Trailer = { rows, sha256, keyId: key.id, mac: backupMac(key, sha256) };
+    told(manifest, sha256);
     yield Buffer.from(`${JSON.stringify(trailer)}\n`);
   } finally {
     await sql.end({ timeout: 5 });
@@ -101,7 +105,10 @@ async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
  * @param content the unpacked backup
  * @throws Fault INTEGRITY when the backup is damaged, REFUSED when it is of a newer pmctl or of another build
  */
-export async function loadDatabase(connection: Connection, content: AsyncIterable<Buffer>): Promise<BackupManifest> {
+export async function loadDatabase(
+  connection: Connection,
+  content: AsyncIterable<Buffer>,
+): Promise<{ manifest: BackupManifest; sha256: string }> {
   const sql = connect(connection, { name: "restore", max: 1 });
   const reader = new BackupReader(content);
   try {
@@ -118,10 +125,10 @@ export async function loadDatabase(connection: Connection, content: AsyncIterabl
       await copyIn(sql, table, reader);
       line = await reader.line();
     }
-    reader.finish(line);
+    const { sha256 } = await reader.finish(line);
     await migrate(sql);
     await sql.unsafe("analyze");
-    return manifest;
+    return { manifest, sha256 };
   } finally {
     await reader.close();
     await sql.end({ timeout: 5 });

@@ -9,12 +9,13 @@ const LONGEST_NAME = 63;
 /** A database that is being prepared to take another one's place. */
 export interface Replacement {
   connection: Connection;
+  /** The name under which the database that it replaces will be kept; undefined when there is none. */
+  keptAs: string | undefined;
   /**
-   * Puts it into the place of the other one, which is kept under a name of its own.
-   * @returns that name; undefined when there was none
-   * @throws Fault REFUSED while somebody is connected to the old one
+   * Puts it into the place of the other one, in one step: whatever ends this process, one of the two is there whole.
+   * @throws Fault REFUSED while somebody is connected to the old one, or when one came or went meanwhile
    */
-  takeOver(): Promise<string | undefined>;
+  takeOver(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -26,14 +27,19 @@ export interface Replacement {
  */
 export async function createReplacement(connection: Connection, stamp: string): Promise<Replacement> {
   const name = databaseName(connection);
-  await administer(connection, (sql) => refuseWhileInUse(sql, name));
+  const exists = await administer(connection, async (sql) => {
+    await refuseWhileInUse(sql, name);
+    return isThere(sql, name);
+  });
   const fresh = `${name.slice(0, LONGEST_NAME - 9 - stamp.length)}_restore_${stamp}`;
   const kept = `${name.slice(0, LONGEST_NAME - 8 - stamp.length)}_before_${stamp}`;
+  const keptAs = exists ? kept : undefined;
   const replacement = atDatabase(connection, fresh);
   await ensureDatabase(replacement);
   return {
     connection: replacement,
-    takeOver: () => administer(connection, (sql) => swap(sql, { name, fresh, kept })),
+    keptAs,
+    takeOver: () => administer(connection, (sql) => swap(sql, { name, fresh, keptAs })),
     drop: () =>
       administer(connection, async (sql) => void (await sql.unsafe(`drop database if exists ${quoted(fresh)}`))),
   };
@@ -46,27 +52,29 @@ export function databaseName(connection: Connection): string {
   return decodeURIComponent(pathname.slice(1)) || decodeURIComponent(username);
 }
 
-async function swap(sql: Sql, { name, fresh, kept }: Record<"name" | "fresh" | "kept", string>) {
-  await refuseWhileInUse(sql, name);
-  const [old] = await sql`select 1 from pg_database where datname = ${name}`;
-  if (old) await rename(sql, name, kept);
-  try {
-    await rename(sql, fresh, name);
-  } catch (error) {
-    // Better the old state than none.
-    if (old) await rename(sql, kept, name);
-    throw error;
-  }
-  return old ? kept : undefined;
+interface Swap {
+  name: string;
+  fresh: string;
+  keptAs: string | undefined;
 }
 
-async function rename(sql: Sql, from: string, to: string): Promise<void> {
+/** Both renames in one message, which is one transaction. */
+async function swap(sql: Sql, { name, fresh, keptAs }: Swap): Promise<void> {
+  await refuseWhileInUse(sql, name);
+  if ((await isThere(sql, name)) !== (keptAs !== undefined))
+    throw new Fault("REFUSED", `The database ${name} came or went during the restore: start it again`);
+  const rename = (from: string, to: string) => `alter database ${quoted(from)} rename to ${quoted(to)};`;
   try {
-    await sql.unsafe(`alter database ${quoted(from)} rename to ${quoted(to)}`);
+    await sql.unsafe(`${keptAs === undefined ? "" : rename(name, keptAs)} ${rename(fresh, name)}`).simple();
   } catch (error) {
-    if (error instanceof postgres.PostgresError && error.code === OBJECT_IN_USE) throw inUse(from, []);
+    if (error instanceof postgres.PostgresError && error.code === OBJECT_IN_USE) throw inUse(name, []);
     throw error;
   }
+}
+
+async function isThere(sql: Sql, name: string): Promise<boolean> {
+  const rows = await sql`select 1 from pg_database where datname = ${name}`;
+  return rows.length > 0;
 }
 
 async function refuseWhileInUse(sql: Sql, name: string): Promise<void> {

@@ -3,8 +3,10 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { runDbBackup, runDbRestore } from "../../src/cli/commands/db-backup.ts";
+import { type BackupTarget, runDbBackup, runDbRestore } from "../../src/cli/commands/db-backup.ts";
+import { auditKey } from "../../src/engine/seal.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { backupMac } from "../../src/store/backup-format.ts";
 import { type Connection, connect } from "../../src/store/connect.ts";
 import { administer, quoted } from "../../src/store/database.ts";
 import { databaseName } from "../../src/store/swap-database.ts";
@@ -71,16 +73,18 @@ async function everything(): Promise<Record<string, unknown[]>> {
   }
 }
 
+const target = (): BackupTarget => ({ tenant: "acme", connection, auditSecrets: [AUDIT_SECRET] });
+
 async function backup() {
   const file = join(directoryWith(), "acme.backup.gz");
   const io = testIo({ format: "json" });
-  const ending = await end(io, () => runDbBackup({ tenant: "acme", connection, file }, io));
+  const ending = await end(io, () => runDbBackup({ ...target(), file }, io));
   return { file, ...ending, data: JSON.parse(ending.stdout || "null") };
 }
 
 async function restore(file: string, change: Partial<Parameters<typeof runDbRestore>[0]> = {}, answers?: string[]) {
   const io = testIo({ format: "json", ...(answers && { answers }) });
-  const options = { tenant: "acme", connection, file, auditSecrets: [AUDIT_SECRET], now: Date.now(), yes: true };
+  const options = { ...target(), file, now: Date.now(), yes: true };
   const ending = await end(io, () => runDbRestore({ ...options, ...change }, io));
   const data = JSON.parse(ending.stdout || "null");
   if (data?.keptAs) kept.push(data.keptAs);
@@ -97,13 +101,24 @@ async function leftovers(): Promise<string[]> {
   return rows.map(({ datname }) => datname).filter((each) => !kept.includes(each));
 }
 
-/** Changes the unpacked text and puts a checksum below it that fits. */
+/** Changes the unpacked text and puts below it a checksum and a mac that fit, as somebody with the key could. */
 function forge(file: string, change: (text: string) => string): void {
   const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split("\n");
   const { rows } = JSON.parse(lines.pop() ?? "");
   const text = change(`${lines.join("\n")}\n`);
   const sha256 = createHash("sha256").update(text).digest("hex");
-  writeFileSync(file, gzipSync(`${text}${JSON.stringify({ rows, sha256 })}\n`));
+  const key = auditKey(AUDIT_SECRET);
+  const trailer = { rows, sha256, keyId: key.id, mac: backupMac(key, sha256) };
+  writeFileSync(file, gzipSync(`${text}${JSON.stringify(trailer)}\n`));
+}
+
+/** What a restore leaves: all as it was, and an entry more, to which the head moves. */
+function expectRestored(after: Record<string, unknown[]>, before: Record<string, unknown[]>) {
+  const { audit = [], head: _, ...rest } = after;
+  const { audit: entries = [], head: __, ...others } = before;
+  expect(rest).toEqual(others);
+  expect(audit.filter((entry) => !entries.includes(entry))).toEqual([expect.stringContaining("database.restored")]);
+  expect(audit).toHaveLength(entries.length + 1);
 }
 
 describe("backup and restore", () => {
@@ -113,12 +128,15 @@ describe("backup and restore", () => {
     expect(exit).toBe(0);
     expect(data).toEqual({
       file,
-      format: "pmctl-backup-v1",
+      format: "pmctl-backup-v2",
       tenant: "acme",
       created: expect.any(String),
       schemaVersion: expect.any(Number),
       head: { seq: before.audit?.length, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
       count: before.audit?.length,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      keyId: auditKey(AUDIT_SECRET).id,
+      encrypted: false,
       bytes: statSync(file).size,
     });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -131,7 +149,7 @@ describe("backup and restore", () => {
       exit: 0,
       data: { tenant: "acme", head: data.head, count: data.count },
     });
-    expect(await everything()).toEqual(before);
+    expectRestored(await everything(), before);
     expect(restored.data.keptAs).toMatch(new RegExp(`^${databaseName(connection)}_before_\\d{14}$`));
     expect(await leftovers()).toEqual([]);
     // And it goes on from there.
@@ -145,14 +163,14 @@ describe("backup and restore", () => {
     const { file } = await backup();
     await administer(connection, (sql) => sql.unsafe(`drop database ${quoted(databaseName(connection))}`));
     expect(await restore(file)).toMatchObject({ exit: 0, data: { keptAs: null } });
-    expect(await everything()).toEqual(before);
+    expectRestored(await everything(), before);
   });
 
   test("a backup beside a file of the same name is refused, and the file is left alone", async () => {
     const { file } = await backup();
     const content = readFileSync(file);
     const io = testIo({ format: "json" });
-    expect((await end(io, () => runDbBackup({ tenant: "acme", connection, file }, io))).exit).toBe(6);
+    expect((await end(io, () => runDbBackup({ ...target(), file }, io))).exit).toBe(6);
     expect(readFileSync(file)).toEqual(content);
   });
 });

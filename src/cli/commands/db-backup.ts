@@ -8,14 +8,21 @@ import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
 import { mustAsk } from "../prompts.ts";
 
-/** A backup that was written, as printed. */
-interface Backup extends Omit<BackupManifest, "migrations"> {
+/** What both commands print of a backup. */
+interface ShownBackup extends Omit<BackupManifest, "migrations"> {
   file: string;
+  /** Of the content. */
+  sha256: string;
+  /** The audit key that authenticates it; null for a file of the former format. */
+  keyId: string | null;
+  encrypted: boolean;
+}
+
+interface Backup extends ShownBackup {
   bytes: number;
 }
 
-interface RestoredBackup extends Omit<BackupManifest, "migrations"> {
-  file: string;
+interface RestoredBackup extends ShownBackup {
   /** The database that was replaced, under its new name. */
   keptAs: string | null;
 }
@@ -24,14 +31,27 @@ interface RestoredBackup extends Omit<BackupManifest, "migrations"> {
 export interface BackupTarget {
   tenant: string;
   connection: Connection;
+  /** Of the audit keys, the one that seals new entries first. */
+  auditSecrets: readonly [string, ...string[]];
 }
 
-export interface RestoreOptions extends BackupTarget {
+export interface BackupOptions extends BackupTarget {
   file: string;
-  auditSecrets: readonly string[];
+  encryptTo?: readonly string[] | undefined;
+}
+
+/** What an operator may say about a restore. */
+interface RestoreFlags {
+  yes?: boolean | undefined;
+  reason?: string | undefined;
+  identity?: string | undefined;
+  allowUnauthenticated?: boolean | undefined;
+}
+
+export interface RestoreOptions extends BackupTarget, RestoreFlags {
+  file: string;
   /** Milliseconds since the epoch. */
   now: number;
-  yes?: boolean | undefined;
 }
 
 export function registerBackup(noun: Command, host: Host): void {
@@ -40,71 +60,96 @@ export function registerBackup(noun: Command, host: Host): void {
     .description("write the tenant's database, as of one moment, into a file")
     .argument("[file]", "the new file (default: .pmctl/backups/TENANT-TIME.backup.gz)", identifier)
     .option("--out <file>", "the new file, instead of the argument", identifier)
+    .option("--encrypt-to <recipient>", "encrypt it to a key of age (age1…); again: to more of them", collected)
+    .addHelpText("after", BACKUP_NOTE)
     .action(
-      host.action<{ out?: string }>(async ({ options, args: [argument], io }) => {
-        const [{ openBackupTarget, backupFile }, { wallClockMs }] = await Promise.all([
+      host.action<{ out?: string; encryptTo?: string[] }>(async ({ options, args: [argument], io }) => {
+        const [{ openBackupTarget, newBackupFile }, { wallClockMs }] = await Promise.all([
           import("../backup-target.ts"),
           import("../clock.ts"),
         ]);
+        const { encryptTo, out } = options;
         const { directory, target } = await openBackupTarget(options.tenant);
-        const file = await backupFile(argument ?? options.out, directory, target.tenant, wallClockMs());
-        return runDbBackup({ ...target, file }, io);
+        const terms = { now: wallClockMs(), encrypted: encryptTo !== undefined };
+        const file = argument ?? out ?? (await newBackupFile(directory, target.tenant, terms));
+        return runDbBackup({ ...target, file, encryptTo }, io);
       }),
     );
   noun
     .command("restore")
     .description("put a backup into the place of the tenant's database, once it has been verified")
     .argument("<file>", "a file of `db backup`", identifier)
+    .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
+    .option("--allow-unauthenticated", "take a file of an older pmctl, which no audit key authenticates")
+    .addHelpText("after", RESTORE_NOTE)
     .action(
-      host.action(async ({ options, args: [file = ""], io }) => {
+      host.action<RestoreFlags>(async ({ options, args: [file = ""], io }) => {
         mustAsk(options, io.prompts);
         const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
           import("../backup-target.ts"),
           import("../clock.ts"),
         ]);
-        const { target, auditSecrets } = await openBackupTarget(options.tenant);
-        return runDbRestore(
-          { ...target, file, auditSecrets: auditSecrets(), now: wallClockMs(), yes: options.yes },
-          io,
-        );
+        const { target } = await openBackupTarget(options.tenant);
+        return runDbRestore({ ...options, ...target, file, now: wallClockMs() }, io);
       }),
     );
 }
 
-const manifestFields = ({ tenant, created, head, count, schemaVersion }: Omit<BackupManifest, "migrations">) =>
+/** Stated where an operator decides: plain text is the default because a lost age key would lose every backup. */
+const BACKUP_NOTE = `
+The file is authenticated with the tenant's audit key: who changes it makes it useless. It is not encrypted unless you
+say to whom, because a backup whose key is lost is none: it holds people's trades, names and balances in clear, and only
+the file's mode (0600) protects it. Encrypt what leaves the machine; any of the recipients can decrypt it, with pmctl or
+with age itself.`;
+
+const RESTORE_NOTE = `
+Everything is verified before anything is replaced: the file under the audit key, the chain, and every row against the
+chain. The replaced database is kept under another name, and the restored log says that it was restored.`;
+
+function collected(value: string, before: string[] = []): string[] {
+  return [...before, identifier(value)];
+}
+
+const shownFields = ({ tenant, created, head, count, schemaVersion, sha256, keyId, encrypted }: ShownBackup) =>
   [
     ["tenant", tenant],
     ["created", time(created, { seconds: true })],
     ["audit entries", String(count)],
     ["audit head", `${head.seq} ${head.hash}`],
     ["schema", String(schemaVersion)],
+    ["sha256", sha256],
+    ["authenticated by", keyId ?? "nothing"],
+    ["encrypted", encrypted ? "yes" : "no"],
   ] as const;
 
 const backupView: View<Backup, Backup> = {
   kind: "record",
-  fields: (backup) => [["file", backup.file], ...manifestFields(backup), ["bytes", String(backup.bytes)]],
+  fields: (backup) => [["file", backup.file], ...shownFields(backup), ["bytes", String(backup.bytes)]],
 };
 
 const restoredView: View<RestoredBackup, RestoredBackup> = {
   kind: "record",
   fields: (restored) => [
     ["file", restored.file],
-    ...manifestFields(restored),
+    ...shownFields(restored),
     ["replaced database", restored.keptAs ?? "there was none"],
   ],
 };
 
-/** @throws Fault USAGE when the file exists already */
-export async function runDbBackup(
-  { tenant, connection, file }: BackupTarget & { file: string },
-  { output }: Io,
-): Promise<ExitCode> {
-  const { writeBackup } = await import("../backup-file.ts");
-  const { manifest, bytes } = await writeBackup(connection, tenant, file, (written) =>
-    output.progress(`${(written / 1e6).toFixed(1)} MB`),
-  );
-  const { migrations: _, ...shown } = manifest;
-  await output.print({ file, ...shown, bytes }, backupView);
+/** @throws Fault USAGE when the file exists already, or a recipient is none */
+export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<ExitCode> {
+  const { tenant, connection, file, auditSecrets, encryptTo: recipients = [] } = options;
+  const [{ writeBackup }, { auditKey }] = await Promise.all([
+    import("../backup-file.ts"),
+    import("../../engine/seal.ts"),
+  ]);
+  const key = auditKey(auditSecrets[0]);
+  const onProgress = (written: number) => output.progress(`${(written / 1e6).toFixed(1)} MB`);
+  const written = await writeBackup(connection, { tenant, file, key, recipients, onProgress });
+  const { migrations: _, ...manifest } = written.manifest;
+  const { sha256, bytes } = written;
+  const encrypted = recipients.length > 0;
+  await output.print({ file, ...manifest, sha256, keyId: key.id, encrypted, bytes }, backupView);
   return EXIT.ok;
 }
 
@@ -114,15 +159,21 @@ export async function runDbBackup(
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
 export async function runDbRestore(options: RestoreOptions, io: Io): Promise<ExitCode> {
-  const { tenant, connection, file, auditSecrets, now } = options;
-  const [{ openBackup }, { restoreDatabase }, { Fault }] = await Promise.all([
-    import("../backup-file.ts"),
-    import("../../services/restore.ts"),
-    import("../../domain/fault.ts"),
-  ]);
-  const { manifest, content } = await openBackup(file);
-  if (manifest.tenant !== tenant)
-    throw new Fault("USAGE", `${file} is a backup of ${manifest.tenant}, and ${tenant} is to be restored`);
+  const { tenant, connection, file, auditSecrets, now, identity } = options;
+  const [{ openBackup }, { inspectBackup }, { restoreDatabase }, { auditKey }, { checkReason, operatorActor }] =
+    await Promise.all([
+      import("../backup-file.ts"),
+      import("../../store/backup-reader.ts"),
+      import("../../services/restore.ts"),
+      import("../../engine/seal.ts"),
+      import("../session.ts"),
+    ]);
+  const reason = checkReason(options.reason);
+  const { encrypted, content } = await openBackup(file, identity);
+  io.output.note("Verifying the file");
+  const inspected = await inspectBackup(content(), { tenant, keys: auditSecrets.map(auditKey) });
+  const { manifest, sha256, keyId } = inspected;
+  if (keyId === undefined) await permitUnauthenticated(options, io);
   if (mustAsk(options, io.prompts)) {
     io.output.note(
       [
@@ -134,13 +185,26 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
   }
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
   const { keptAs = null } = await restoreDatabase({
-    connection,
+    ...{ tenant, connection, auditSecrets, inspected, stamp, reason },
     content: content(),
-    auditSecrets,
-    stamp,
+    actor: operatorActor(),
     onStep: (step) => io.output.note(step),
   });
   const { migrations: _, ...shown } = manifest;
-  await io.output.print({ file, ...shown, keptAs }, restoredView);
+  await io.output.print({ file, ...shown, sha256, keyId: keyId ?? null, encrypted, keptAs }, restoredView);
   return EXIT.ok;
+}
+
+/** @throws Fault INTEGRITY unless the operator takes what no key vouches for; tells what is left out of it then */
+async function permitUnauthenticated({ file, allowUnauthenticated }: RestoreOptions, { output }: Io): Promise<void> {
+  const [{ Fault }, { VOUCHED }] = await Promise.all([
+    import("../../domain/fault.ts"),
+    import("../../store/vouched-rows.ts"),
+  ]);
+  if (allowUnauthenticated !== true)
+    throw new Fault(
+      "INTEGRITY",
+      `${file} carries no mac, so nothing says who wrote it; one of an older pmctl needs --allow-unauthenticated`,
+    );
+  output.note(`No key vouches for this file: what the chain cannot explain is left out (${VOUCHED.join(", ")})`);
 }
