@@ -8,12 +8,12 @@ import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-te
 /** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
 export async function openBackupTarget(
   named: string | undefined,
-): Promise<{ directory: string; target: BackupTarget }> {
+): Promise<{ directory: string; anchorFiles: string[]; target: BackupTarget }> {
   const tenant = readOperatorTenant(named);
   const { id, directory } = tenant;
   const auditSecrets = auditSecretsOf(tenant);
   const { connection } = await openDatabase(directory, id, databaseUrlOf(tenant));
-  return { directory, target: { tenant: id, connection, auditSecrets } };
+  return { directory, anchorFiles: [], target: { tenant: id, connection, auditSecrets } };
 }
 
 /** A file beside the directory's database, which git ignores. */

@@ -5,6 +5,7 @@ import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.
 import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
 import type { HoldMarket, OracleEvidence } from "./oracle.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
+import type { RecordRestore } from "./restore.ts";
 import type { AcceptRollback } from "./rollback.ts";
 import {
   type ApiKey,
@@ -100,20 +101,6 @@ export interface RecordReconciliation {
   type: "recordReconciliation";
   ok: boolean;
   discrepancyMicro: bigint;
-}
-
-/** Says in a restored log that it was restored. */
-export interface RecordRestore {
-  type: "recordRestore";
-  /** Of the backup's last entry. */
-  seq: number;
-  hash: string;
-  /** When the backup was made, ISO 8601. */
-  created: string;
-  /** The database that was replaced, under its new name; null when there was none. */
-  keptAs: string | null;
-  /** Of the backup's content. */
-  sha256: string;
 }
 
 /** Takes overrides that have ended out of the tenant's row, and puts their end on record. */

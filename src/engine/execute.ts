@@ -8,8 +8,9 @@ import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./marke
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
+import { recordRestore } from "./restore.ts";
 import { acceptRollback } from "./rollback.ts";
-import { applyConfig, recordReconciliation, recordRestore } from "./tenant.ts";
+import { applyConfig, recordReconciliation } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
 

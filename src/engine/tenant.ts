@@ -1,7 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY, mergePolicy } from "../domain/policy.ts";
-import type { ApplyConfig, RecordReconciliation, RecordRestore, Results } from "./commands.ts";
+import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { isLive } from "./keys.ts";
 import { createMarket, requireMarket, resumeMarket, suspendMarket } from "./markets.ts";
@@ -16,11 +16,6 @@ export function recordReconciliation(
 ): Results["recordReconciliation"] {
   draft.record("reconcile.run", { ok, discrepancy: decimalFromMicro(discrepancyMicro) });
   return { checkedAt: now };
-}
-
-/** Puts on record that the database came out of a backup: which, and where the one that it replaced is kept. */
-export function recordRestore(draft: Draft, { seq, hash, created, keptAs, sha256 }: RecordRestore): undefined {
-  draft.record("database.restored", { seq, hash, created, keptAs, sha256 });
 }
 
 /**

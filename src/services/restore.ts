@@ -1,5 +1,9 @@
-import { Fault } from "../domain/fault.ts";
+import type { AuditEntry } from "../domain/audit-link.ts";
+import { Fault, invariant } from "../domain/fault.ts";
+import { signAnchor } from "../engine/anchor.ts";
+import type { Command } from "../engine/commands.ts";
 import { auditKey } from "../engine/seal.ts";
+import type { SetBack } from "../engine/set-back.ts";
 import { loadDatabase } from "../store/backup.ts";
 import { type BackupManifest, damaged } from "../store/backup-format.ts";
 import type { Inspected } from "../store/backup-reader.ts";
@@ -10,6 +14,10 @@ import { reconcileLedger } from "../store/queries/reconcile.ts";
 import { findUnexplained } from "../store/queries/unexplained.ts";
 import { createReplacement } from "../store/swap-database.ts";
 import { leaveOutVouched } from "../store/vouched-rows.ts";
+import { appendToDirectory } from "./anchors/anchor-file.ts";
+import { knownAnchors } from "./anchors/known-anchors.ts";
+import { findSetBack } from "./anchors/set-back.ts";
+import { writeVerifiedPoint } from "./anchors/verified-point.ts";
 import { verifyChain } from "./audit-verifier.ts";
 import { openTenant } from "./tenant.ts";
 
@@ -21,6 +29,11 @@ export interface RestoreOptions {
   inspected: Inspected;
   /** The unpacked backup, once more. */
   content: AsyncIterable<Buffer>;
+  /** Where it is written down what the tenant's log has held: the operator's directory, and files of the tenant file. */
+  directory: string;
+  anchorFiles: readonly string[];
+  /** Goes on behind the newest known anchor, with a reason; what is lost is on record then. */
+  acceptRollback: boolean;
   /** Secrets of the keys that seal the audit log, the current one first. */
   auditSecrets: readonly [string, ...string[]];
   /** Who restores, and why, for the record. */
@@ -35,13 +48,16 @@ export interface RestoreOptions {
 export interface Restored {
   /** The name under which the replaced database is kept; undefined when there was none. */
   keptAs: string | undefined;
+  /** Entries that are known and that the backup does not hold; undefined when it holds them all. */
+  lost: number | undefined;
 }
 
 /**
  * Restores a backup into a fresh database, checks it as a whole, says so in its log, and only then lets it take the place
  * of the tenant's own, which is kept. Whatever goes wrong before, the tenant's database has not been touched.
  *
- * @throws Fault INTEGRITY when the chain does not hold or does not explain all rows; REFUSED while the database is in use
+ * @throws Fault INTEGRITY when the chain does not hold, does not explain all rows, or ends before an entry that is known;
+ * REFUSED while the database is in use
  */
 export async function restoreDatabase(options: RestoreOptions): Promise<Restored> {
   const { connection, inspected, content, auditSecrets, stamp, onStep = () => {} } = options;
@@ -52,25 +68,28 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
     const { manifest, sha256 } = await loadDatabase(replacement.connection, content);
     if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
     onStep("Verifying the audit chain, and every row against it");
-    await withChecks(replacement.connection, async (sql) => {
+    const setBack = await withChecks(replacement.connection, async (sql) => {
       if (inspected.keyId === undefined) await leaveOutVouched(sql);
       await requireChain(sql, manifest, auditSecrets);
       await requireExplained(sql);
+      return requireAnchors(sql, options);
     });
-    await record(options, replacement.connection, keptAs);
+    const last = await record(options, replacement.connection, { keptAs, setBack });
     onStep("Putting it into place");
     await replacement.takeOver();
-    return { keptAs };
+    // Only now: a directory that remembered the new log while the old one is in place would call the old one set back.
+    if (setBack) await remember(options, last);
+    return { keptAs, lost: setBack && Number(setBack.lost) };
   } catch (error) {
     await replacement.drop().catch(() => undefined);
     throw error;
   }
 }
 
-async function withChecks(connection: Connection, work: (sql: Sql) => Promise<void>): Promise<void> {
+async function withChecks<Value>(connection: Connection, work: (sql: Sql) => Promise<Value>): Promise<Value> {
   const sql = connect(connection, { name: "checks", max: 2, analytical: true });
   try {
-    await work(sql);
+    return await work(sql);
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -93,18 +112,48 @@ async function requireExplained(sql: Sql): Promise<void> {
     throw new Fault("INTEGRITY", `The backup holds what its audit log does not explain: ${row.table}, ${row.place}`);
 }
 
-/** The entry is in the log before the database takes its place, so no restored database is without it. */
-async function record(options: RestoreOptions, connection: Connection, keptAs: string | undefined): Promise<void> {
+/** @throws Fault INTEGRITY when the backup ends before an entry that is known, unless that is accepted */
+async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBack | undefined> {
+  const { tenant, directory, anchorFiles, auditSecrets, acceptRollback } = options;
+  const keys = auditSecrets.map(auditKey);
+  const { anchors } = await knownAnchors({ tenant, directory, files: anchorFiles, keys });
+  const setBack = await findSetBack(sql, keys, anchors);
+  if (!setBack || acceptRollback) return setBack;
+  const { anchor, head, lost } = setBack;
+  throw new Fault(
+    "INTEGRITY",
+    `The backup ends with entry ${head.seq}, and entry ${anchor.seq} is known (${anchor.source}): ` +
+      `${lost === 1n ? "an entry" : `${lost} entries`} would be lost; --accept-rollback --reason TEXT puts that on record`,
+  );
+}
+
+/** The entries are in the log before the database takes its place, so no restored database is without them. */
+async function record(
+  options: RestoreOptions,
+  connection: Connection,
+  { keptAs = null, setBack }: { keptAs: string | null | undefined; setBack: SetBack | undefined },
+): Promise<AuditEntry> {
   const { tenant, inspected, auditSecrets, actor, reason } = options;
   const { manifest, sha256 } = inspected;
   const services = await openTenant({ tenantId: tenant, connection, auditSecret: auditSecrets[0] });
+  const submit = async (command: Command) => {
+    const answer = await services.sequencer.submit({ command, actor, reason });
+    invariant("entry" in answer && answer.entry, "a restore is on record");
+    return answer.entry;
+  };
   try {
-    await services.sequencer.submit({
-      command: { type: "recordRestore", ...manifest.head, created: manifest.created, keptAs: keptAs ?? null, sha256 },
-      actor,
-      reason,
-    });
+    const { created, head } = manifest;
+    const restored = await submit({ type: "recordRestore", ...head, created, keptAs, sha256 });
+    if (!setBack) return restored;
+    const [anchor, lost] = [{ seq: Number(setBack.anchor.seq), hash: setBack.anchor.hash }, Number(setBack.lost)];
+    return await submit({ type: "acceptRollback", anchor, head, lost });
   } finally {
     await services.close();
   }
+}
+
+/** The directory's own memory goes on from the log that is in place now. Without it the entry on record says the same. */
+async function remember({ tenant, directory, auditSecrets }: RestoreOptions, last: AuditEntry): Promise<void> {
+  await writeVerifiedPoint(directory, tenant, last);
+  await appendToDirectory(directory, signAnchor(tenant, last, auditKey(auditSecrets[0])));
 }

@@ -46,10 +46,15 @@ interface RestoreFlags {
   reason?: string | undefined;
   identity?: string | undefined;
   allowUnauthenticated?: boolean | undefined;
+  acceptRollback?: boolean | undefined;
 }
 
 export interface RestoreOptions extends BackupTarget, RestoreFlags {
   file: string;
+  /** The operator's directory, which remembers how far the tenant's log had come. */
+  directory: string;
+  /** `audit.anchors` of the tenant file that are files, absolute. */
+  anchorFiles: readonly string[];
   /** Milliseconds since the epoch. */
   now: number;
 }
@@ -81,6 +86,7 @@ export function registerBackup(noun: Command, host: Host): void {
     .argument("<file>", "a file of `db backup`", identifier)
     .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
     .option("--allow-unauthenticated", "take a file of an older pmctl, which no audit key authenticates")
+    .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
     .addHelpText("after", RESTORE_NOTE)
     .action(
       host.action<RestoreFlags>(async ({ options, args: [file = ""], io }) => {
@@ -89,8 +95,8 @@ export function registerBackup(noun: Command, host: Host): void {
           import("../backup-target.ts"),
           import("../clock.ts"),
         ]);
-        const { target } = await openBackupTarget(options.tenant);
-        return runDbRestore({ ...options, ...target, file, now: wallClockMs() }, io);
+        const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
+        return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);
       }),
     );
 }
@@ -159,16 +165,25 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
 export async function runDbRestore(options: RestoreOptions, io: Io): Promise<ExitCode> {
-  const { tenant, connection, file, auditSecrets, now, identity } = options;
-  const [{ openBackup }, { inspectBackup }, { restoreDatabase }, { auditKey }, { checkReason, operatorActor }] =
-    await Promise.all([
-      import("../backup-file.ts"),
-      import("../../store/backup-reader.ts"),
-      import("../../services/restore.ts"),
-      import("../../engine/seal.ts"),
-      import("../session.ts"),
-    ]);
+  const { tenant, connection, directory, anchorFiles, file, auditSecrets, now, identity } = options;
+  const [
+    { openBackup },
+    { inspectBackup },
+    { restoreDatabase },
+    { auditKey },
+    { checkReason, operatorActor },
+    { Fault },
+  ] = await Promise.all([
+    import("../backup-file.ts"),
+    import("../../store/backup-reader.ts"),
+    import("../../services/restore.ts"),
+    import("../../engine/seal.ts"),
+    import("../session.ts"),
+    import("../../domain/fault.ts"),
+  ]);
   const reason = checkReason(options.reason);
+  const acceptRollback = options.acceptRollback === true;
+  if (acceptRollback && reason === undefined) throw new Fault("USAGE", "--accept-rollback needs --reason TEXT");
   const { encrypted, content } = await openBackup(file, identity);
   io.output.note("Verifying the file");
   const inspected = await inspectBackup(content(), { tenant, keys: auditSecrets.map(auditKey) });
@@ -184,12 +199,14 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
     await io.prompts.type("To replace the tenant's database, type the tenant's name", tenant);
   }
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
-  const { keptAs = null } = await restoreDatabase({
-    ...{ tenant, connection, auditSecrets, inspected, stamp, reason },
+  const { keptAs = null, lost } = await restoreDatabase({
+    ...{ tenant, connection, directory, anchorFiles, auditSecrets, inspected, stamp, reason, acceptRollback },
     content: content(),
     actor: operatorActor(),
     onStep: (step) => io.output.note(step),
   });
+  if (lost !== undefined)
+    io.output.note(`The rollback is on record: ${lost} known entries are not in the log any more`);
   const { migrations: _, ...shown } = manifest;
   await io.output.print({ file, ...shown, sha256, keyId: keyId ?? null, encrypted, keptAs }, restoredView);
   return EXIT.ok;
