@@ -51,10 +51,17 @@ export const VOUCHED: readonly string[] = Object.entries(ACCOUNTED_BY)
   .map(([table]) => table);
 
 /**
- * Leaves out what nothing speaks for when a backup carries no `mac`: the tables above, and what the log does not repeat
- * of a market, its `meta`, which decides nothing once the terms are frozen.
+ * Leaves out what nothing speaks for when a backup carries no `mac`: the tables above; API keys whose value no entry names,
+ * as older versions wrote none, so `apply` makes those of the tenant file anew; and of a market what the log does not
+ * repeat, its `meta`, which decides nothing once the terms are frozen.
  */
 export async function leaveOutVouched(sql: Sql): Promise<void> {
   await sql.unsafe(`truncate ${VOUCHED.join(", ")}`);
+  await sql`
+    delete from api_key
+     where not exists (
+       select 1 from audit
+        where type in ('key.created', 'key.revoked') and position(api_key.hash in payload) > 0
+     )`;
   await sql`update market set meta = '{}'`;
 }

@@ -223,5 +223,5 @@ async function permitUnauthenticated({ file, allowUnauthenticated }: RestoreOpti
       "INTEGRITY",
       `${file} carries no mac, so nothing says who wrote it; one of an older pmctl needs --allow-unauthenticated`,
     );
-  output.note(`No key vouches for this file: what the chain cannot explain is left out (${VOUCHED.join(", ")})`);
+  output.note(`No key vouches for this file: what the log does not tell is left out (${VOUCHED.join(", ")}, API keys)`);
 }
