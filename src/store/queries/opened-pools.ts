@@ -1,5 +1,5 @@
 import { openPool } from "../../domain/market.ts";
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import type { Unexplained } from "./unexplained.ts";
 
 const PAGE = 1000;
@@ -8,7 +8,7 @@ const PAGE = 1000;
  * Markets whose house shares are not those that their terms give. What the pool holds follows from them, the trades and
  * the escrow, so a pool that was moved shows here.
  */
-export async function findWrongPools(sql: Sql): Promise<Unexplained[]> {
+export async function findWrongPools(sql: ReadSql): Promise<Unexplained[]> {
   const wrong: Unexplained[] = [];
   const pages = sql`select id, kind, p0_ppm, fund_micro, house_yes_micro, house_no_micro from market order by id`;
   await pages.cursor(PAGE, (markets) => {

@@ -1,15 +1,15 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /** Milliseconds since the epoch as entries write an instant. */
-const isoOf = (sql: Sql, column: string) =>
+const isoOf = (sql: ReadSql, column: string) =>
   sql.unsafe(`to_char(to_timestamp(${column} / 1000.0) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
 
 /** Whether an instant is the one that an entry names. Years of five digits are written in another way, and pass. */
-const isInstant = (sql: Sql, column: string, text: string) =>
+const isInstant = (sql: ReadSql, column: string, text: string) =>
   sql`(${sql.unsafe(text)} like '+%' or ${sql.unsafe(text)} = ${isoOf(sql, column)})`;
 
 /** The terms of a market, which decide who is paid, against the entry that created it. Each has its book. */
-export function marketRows(sql: Sql) {
+export function marketRows(sql: ReadSql) {
   return sql`
     market_rows as (
       select coalesce(m.id, e.id) as place
@@ -31,7 +31,7 @@ export function marketRows(sql: Sql) {
 }
 
 /** The state of a market against what was done to it. */
-export function bookRows(sql: Sql) {
+export function bookRows(sql: ReadSql) {
   return sql`
     told_book as (
       select body ->> 'marketId' as market_id,
@@ -53,7 +53,7 @@ export function bookRows(sql: Sql) {
 }
 
 /** What the oracle goes by: the instant that decides, and why it waits. */
-export function watchRows(sql: Sql) {
+export function watchRows(sql: ReadSql) {
   return sql`
     held as (
       select distinct on (market_id) market_id, reason, detail
@@ -81,7 +81,7 @@ export function watchRows(sql: Sql) {
 }
 
 /** Trades happened when their entries say, as far as the clocks of several servers agree. */
-export function tradeRows(sql: Sql) {
+export function tradeRows(sql: ReadSql) {
   return sql`
     trade_rows as (
       select t.id as place
@@ -92,7 +92,7 @@ export function tradeRows(sql: Sql) {
 }
 
 /** The price at the end of each hour is that of its last trade. */
-export function priceRows(sql: Sql) {
+export function priceRows(sql: ReadSql) {
   return sql`
     last_trade as (
       select distinct on (market_id, ts - ts % 3600000) market_id, ts - ts % 3600000 as hour, yes_price_ppm

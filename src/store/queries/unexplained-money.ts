@@ -1,10 +1,10 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 
 /**
  * Transfers against the entries that caused them, summed by pair of accounts: the legs of one command stand under its
  * first entry, whichever entry tells of them.
  */
-export function transferRows(sql: Sql) {
+export function transferRows(sql: ReadSql) {
   return sql`
     net_trade as (
       select trader_id, market_id, side, released_micro is null as bought,
@@ -60,7 +60,7 @@ export function transferRows(sql: Sql) {
  * What keeps a provider's event from counting twice. A deposit's receipt repeats its entry. Refunds and disputes are on
  * record under their payment's name and not their own, so their receipts are compared by sum with the payments.
  */
-export function receiptRows(sql: Sql) {
+export function receiptRows(sql: ReadSql) {
   return sql`
     deposit as (
       select body ->> 'provider' as provider, body ->> 'txRef' as reference, body ->> 'userId' as user_id,
@@ -102,7 +102,7 @@ export function receiptRows(sql: Sql) {
 }
 
 /** What is known of a payment against what it moved: credited, taken back, and to whom. */
-export function paymentRows(sql: Sql) {
+export function paymentRows(sql: ReadSql) {
   return sql`
     told_payment as (
       select body ->> 'provider' as provider, body ->> 'txRef' as reference,

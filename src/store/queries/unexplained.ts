@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.ts";
+import type { ReadSql } from "../connect.ts";
 import { bookRows, marketRows, priceRows, tradeRows, watchRows } from "./unexplained-markets.ts";
 import { paymentRows, receiptRows, transferRows } from "./unexplained-money.ts";
 
@@ -19,7 +19,7 @@ export const CLOCK_SLACK_MS = 300_000;
  *
  * @returns the first places, of all tables
  */
-export async function findUnexplained(sql: Sql): Promise<Unexplained[]> {
+export async function findUnexplained(sql: ReadSql): Promise<Unexplained[]> {
   return sql<Unexplained[]>`
     with
     ${entries(sql)},
@@ -56,7 +56,7 @@ export async function findUnexplained(sql: Sql): Promise<Unexplained[]> {
  * The entries with their payloads as JSON, but for the trades, which have a table that is compared word for word. A lone
  * surrogate is legal in JSON and in no text of PostgreSQL, so it stands in the rows as U+FFFD.
  */
-function entries(sql: Sql) {
+function entries(sql: ReadSql) {
   return sql`
     entry as materialized (
       select seq, type, ts,
@@ -68,7 +68,7 @@ function entries(sql: Sql) {
 }
 
 /** Every assessment is on record with its answers. */
-function assessmentRows(sql: Sql) {
+function assessmentRows(sql: ReadSql) {
   return sql`
     assessment_rows as (
       select coalesce(a.id, e.id) as place
@@ -84,7 +84,7 @@ function assessmentRows(sql: Sql) {
 }
 
 /** Every withdrawal was requested, and stands as it was decided. */
-function withdrawalRows(sql: Sql) {
+function withdrawalRows(sql: ReadSql) {
   return sql`
     withdrawal_rows as (
       select coalesce(w.id, e.id) as place
@@ -104,7 +104,7 @@ function withdrawalRows(sql: Sql) {
 }
 
 /** The log is whole and no row lies behind its end or in the future. */
-function logRows(sql: Sql) {
+function logRows(sql: ReadSql) {
   const soon = sql`extract(epoch from clock_timestamp()) * 1000 + ${CLOCK_SLACK_MS}`;
   return sql`
     log_rows as (
