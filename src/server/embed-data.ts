@@ -1,7 +1,7 @@
 import type { FrameData, FrameMarket } from "../contract/embed.ts";
 import type { WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { encodeResult, withDatabaseFaults } from "../services/invoke.ts";
+import { decodeInput, encodeResult, withDatabaseFaults } from "../services/invoke.ts";
 import { readHistory, readTrending, requireMarket } from "../services/market-views.ts";
 import { marketDetail, readMarkets } from "../services/markets.ts";
 import { readPolicy } from "../services/policy.ts";
@@ -36,9 +36,10 @@ export class FrameReader {
     this.#pool = pool;
   }
 
-  /** @throws Fault MARKET_NOT_FOUND, DATABASE_UNAVAILABLE */
-  read(view: View, marketId: string | undefined): Promise<Contents> {
-    return withDatabaseFaults(this.#pool.snapshot((sql) => readContents(sql, view, marketId)));
+  /** @throws Fault BAD_REQUEST for what cannot be an id, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE */
+  async read(view: View, marketId: string | undefined): Promise<Contents> {
+    const id = marketId === undefined ? undefined : decodeInput("getMarket", { id: marketId }).id;
+    return withDatabaseFaults(this.#pool.snapshot((sql) => readContents(sql, view, id)));
   }
 }
 

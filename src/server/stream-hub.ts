@@ -66,8 +66,8 @@ export class StreamHub {
       this.#stop ??= this.#tail.follow((entries) => this.#publish(entries));
       const { position } = await this.#stop;
       if (this.#position < position) this.#position = position;
-      const missed = lastId === undefined ? undefined : await this.#missed(lastId, this.#position);
       let from = this.#position;
+      const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
       if (missed) for (const entry of missed) deliver(client, entry);
       else {
         const markets = client.markets && [...client.markets];

@@ -119,7 +119,8 @@ function databaseFault(error: unknown): Fault | undefined {
   return undefined;
 }
 
-function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
+/** @throws Fault BAD_REQUEST naming the field */
+export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
   const parsed = operations[id].input.safeParse(input);
   if (parsed.success) return parsed.data as Input<Id>;
   throw new Fault("BAD_REQUEST", describeIssue(parsed.error.issues[0]));
