@@ -1,8 +1,11 @@
+import { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localEvents } from "../../src/client/local-events.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { FrameReader } from "../../src/server/embed-data.ts";
+import { EventStream } from "../../src/server/event-stream.ts";
+import { StreamHub } from "../../src/server/stream-hub.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 /**
@@ -11,6 +14,7 @@ import { openTestTenant, type TestTenant } from "./tenant.ts";
  */
 const ROUNDS = 120;
 const READERS = 3;
+const STREAMS = 8;
 const DEPOSIT_USD = 5000;
 const FUND_USD = 1000;
 const STAKE_USD = 10;
@@ -270,18 +274,45 @@ describe("under load, one answer is of one moment:", () => {
     );
   });
 
-  test("a stream goes on where its first state ends: a price that only rises never falls in it", async () => {
-    const rising = markets[2] ?? "";
-    for (let round = 0; round < 8; round++) {
-      const stop = new AbortController();
-      const prices: number[] = [];
-      for await (const each of localEvents(tenant.services, { markets: [rising], signal: stop.signal })) {
-        if (each.event === "snapshot") prices.push(each.data.markets[0]?.yesPrice ?? Number.NaN);
-        if (each.event === "price") prices.push(each.data.yesPrice);
-        if (prices.length === 4) stop.abort();
+  describe("a stream goes on where its first state ends: a price that only rises never falls in it,", () => {
+    const rising = () => markets[2] ?? "";
+    const risen = (prices: readonly number[]) => expect(prices).toEqual(prices.toSorted((a, b) => a - b));
+
+    test("straight from the database", async () => {
+      for (let round = 0; round < STREAMS; round++) {
+        const stop = new AbortController();
+        const prices: number[] = [];
+        for await (const each of localEvents(tenant.services, { markets: [rising()], signal: stop.signal })) {
+          if (each.event === "snapshot") prices.push(each.data.markets[0]?.yesPrice ?? Number.NaN);
+          if (each.event === "price") prices.push(each.data.yesPrice);
+          if (prices.length === 4) stop.abort();
+        }
+        risen(prices);
       }
-      expect(prices).toEqual(prices.toSorted((a, b) => a - b));
-    }
+    });
+
+    test("and from a server, where others are listening already", async () => {
+      const hub = new StreamHub(tenant.services.tail, tenant.services.pool);
+      const open = async () => {
+        const stream = new EventStream(new Socket());
+        const client = { stream, userId: undefined, markets: new Set([rising()]), isStillValid: async () => true };
+        await hub.add(client, undefined);
+        return stream;
+      };
+      await open();
+      for (let round = 0; round < STREAMS; round++) {
+        const stream = await open();
+        let text = "";
+        for await (const bytes of stream.body) {
+          text += Buffer.from(bytes).toString();
+          if (text.split("event: price").length > 4) break;
+        }
+        const seqs = [...text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
+        expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b));
+        risen([...text.matchAll(/"yesPrice":([\d.]+)/g)].map(([, price]) => Number(price)));
+      }
+      hub.close();
+    });
   });
 
   test("the report of the house is the sum of its categories", () =>
