@@ -1,4 +1,4 @@
-import { readSnapshot } from "../services/live-snapshot.ts";
+import { readBeginning } from "../services/live-snapshot.ts";
 import { liveEventsOf } from "../services/stream-events.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import type { StreamEvent } from "./event-source.ts";
@@ -14,26 +14,32 @@ export async function* localEvents(
   { tail, pool }: Pick<TenantServices, "tail" | "pool">,
   { markets, signal }: { markets?: readonly string[] | undefined; signal: AbortSignal },
 ): AsyncGenerator<StreamEvent> {
-  let waiting: StreamEvent[] = [];
+  let waiting: { seq: bigint; event: StreamEvent }[] = [];
   let wake: () => void = () => {};
   const isWanted = (id: string) => markets === undefined || markets.includes(id);
   const { stop } = await tail.follow((entries) => {
     // A fill belongs to the user who traded; operators see the trade.
-    for (const event of entries.flatMap(liveEventsOf))
-      if (event.name !== "fill" && isWanted(event.marketId))
-        waiting.push({ event: event.name, data: event.data } as StreamEvent);
+    for (const entry of entries)
+      for (const { name, marketId, data } of liveEventsOf(entry))
+        if (name !== "fill" && isWanted(marketId))
+          waiting.push({ seq: entry.seq, event: { event: name, data } as StreamEvent });
     wake();
   });
   const onAbort = () => wake();
   signal.addEventListener("abort", onAbort);
   try {
     let isBehind = true;
+    let known = 0n;
     while (!signal.aborted) {
-      if (isBehind) yield { event: "snapshot", data: await pool.read((sql) => readSnapshot(sql, markets)) };
+      if (isBehind) {
+        const { seq, snapshot } = await pool.snapshot((sql) => readBeginning(sql, markets));
+        known = seq;
+        yield { event: "snapshot", data: snapshot };
+      }
       const events = waiting;
       waiting = [];
       isBehind = events.length > MAX_WAITING;
-      if (!isBehind) yield* events;
+      if (!isBehind) yield* events.filter(({ seq }) => seq > known).map(({ event }) => event);
       if (waiting.length === 0 && !isBehind && !signal.aborted)
         await new Promise<void>((resolve) => {
           wake = resolve;

@@ -1,10 +1,13 @@
 import type { FrameData, FrameMarket } from "../contract/embed.ts";
-import type { OperationId, WireResult } from "../contract/operations.ts";
+import type { WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { type Handlers, invoke } from "../services/invoke.ts";
+import { decodeInput, encodeResult, withDatabaseFaults } from "../services/invoke.ts";
+import { readHistory, readTrending, requireMarket } from "../services/market-views.ts";
+import { marketDetail, readMarkets } from "../services/markets.ts";
+import { readPolicy } from "../services/policy.ts";
+import type { ReadSql } from "../store/connect.ts";
 import type { Pool } from "../store/pool.ts";
 import { listLatestTrades, listRecentPrices } from "../store/queries/market-views.ts";
-import { findMarket } from "../store/queries/markets.ts";
 import { wallClockMs } from "./clock.ts";
 
 /** A card's little curve: a week in steps of four hours. */
@@ -25,66 +28,59 @@ const FIRST_MARKETS = 60;
 
 export type View = FrameData["view"];
 
-/** Reads what a view shows at first, as anybody may see it. */
+/** Reads what a view shows at first, as anybody may see it: all of it of one moment. */
 export class FrameReader {
-  readonly #handlers: Handlers;
   readonly #pool: Pool;
 
-  constructor(handlers: Handlers, pool: Pool) {
-    this.#handlers = handlers;
+  constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  /** @throws Fault MARKET_NOT_FOUND */
-  async read(
-    view: View,
-    marketId: string | undefined,
-  ): Promise<Pick<FrameData, "limits" | "market" | "markets" | "nextCursor" | "sparks" | "trending">> {
-    const { feeBps, maxTradeUsd } = await this.#ask("getPolicy", {});
-    const limits = { feeBps, maxTradeUsd };
-    if (view === "portfolio") return { limits };
-    const trending = await this.#ask("listTrendingMarkets", {});
-    if (view === "markets") {
-      const { items, nextCursor } = await this.#ask("listMarkets", { limit: FIRST_MARKETS });
-      const sparks = await this.#sparks(items.map(({ id }) => id));
-      return { limits, trending, markets: items, nextCursor, sparks };
-    }
-    const id = marketId ?? trending[0]?.id;
-    if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");
-    return { limits, market: await this.#market(id) };
+  /** @throws Fault BAD_REQUEST for what cannot be an id, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE */
+  async read(view: View, marketId: string | undefined): Promise<Contents> {
+    const id = marketId === undefined ? undefined : decodeInput("getMarket", { id: marketId }).id;
+    return withDatabaseFaults(this.#pool.snapshot((sql) => readContents(sql, view, id)));
   }
+}
 
-  async #sparks(ids: string[]): Promise<Record<string, number[]>> {
-    const from = Math.floor(wallClockMs()) - SPARK_MS;
-    const sparks = await this.#pool.read((sql) =>
-      listRecentPrices(sql, ids, { from, spanMs: SPARK_MS / SPARK_POINTS }),
+type Contents = Pick<FrameData, "limits" | "market" | "markets" | "nextCursor" | "sparks" | "trending">;
+
+async function readContents(sql: ReadSql, view: View, marketId: string | undefined): Promise<Contents> {
+  const { feeBps, maxTradeUsd } = (await readPolicy(sql)).value;
+  const limits = { feeBps, maxTradeUsd };
+  if (view === "portfolio") return { limits };
+  const trending = encodeResult("listTrendingMarkets", await readTrending(sql));
+  if (view === "markets") {
+    const { items, nextCursor } = encodeResult("listMarkets", await readMarkets(sql, { limit: FIRST_MARKETS }));
+    const ids = items.map(({ id }) => id);
+    return { limits, trending, markets: items, nextCursor, sparks: await readSparks(sql, ids) };
+  }
+  const id = marketId ?? trending[0]?.id;
+  if (id === undefined) throw new Fault("MARKET_NOT_FOUND", "There is no open market at the moment");
+  return { limits, market: await readFrameMarket(sql, id) };
+}
+
+async function readSparks(sql: ReadSql, ids: string[]): Promise<Record<string, number[]>> {
+  const from = Math.floor(wallClockMs()) - SPARK_MS;
+  const sparks = await listRecentPrices(sql, ids, { from, spanMs: SPARK_MS / SPARK_POINTS });
+  const young = ids.filter((id) => (sparks.get(id)?.length ?? 0) < YOUNG_SPANS);
+  if (young.length === 0) return Object.fromEntries(sparks);
+  for (const [id, trades] of await listLatestTrades(sql, young, LATEST_ENTRIES))
+    sparks.set(
+      id,
+      trades.slice(-SPARK_POINTS).map(({ yesPpm }) => yesPpm),
     );
-    const young = ids.filter((id) => (sparks.get(id)?.length ?? 0) < YOUNG_SPANS);
-    if (young.length === 0) return Object.fromEntries(sparks);
-    for (const [id, trades] of await this.#pool.read((sql) => listLatestTrades(sql, young, LATEST_ENTRIES)))
-      sparks.set(
-        id,
-        trades.slice(-SPARK_POINTS).map(({ yesPpm }) => yesPpm),
-      );
-    return Object.fromEntries(sparks);
-  }
+  return Object.fromEntries(sparks);
+}
 
-  async #market(id: string): Promise<FrameMarket> {
-    const [detail, history, row, latest] = await Promise.all([
-      this.#ask("getMarket", { id }),
-      this.#ask("getMarketHistory", { id }),
-      this.#pool.read((sql) => findMarket(sql, id)),
-      this.#pool.read((sql) => listLatestTrades(sql, [id], LATEST_ENTRIES)),
-    ]);
-    if (!row) throw new Fault("MARKET_NOT_FOUND", "Market not found");
-    const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;
-    const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
-    return { detail, history: endingWith(latest.get(id) ?? [], curveOf(history)), terms };
-  }
-
-  async #ask<Id extends OperationId>(id: Id, input: unknown): Promise<WireResult<Id>> {
-    return (await invoke(this.#handlers, id, input, { actor: "anonymous" })).value;
-  }
+async function readFrameMarket(sql: ReadSql, id: string): Promise<FrameMarket> {
+  const row = await requireMarket(sql, id);
+  const history = encodeResult("getMarketHistory", await readHistory(sql, row));
+  const latest = await listLatestTrades(sql, [id], LATEST_ENTRIES);
+  const { kind, p0Ppm, fundMicro, yesMicro, noMicro } = row;
+  const terms = { kind, p0Ppm, fundMicro: `${fundMicro}`, yesMicro: `${yesMicro}`, noMicro: `${noMicro}` };
+  const detail = encodeResult("getMarket", marketDetail(row));
+  return { detail, history: endingWith(latest.get(id) ?? [], curveOf(history)), terms };
 }
 
 /** The same steps in fewer points: a price holds until the next one, so what repeats it says nothing. */

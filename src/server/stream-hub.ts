@@ -1,8 +1,8 @@
 import { Fault } from "../domain/fault.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
-import { readSnapshot } from "../services/live-snapshot.ts";
+import { readBeginning } from "../services/live-snapshot.ts";
 import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
-import type { Reader } from "../store/pool.ts";
+import type { Pool } from "../store/pool.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
@@ -28,7 +28,7 @@ interface Rendered {
 /** Everybody who watches, and one follower of the log for all of them. */
 export class StreamHub {
   readonly #tail: AuditTail;
-  readonly #reader: Reader;
+  readonly #pool: Pool;
   readonly #heartbeatMs: number;
   readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
@@ -37,9 +37,9 @@ export class StreamHub {
   #heartbeat: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(tail: AuditTail, reader: Reader, heartbeatMs = HEARTBEAT_MS) {
+  constructor(tail: AuditTail, pool: Pool, heartbeatMs = HEARTBEAT_MS) {
     this.#tail = tail;
-    this.#reader = reader;
+    this.#pool = pool;
     this.#heartbeatMs = heartbeatMs;
   }
 
@@ -66,25 +66,26 @@ export class StreamHub {
       this.#stop ??= this.#tail.follow((entries) => this.#publish(entries));
       const { position } = await this.#stop;
       if (this.#position < position) this.#position = position;
-      const from = this.#position;
+      let from = this.#position;
       const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
       if (missed) for (const entry of missed) deliver(client, entry);
-      else
-        stream.send(
-          formatEvent(
-            "snapshot",
-            await this.#reader.read((sql) => readSnapshot(sql, client.markets && [...client.markets])),
-            from,
-          ),
-        );
-      for (const entry of waiting) if (entry.seq > from) deliver(client, entry);
+      else {
+        const markets = client.markets && [...client.markets];
+        const beginning = await this.#pool.snapshot((sql) => readBeginning(sql, markets));
+        from = beginning.seq;
+        stream.send(formatEvent("snapshot", beginning.snapshot, from));
+      }
+      const follow = (entry: Rendered) => {
+        if (entry.seq > from) deliver(client, entry);
+      };
+      for (const entry of waiting) follow(entry);
+      if (!stream.ended) this.#clients.set(client, follow);
     } catch (error) {
       this.#remove(client);
       stream.end("shutdown");
       throw error;
     }
     if (stream.ended) return;
-    this.#clients.set(client, (entry) => deliver(client, entry));
     this.#heartbeat ??= setInterval(() => this.#beat(), this.#heartbeatMs).unref();
   }
 
@@ -105,7 +106,7 @@ export class StreamHub {
   /** Undefined when the client has to start afresh: from the future, or too far behind. */
   async #missed(lastId: bigint, until: bigint): Promise<Rendered[] | undefined> {
     if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
-    const entries = await this.#reader.read((sql) => readEntriesAfter(sql, lastId, Number(until - lastId)));
+    const entries = await this.#pool.read((sql) => readEntriesAfter(sql, lastId, Number(until - lastId)));
     return entries.filter(({ seq }) => seq <= until).map(render);
   }
 

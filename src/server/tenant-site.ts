@@ -114,7 +114,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
       ...ownRoutes,
       documentRoute("/openapi.json", document),
       docsRoute(document),
-      ...widgetRoutes(options, handlers, keys),
+      ...widgetRoutes(options, keys),
     ],
   });
   return {
@@ -158,15 +158,11 @@ function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
   };
 }
 
-function widgetRoutes(
-  { embed: options, playground, pool }: TenantSiteOptions,
-  handlers: Handlers,
-  keys: KeyRing,
-): Route[] {
+function widgetRoutes({ embed: options, playground, pool }: TenantSiteOptions, keys: KeyRing): Route[] {
   if (!options) return [];
   const assets = readAssets();
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const services = { options, assets, reader: new FrameReader(handlers, pool), keys, traders };
+  const services = { options, assets, reader: new FrameReader(pool), keys, traders };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),

@@ -91,13 +91,18 @@ export async function invoke<Id extends OperationId>(
   const { method, auth } = operations[id];
   // What traders read has nothing to say beside its answer.
   const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
-  const result = await handler(decoded, observed).catch((error: unknown) => {
-    throw databaseFault(error) ?? error;
-  });
+  const result = await withDatabaseFaults(handler(decoded, observed));
   if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
   if (result instanceof Tagged)
     return { value: encodeResult(id, result.value), replayed: false, tag: result.tag, ...said };
   return { value: method === "GET" ? encodeOnce(id, result) : encodeResult(id, result), replayed: false, ...said };
+}
+
+/** The same work, whose callers hear of the database's trouble in words of ours. */
+export function withDatabaseFaults<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw databaseFault(error) ?? error;
+  });
 }
 
 /** What callers hear when the database is why a read, or a write past the sequencer, failed. */
@@ -114,7 +119,8 @@ function databaseFault(error: unknown): Fault | undefined {
   return undefined;
 }
 
-function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
+/** @throws Fault BAD_REQUEST naming the field */
+export function decodeInput<Id extends OperationId>(id: Id, input: unknown): Input<Id> {
   const parsed = operations[id].input.safeParse(input);
   if (parsed.success) return parsed.data as Input<Id>;
   throw new Fault("BAD_REQUEST", describeIssue(parsed.error.issues[0]));

@@ -1,18 +1,23 @@
 import { STREAM_MARKETS, type StreamEvents } from "../contract/stream.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
 import type { ReadSql } from "../store/connect.ts";
+import { readAuditHead } from "../store/queries/audit.ts";
 import { listLiveMarkets } from "../store/queries/stream.ts";
 
-/** The state before all events that follow: of these markets, or of the open ones that close next. */
-export async function readSnapshot(
-  sql: ReadSql,
-  ids: readonly string[] | undefined,
-): Promise<StreamEvents["snapshot"]> {
-  const rows = await listLiveMarkets(sql, { ids, limit: STREAM_MARKETS });
+/** Where a stream of events begins. */
+export interface Beginning {
+  /** The last audit entry that the state knows of: what follows it is news, and nothing before is. */
+  seq: bigint;
+  snapshot: StreamEvents["snapshot"];
+}
+
+/** The state before all events that follow: of these markets, or of the open ones that close next. Asks within a snapshot. */
+export async function readBeginning(sql: ReadSql, ids: readonly string[] | undefined): Promise<Beginning> {
+  const [{ seq }, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
   const markets = rows.map((row) => {
     const { yes, no } = pricesOf(row, row);
     const closeAt = new Date(row.closeAt).toISOString();
     return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt };
   });
-  return { markets };
+  return { seq, snapshot: { markets } };
 }

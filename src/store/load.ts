@@ -19,7 +19,7 @@ import {
   walletOf,
 } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
-import type { ReadSql } from "./connect.ts";
+import type { ReadSql, Row } from "./connect.ts";
 import { loadInboundDeliveries } from "./inbound-deliveries.ts";
 import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
@@ -168,23 +168,31 @@ async function loadBooks(sql: ReadSql, ids: string[]): Promise<Map<string, Book>
 
 async function loadTraders(sql: ReadSql, ids: string[]): Promise<Map<string, Trader>> {
   const rows = await sql`
-    select id, kyc, restricted, jurisdiction, kyc_at, suitability_score, suitability_at, created_at, version
-      from trader
-     where id = any(${textArray(ids)}::text[])`;
-  return byKey(
-    rows.map((row) => ({
-      id: row.id as string,
-      kyc: row.kyc as KycState,
-      restricted: row.restricted as boolean,
-      jurisdiction: row.jurisdiction as string | null,
-      kycAt: row.kyc_at === null ? null : Number(row.kyc_at),
-      suitabilityScore: row.suitability_score as number | null,
-      suitabilityAt: row.suitability_at === null ? null : Number(row.suitability_at),
-      createdAt: Number(row.created_at),
-      version: Number(row.version),
-    })),
-    ({ id }) => id,
-  );
+    select ${traderColumns(sql)}
+      from trader t
+     where t.id = any(${textArray(ids)}::text[])`;
+  return byKey(rows.map(toTrader), ({ id }) => id);
+}
+
+/** The columns of `toTrader`, of a trader `t`. */
+export function traderColumns(sql: ReadSql) {
+  return sql`t.id, t.kyc, t.restricted, t.jurisdiction, t.kyc_at, t.suitability_score, t.suitability_at, t.created_at,
+             t.version`;
+}
+
+/** A row that has the `traderColumns`. */
+export function toTrader(row: Row): Trader {
+  return {
+    id: row.id as string,
+    kyc: row.kyc as KycState,
+    restricted: row.restricted as boolean,
+    jurisdiction: row.jurisdiction as string | null,
+    kycAt: row.kyc_at === null ? null : Number(row.kyc_at),
+    suitabilityScore: row.suitability_score as number | null,
+    suitabilityAt: row.suitability_at === null ? null : Number(row.suitability_at),
+    createdAt: Number(row.created_at),
+    version: Number(row.version),
+  };
 }
 
 /** The positions of a market and the wallets of their holders, which a settlement pays. */

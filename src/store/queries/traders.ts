@@ -1,6 +1,6 @@
-import { pendingOf, type Tables, type Trader, walletOf } from "../../engine/rows.ts";
+import { pendingOf, type Trader, walletOf } from "../../engine/rows.ts";
 import type { ReadSql } from "../connect.ts";
-import { loadRows } from "../load.ts";
+import { toTrader, traderColumns } from "../load.ts";
 
 export interface TraderView {
   trader: Trader | undefined;
@@ -8,23 +8,28 @@ export interface TraderView {
   wallet: { balanceUsd: bigint; exposureUsd: bigint; pendingWithdrawalsUsd: bigint };
 }
 
-/** A user with its money; zeros for one that nobody has named yet. */
+/**
+ * A user with its money; zeros for one that nobody has named yet. One statement, so that what a trade moves from the
+ * balance into a position is never in both, nor in neither.
+ */
 export async function readTrader(sql: ReadSql, traderId: string): Promise<TraderView> {
-  const [wallet, pending] = [walletOf(traderId), pendingOf(traderId)];
-  const loaded = await loadRows(sql, [
-    { table: "trader", key: traderId },
-    { table: "portfolio", key: traderId },
-    { table: "account", key: wallet },
-    { table: "account", key: pending },
-  ]);
-  const find = <T extends "trader" | "portfolio" | "account">(table: T, key: string) =>
-    (loaded.find((each) => each.table === table && each.key === key)?.row ?? undefined) as Tables[T] | undefined;
+  const [row] = await sql`
+    select ${traderColumns(sql)},
+           (select balance_micro from account where id = ${walletOf(traderId)}) as balance,
+           (select balance_micro from account where id = ${pendingOf(traderId)}) as pending,
+           (select sum(p.cost_micro)
+              from position p
+              join book b on b.market_id = p.market_id
+             where p.trader_id = ${traderId}
+               and b.status <> 'settled') as exposure
+      from (select 1) as always
+      left join trader t on t.id = ${traderId}`;
   return {
-    trader: find("trader", traderId),
+    trader: row && row.id !== null ? toTrader(row) : undefined,
     wallet: {
-      balanceUsd: find("account", wallet)?.balanceMicro ?? 0n,
-      exposureUsd: find("portfolio", traderId)?.exposureMicro ?? 0n,
-      pendingWithdrawalsUsd: find("account", pending)?.balanceMicro ?? 0n,
+      balanceUsd: BigInt(row?.balance ?? 0),
+      exposureUsd: BigInt(row?.exposure ?? 0),
+      pendingWithdrawalsUsd: BigInt(row?.pending ?? 0),
     },
   };
 }
