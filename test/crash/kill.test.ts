@@ -6,6 +6,7 @@ import { type AuditKey, auditKey } from "../../src/engine/seal.ts";
 import { verifyChain } from "../../src/services/audit-verifier.ts";
 import { type Connection, connect, type Row, type Sql } from "../../src/store/connect.ts";
 import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { readerOf } from "../../src/store/pool.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { crash } from "../store/embedded-support.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
@@ -269,7 +270,7 @@ class DurableRecord {
         sql`select count(*) as count, min(a.seq) as first, max(a.seq) as last, (select seq from head) as head from audit a`,
     );
     expect(log).toMatchObject({ first: "1", last: log?.count, head: log?.count });
-    expect(await verifyChain(this.#sql, this.#keys)).toMatchObject({ verified: true });
+    expect(await verifyChain(readerOf(this.#sql), this.#keys)).toMatchObject({ verified: true });
     const off = (await reconcileLedger(this.#sql)).filter(({ differenceMicro }) => differenceMicro !== 0n);
     expect(off).toEqual([]);
   }
