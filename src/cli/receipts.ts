@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
@@ -44,7 +44,10 @@ export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions
       const receipt: Receipt = { tenant, seq: Number(seq), hash, ts, keyId, command: commandName };
       const line = JSON.stringify(receipt);
       try {
-        if (handle !== undefined) writeFileSync(handle, `${line}\n`);
+        if (handle !== undefined) {
+          writeFileSync(handle, `${line}\n`);
+          fsyncSync(handle);
+        }
       } catch (error) {
         unwritten.push(line);
         cause = error;

@@ -36,6 +36,7 @@ const FAULTS = {
   INTERNAL: { status: 500, exit: 1 },
   DATABASE_UNAVAILABLE: { status: 500, exit: 9 },
   OUTCOME_UNKNOWN: { status: 500, exit: 9 },
+  ENGINE_UNSUPPORTED: { status: 500, exit: 6 },
   UNREACHABLE: { status: 500, exit: 9 },
   USAGE: { status: 400, exit: 6 },
   CONFIG_INVALID: { status: 400, exit: 6 },

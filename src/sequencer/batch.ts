@@ -52,6 +52,11 @@ export function isQuiet({ audit }: Batch): boolean {
   return audit.length === 0;
 }
 
+/** Whether anybody is told that something holds, now or as an earlier attempt left it; refusals say nothing of the kind. */
+export function acknowledges({ outcomes }: Prepared): boolean {
+  return outcomes.some(({ kind }) => kind !== "refused");
+}
+
 /** Rows that a submission reads. */
 export function needsOfSubmission({ command, idempotency }: Submission): Need[] {
   const needs = needsOf(command);

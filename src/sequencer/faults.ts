@@ -1,5 +1,5 @@
 import { Fault } from "../domain/fault.ts";
-import { ConnectionLost, StatementFailed } from "../store/connect.ts";
+import { StatementFailed, Unconfirmed } from "../store/connect.ts";
 
 /** Not executed, and never will be. */
 export function overloaded(): Fault {
@@ -7,14 +7,14 @@ export function overloaded(): Fault {
 }
 
 export function outcomeUnknown(cause: unknown): Fault {
-  const message = "The database did not answer; retry with the same Idempotency-Key to learn the outcome";
+  const message = "The database did not confirm it; retry with the same Idempotency-Key to learn the outcome";
   return new Fault("OUTCOME_UNKNOWN", message, { cause });
 }
 
 /** What callers hear of an error that left nothing of their commands in the database. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
-  const unavailable = error instanceof ConnectionLost || (error instanceof StatementFailed && !error.isAboutData);
+  const unavailable = error instanceof Unconfirmed || (error instanceof StatementFailed && !error.isAboutData);
   return unavailable
     ? new Fault("DATABASE_UNAVAILABLE", "The database is not available; nothing was executed", { cause: error })
     : new Fault("INTERNAL", "Unexpected failure", { cause: error });

@@ -1,32 +1,22 @@
-import type { AuditEntry } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Command, Results } from "../engine/commands.ts";
-import type { StoredAnswer } from "../engine/rows.ts";
+import type { Command } from "../engine/commands.ts";
 import type { AuditKey } from "../engine/seal.ts";
 import { type Batch, type Head, sameHead } from "../store/commit.ts";
-import { ConnectionLost, StatementFailed } from "../store/connect.ts";
+import { StatementFailed, Unconfirmed } from "../store/connect.ts";
 import type { HeadReading, Journal } from "../store/journal.ts";
-import { isQuiet, needsOfSubmission, type Outcome, type Prepared, prepareBatch, type Submission } from "./batch.ts";
+import { acknowledges, isQuiet, needsOfSubmission, type Prepared, prepareBatch, type Submission } from "./batch.ts";
 import { DatabaseClock, later } from "./clock.ts";
 import { faultOf, outcomeUnknown, overloaded } from "./faults.ts";
+import { type Answer, type Job, settle } from "./job.ts";
 import { Memory } from "./memory.ts";
 import { Queue } from "./queue.ts";
 
 /** Swaps lost in a row before a batch gives up its turn. On the slow path only the closing of a market loses one. */
 const MAX_ATTEMPTS = 8;
+/** The longest pause before a batch that failed as a whole is executed again; it doubles. */
+const RETRY_PAUSE_MS = 10;
 /** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
 const MAX_UNKNOWN_MS = 8000;
-
-/** `entry` is the last one that the command wrote, sealed and committed; a command that changed nothing has none. */
-export type Answer<C extends Command> =
-  | { result: Results[C["type"]]; entry: AuditEntry | undefined; replayed?: undefined }
-  | { result?: undefined; entry?: undefined; replayed: StoredAnswer };
-
-interface Job extends Submission {
-  enqueuedAt: number;
-  resolve: (answer: Answer<Command>) => void;
-  reject: (fault: unknown) => void;
-}
 
 export interface SequencerOptions {
   journal: Journal;
@@ -35,6 +25,8 @@ export interface SequencerOptions {
   monotonic?: () => number;
   /** Runs something later; returns how to call it off. */
   after?: (ms: number, run: () => void) => () => void;
+  /** From 0 up to 1, for pauses that no two processes share. */
+  random?: () => number;
   /** Runs the work after everything that is ready now. */
   defer?: (work: () => void) => void;
   /** Told of faults that no caller is to blame for. */
@@ -52,6 +44,7 @@ export class Sequencer {
   readonly #auditKey: AuditKey;
   readonly #monotonic: () => number;
   readonly #after: (ms: number, run: () => void) => () => void;
+  readonly #random: () => number;
   readonly #defer: (work: () => void) => void;
   readonly #onError: (error: unknown) => void;
   readonly #onCommit: NonNullable<SequencerOptions["onCommit"]>;
@@ -68,11 +61,12 @@ export class Sequencer {
   #running: Promise<void> | null = null;
   #closed = false;
 
-  constructor({ journal, auditKey, monotonic, after, defer, onError, onCommit }: SequencerOptions) {
+  constructor({ journal, auditKey, monotonic, after, random, defer, onError, onCommit }: SequencerOptions) {
     this.#journal = journal;
     this.#auditKey = auditKey;
     this.#monotonic = monotonic ?? (() => performance.now());
     this.#after = after ?? later;
+    this.#random = random ?? Math.random;
     this.#defer = defer ?? setImmediate;
     this.#onError = onError ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
@@ -128,7 +122,10 @@ export class Sequencer {
         if (await (this.#contended ? this.#commitLocked(jobs) : this.#commitFast(jobs))) return;
       } catch (error) {
         this.#forget();
-        if (error instanceof StatementFailed && attempt === 0) continue;
+        if (error instanceof StatementFailed && (attempt === 0 || error.isConflict)) {
+          await this.#pause(this.#random() * RETRY_PAUSE_MS * 2 ** attempt);
+          continue;
+        }
         if (error instanceof StatementFailed && error.isAboutData && jobs.length > 1) return this.#bisect(jobs);
         this.#onError(error);
         for (const job of jobs) job.reject(faultOf(error));
@@ -149,8 +146,7 @@ export class Sequencer {
   async #commitFast(jobs: Job[]): Promise<boolean> {
     const head = this.#head !== null && !this.#clock.isStale ? this.#head : await this.#readHead();
     const prepared = await this.#prepare(jobs, head);
-    const confirmed = prepared.batch ? await this.#swap(prepared.batch) : await this.#unmoved(head);
-    if (!confirmed) {
+    if (!(await this.#swap(prepared, head))) {
       this.#forget();
       this.#contended = true;
       return false;
@@ -177,7 +173,7 @@ export class Sequencer {
       this.#head = this.#adopt(reading);
       sent.prepared = await this.#prepare(jobs, this.#head);
       // Read again even here: the lock is gone, unnoticed, if the connection died since it was asked for.
-      if (!sent.prepared.batch) return this.#unmoved(this.#head);
+      if (!sent.prepared.batch) return this.#unmoved(this.#head, sent.prepared);
       const { swapped, now } = await this.#journal.commit(sent.prepared.batch);
       this.#clock.observe(now);
       sent.swapped = swapped;
@@ -190,7 +186,7 @@ export class Sequencer {
       if (sent.swapped && sent.prepared?.batch) confirmed = await this.#stands(sent.prepared.batch);
     } catch (error) {
       // After a swap even a refusal tells nothing: without its transaction the statement was a commit by itself.
-      if (!sent.prepared?.batch || (error instanceof StatementFailed && !sent.swapped)) throw error;
+      if (!sent.prepared || (error instanceof StatementFailed && !sent.swapped)) throw error;
       confirmed = await this.#isIn(sent.prepared.batch, error);
     }
     if (confirmed && sent.prepared) this.#publish(jobs, sent.prepared);
@@ -204,20 +200,26 @@ export class Sequencer {
     return prepareBatch(this.#memory, jobs, { head, now: this.#clock.now(), key: this.#auditKey });
   }
 
-  async #swap(batch: Batch): Promise<boolean> {
+  /** Swaps the head for the batch, or confirms it when there is nothing to write. False when it had moved. */
+  async #swap(prepared: Prepared, head: Head): Promise<boolean> {
     try {
-      const { swapped, now } = await this.#journal.commit(batch);
+      if (!prepared.batch) return await this.#unmoved(head, prepared);
+      const { swapped, now } = await this.#journal.commit(prepared.batch);
       this.#clock.observe(now);
       return swapped;
     } catch (error) {
-      if (error instanceof StatementFailed) throw error;
-      return this.#isIn(batch, error);
+      if (error instanceof StatementFailed || !acknowledges(prepared)) throw error;
+      return this.#isIn(prepared.batch, error);
     }
   }
 
-  /** Nothing to write: the answers hold if the head is still where the state says. */
-  async #unmoved(head: Head): Promise<boolean> {
-    const reading = await this.#journal.readHead();
+  /**
+   * Nothing to write: the answers hold if the head is still where the state says. A refusal may rest on what only this
+   * server has; whoever acknowledges, as a replay does what an earlier attempt wrote, has it confirmed by a write.
+   */
+  async #unmoved(head: Head, answers?: Prepared): Promise<boolean> {
+    const confirms = answers && acknowledges(answers);
+    const reading = await (confirms ? this.#journal.confirmHead() : this.#journal.readHead());
     this.#clock.observe(reading.now);
     return sameHead(head, reading.head);
   }
@@ -229,32 +231,36 @@ export class Sequencer {
 
   /**
    * Whether the batch is in, although its statement ended with `error`.
-   * @throws the error, when it is not in and the error is no lost connection: executing again would meet it again.
+   * @throws the error, when it is not in and the error says what happened: executing again would meet it again.
    */
-  async #isIn(batch: Batch, error: unknown): Promise<boolean> {
+  async #isIn(batch: Batch | null, error: unknown): Promise<boolean> {
     const isIn = await this.#resolveUnknown(batch);
-    if (isIn || error instanceof ConnectionLost) return isIn;
+    if (isIn || error instanceof Unconfirmed) return isIn;
     throw error;
   }
 
   /**
-   * Fence, then read. The fence waits for whatever the lost connection still has under way and shuts it out; after it
-   * the chain says exactly whether the batch is in. Until both have answered the batch must not be executed again,
-   * whatever it is that keeps them from answering. A quiet batch is executed again whether it is in or not: then its
-   * commands find what they left.
+   * Fence, then read. The fence waits for whatever the lost connection still has under way and shuts it out; a write
+   * itself, it is confirmed only with everything before it. After it the chain says exactly whether the batch is in, and
+   * for good. Until both have answered the batch must not be executed again, whatever it is that keeps them from
+   * answering. A quiet batch, or none, is executed again in any case: then its commands find what they left.
    */
-  async #resolveUnknown(batch: Batch): Promise<boolean> {
+  async #resolveUnknown(batch: Batch | null): Promise<boolean> {
     this.#unfenced = true;
     const deadline = this.#monotonic() + MAX_UNKNOWN_MS;
     for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
       try {
         await this.#fenceIfNeeded();
-        return !isQuiet(batch) && (await this.#journal.contains(batch.next));
+        return batch !== null && !isQuiet(batch) && (await this.#journal.contains(batch.next));
       } catch (cause) {
         if (this.#monotonic() >= deadline) throw outcomeUnknown(cause);
-        await new Promise<void>((resolve) => this.#after(pause, resolve));
+        await this.#pause(pause);
       }
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#after(ms, resolve));
   }
 
   async #fenceIfNeeded(): Promise<void> {
@@ -271,9 +277,7 @@ export class Sequencer {
       this.#head = { ...batch.next, epoch: this.#epoch };
     }
     // The next batch goes to the database first: what callers do with their answers need not keep it waiting.
-    this.#defer(() => {
-      for (const [index, job] of jobs.entries()) settle(job, outcomes[index] as Outcome);
-    });
+    this.#defer(() => settle(jobs, outcomes));
     if (batch) this.#onCommit({ commands: jobs.length, entries: batch.audit.length });
   }
 
@@ -287,10 +291,4 @@ export class Sequencer {
     this.#memory.forget();
     this.#head = null;
   }
-}
-
-function settle(job: Job, outcome: Outcome): void {
-  if (outcome.kind === "refused") job.reject(outcome.fault);
-  else if (outcome.kind === "done") job.resolve({ result: outcome.result, entry: outcome.entry });
-  else job.resolve({ replayed: outcome.answer });
 }

@@ -3,6 +3,7 @@ import type { Seal } from "../domain/audit-link.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
 import { type Connection, connect } from "../store/connect.ts";
 import { ensureDatabase, isMissingDatabase, unusable } from "../store/database.ts";
+import { requirePostgres } from "../store/engine.ts";
 import { migrate, schemaVersion } from "../store/migrate.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "./tenant.ts";
 
@@ -65,6 +66,7 @@ export async function migrateDatabase(connection: Connection): Promise<string[]>
 export async function openIfApplied(options: TenantOptions): Promise<TenantServices | undefined> {
   const sql = connect(options.connection, { name: "plan", max: 1, statementTimeoutMs: 10_000 });
   try {
+    await requirePostgres(sql);
     if ((await schemaVersion(sql)) === 0) return undefined;
   } catch (error) {
     if (isMissingDatabase(error)) return undefined;

@@ -3,6 +3,7 @@ import { type AuditKey, auditKey } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, type ConnectOptions, connect } from "../store/connect.ts";
 import { answersWithin, isMissingDatabase, unusable } from "../store/database.ts";
+import { requirePostgres } from "../store/engine.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { openPool, type Pool } from "../store/pool.ts";
@@ -133,10 +134,10 @@ interface DatabaseTerms {
 async function checkDatabase(tenantId: string, connection: Connection): Promise<DatabaseTerms> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
+    await requirePostgres(sql);
     await requireCurrentSchema(sql);
     return { restricted: await serverRoleAvailable(sql), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {
-    if (error instanceof Fault) throw error;
     if (isMissingDatabase(error))
       throw new Fault("REFUSED", `${tenantId} has no database yet: run pmctl apply ${tenantId}`, { cause: error });
     throw unusable(error);

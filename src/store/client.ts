@@ -1,4 +1,4 @@
-import { ConnectionLost, classify, type Sql } from "./connect.ts";
+import { ConnectionLost, classify, confirmed, type Sql } from "./connect.ts";
 
 /**
  * The journal's way to the database: statements that always end, in one of the two ways that `Journal` names.
@@ -14,7 +14,7 @@ export class Client {
 
   /**
    * @param open makes a fresh client
-   * @param deadlineMs after which an unanswered statement counts as lost; later than the server's own timeout
+   * @param deadlineMs after which an unanswered statement counts as lost
    */
   constructor(open: () => Sql, deadlineMs: number) {
     this.#open = open;
@@ -23,18 +23,27 @@ export class Client {
   }
 
   /** @throws StatementFailed, ConnectionLost, or the error of our own that broke the statement. */
-  async use<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T> {
+  async use<T>(statement: (sql: Sql) => PromiseLike<T>, deadlineMs = this.#deadlineMs): Promise<T> {
     const sql = this.#sql;
     try {
-      return await withinDeadline(statement(sql), this.#deadlineMs);
+      return await withinDeadline(statement(sql), deadlineMs);
     } catch (error) {
       const failure = classify(error);
-      if (failure instanceof ConnectionLost && this.#sql === sql) {
-        this.#sql = this.#open();
-        void sql.end({ timeout: 0 });
-      }
+      if (failure instanceof ConnectionLost && this.#sql === sql) this.renew();
       throw failure;
     }
+  }
+
+  /** A statement that changes something. @throws Unconfirmed besides, when the database warned while it ran */
+  write<T>(statement: (sql: Sql) => PromiseLike<T>, deadlineMs?: number): Promise<T> {
+    return this.use((sql) => confirmed(sql, statement(sql)), deadlineMs);
+  }
+
+  /** Leaves the connection behind, with whatever is open on it. */
+  renew(): void {
+    const left = this.#sql;
+    this.#sql = this.#open();
+    void left.end({ timeout: 0 });
   }
 
   async close(): Promise<void> {

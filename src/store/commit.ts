@@ -240,7 +240,7 @@ export function commitStatement(batch: Batch): { text: string; parameters: (stri
    where id = 1 and seq = $4::bigint and hash = $5 and epoch = $6::bigint
      and ($7::bigint is null or extract(epoch from clock_timestamp()) * 1000 < $7::bigint)
   returning 1)${writers.map((each) => `,\n${each}`).join("")}
-select (select count(*) from swap)::int as swapped,
+select (select count(*) from swap)::int4 as swapped,
        (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
        1 / case when (select count(*) from swap) = 0 or ${counts.join(" + ")} = $${parameters.length}::bigint then 1 else 0 end as complete`;
   return { text, parameters };

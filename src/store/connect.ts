@@ -51,6 +51,7 @@ export function connect(connection: Connection, asked: ConnectOptions): Sql {
   // A pooler hands its sessions from client to client: neither their settings nor their prepared statements would hold,
   // and one that answered is handed on although the next question was under way already, so there is one at a time.
   const pooled = "url" in connection && connection.pooled === true;
+  const heard = new Heard();
   const options: postgres.Options<Record<string, never>> = {
     max: asked.max,
     fetch_types: false,
@@ -59,14 +60,50 @@ export function connect(connection: Connection, asked: ConnectOptions): Sql {
     connect_timeout: 5,
     max_lifetime: null,
     ...(asked.analytical ? { idle_timeout: 30 } : {}),
-    onnotice: () => {},
+    onnotice: ({ severity, routine, message }) => {
+      if (severity === "WARNING" && routine !== SESSION_START) heard.push(message);
+    },
     // A short, steady pace: after an outage the service is back within a second of the database.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     connection: { application_name: `pmctl ${asked.name}`, ...(pooled ? {} : sessionSettings(asked)) },
   };
-  return "url" in connection
-    ? postgres(connection.url, { ...options, ...socketOf(connection.url) })
-    : postgres({ ...options, ...connection });
+  const sql =
+    "url" in connection
+      ? postgres(connection.url, { ...options, ...socketOf(connection.url) })
+      : postgres({ ...options, ...connection });
+  warnings.set(sql, heard);
+  return sql;
+}
+
+/** The server's function that warns at the start of a session, such as of another version of a collation. */
+const SESSION_START = "CheckMyDatabase";
+
+/** The warnings of a client's connections: how many, and the latest. */
+class Heard {
+  count = 0;
+  latest: string | undefined;
+
+  push(message: string | undefined): void {
+    this.count += 1;
+    this.latest = message;
+  }
+}
+
+const warnings = new WeakMap<Sql, Heard>();
+
+/**
+ * Awaits a write of this client. PostgreSQL tells only by a warning, ahead of an answer like any other, that a commit is on
+ * its own disk and not on the standby that it had to wait for. The driver hears all of a connection in order, so a warning
+ * of this statement has arrived when its answer has; with several connections it may be another's, which is the safe side.
+ * @throws Unconfirmed when a warning came
+ */
+export async function confirmed<T>(sql: Sql, write: PromiseLike<T>): Promise<T> {
+  const heard = warnings.get(sql);
+  if (!heard) throw new TypeError("Writes are confirmed on clients that connect() opened");
+  const before = heard.count;
+  const answer = await write;
+  if (heard.count > before) throw new Unconfirmed(`The database warned: ${heard.latest}`);
+  return answer;
 }
 
 /** What holds for the whole of a session. */
@@ -81,6 +118,8 @@ function sessionSettings({
     ...(statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
+    // Whoever silences warnings would take a commit that waits for no standby any more for one that did.
+    client_min_messages: "warning",
     // A process that stalls on the slow path gives the head row back.
     idle_in_transaction_session_timeout: 5000,
     ...(restricted ? { role: APP_ROLE } : {}),
@@ -114,15 +153,26 @@ export class StatementFailed extends Error {
 
   /** Whether the same statement may succeed later: no room, no lock, no time, no disk. */
   get isAboutState(): boolean {
-    return /^(53|55|57|58)/.test(this.sqlState);
+    return this.isConflict || /^(53|55|57|58)/.test(this.sqlState);
+  }
+
+  /** Whether it met another one at the same rows (a serialization failure, a deadlock), and should be made again. */
+  get isConflict(): boolean {
+    return this.sqlState === "40001" || this.sqlState === "40P01";
   }
 }
 
-/** The connection was lost or refused: whether a statement that was sent took effect is not known. */
-export class ConnectionLost extends Error {
+/** Whether a statement that was sent took effect, and would outlive this server, is not known. */
+export class Unconfirmed extends Error {
+  override name = "Unconfirmed";
+}
+
+/** The connection was lost or refused. */
+export class ConnectionLost extends Unconfirmed {
+  override name = "ConnectionLost";
+
   constructor(cause: unknown) {
     super("The connection to the database was lost", { cause });
-    this.name = "ConnectionLost";
   }
 }
 

@@ -2,6 +2,7 @@ import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
 import { withinDeadline } from "./client.ts";
 import { type Connection, connect, type Sql } from "./connect.ts";
+import { requirePostgres } from "./engine.ts";
 import type { Reader } from "./pool.ts";
 
 const MISSING_DATABASE = "3D000";
@@ -12,12 +13,13 @@ const PROBE_TIMEOUT_MS = 4321;
 /**
  * Creates the connection's database when the server does not have it yet, through the `postgres` database that every
  * server has.
- * @throws Fault DATABASE_UNAVAILABLE when the server cannot be reached or does not let this user create it.
+ * @throws Fault DATABASE_UNAVAILABLE when the server cannot be reached or does not let this user create it,
+ * ENGINE_UNSUPPORTED when it is not PostgreSQL 15 or newer.
  */
 export async function ensureDatabase(connection: Connection): Promise<void> {
   const sql = connect(connection, { name: "provision", max: 1 });
   try {
-    await sql`select 1`;
+    await requirePostgres(sql);
   } catch (error) {
     if (!isMissingDatabase(error)) throw unusable(error);
     await createDatabase(connection, sql.options.database);
@@ -34,7 +36,10 @@ export function isMissingDatabase(error: unknown): boolean {
 
 async function createDatabase(connection: Connection, name: string): Promise<void> {
   try {
-    await administer(connection, (sql) => sql.unsafe(`create database ${quoted(name)}`));
+    await administer(connection, async (sql) => {
+      await requirePostgres(sql);
+      await sql.unsafe(`create database ${quoted(name)}`);
+    });
   } catch (error) {
     // Another command created it at the same moment.
     if (!(error instanceof postgres.PostgresError) || error.code !== DUPLICATE_DATABASE) throw unusable(error);
@@ -62,9 +67,26 @@ export function atDatabase(connection: Connection, database: string): Connection
   return { ...connection, url: url.href };
 }
 
-/** How to reach an external database, with or without a pooler before it. */
+/**
+ * How to reach an external database, with or without a pooler before it.
+ * @throws Fault ENGINE_UNSUPPORTED when it is not PostgreSQL 15 or newer
+ */
 export async function externalConnection(url: string): Promise<Connection> {
+  await refuseOtherEngines(url);
   return { url, pooled: await isPooled(url) };
+}
+
+/** As through a pooler, without settings: another engine may know none of them, and is to be told by its own name. */
+async function refuseOtherEngines(url: string): Promise<void> {
+  const sql = connect({ url, pooled: true }, { name: "probe", max: 1 });
+  try {
+    await requirePostgres(sql);
+  } catch (error) {
+    // Any other failure is told by whoever uses the database next.
+    if (error instanceof Fault) throw error;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }
 
 /**
@@ -91,6 +113,7 @@ export function quoted(name: string): string {
 
 /** The server's own words help an operator; they name the database and the user, never the password. */
 export function unusable(error: unknown): Fault {
+  if (error instanceof Fault) return error;
   return new Fault("DATABASE_UNAVAILABLE", `The tenant's database cannot be used: ${(error as Error).message}`, {
     cause: error,
   });

@@ -18,8 +18,8 @@ export async function forgetOldCounts(pool: Pick<Pool, "write">): Promise<void> 
       delete from request_count
        where bucket in (select bucket
                           from request_count
-                         where window_start < floor(extract(epoch from now()) * 1000)::bigint - ${2 * WINDOW_MS}::int
-                         limit ${PORTION}::int
+                         where window_start < floor(extract(epoch from now()) * 1000)::bigint - ${2 * WINDOW_MS}::int4
+                         limit ${PORTION}::int4
                            for update skip locked)`,
   );
 }
@@ -32,8 +32,8 @@ export async function forgetOldAnswers(pool: Pick<Pool, "write">): Promise<void>
       delete from stored_answer
        where (caller, key) in (select caller, key
                                  from stored_answer
-                                where created_at < floor(extract(epoch from now()) * 1000)::bigint - ${ANSWER_LIFE_MS}::int
-                                limit ${PORTION}::int
+                                where created_at < floor(extract(epoch from now()) * 1000)::bigint - ${ANSWER_LIFE_MS}::int4
+                                limit ${PORTION}::int4
                                   for update skip locked)`,
   );
 }

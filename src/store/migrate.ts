@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
-import { APP_ROLE, type Sql } from "./connect.ts";
+import { afterConflicts } from "./conflicts.ts";
+import { APP_ROLE, confirmed, type Sql } from "./connect.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
@@ -37,7 +38,7 @@ function latestOf(migrations: Migration[]): number {
 export async function schemaVersion(sql: Sql): Promise<number> {
   const [row] = await sql<{ present: boolean }[]>`select to_regclass('migration') is not null as present`;
   if (!row?.present) return 0;
-  const [latest] = await sql<{ version: number }[]>`select coalesce(max(version), 0)::int as version from migration`;
+  const [latest] = await sql<{ version: number }[]>`select coalesce(max(version), 0)::int4 as version from migration`;
   return latest?.version ?? 0;
 }
 
@@ -77,10 +78,16 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
   for (const migration of known) {
     if (await isApplied(sql, migration, latestOf(known))) continue;
     try {
-      await sql.unsafe(`${LOCK};
+      // A schema that the standby lacks would be missing under whatever is acknowledged on it.
+      await afterConflicts(() =>
+        confirmed(
+          sql,
+          sql.unsafe(`${LOCK};
         insert into migration (version, name, checksum)
         values (${migration.version}, '${migration.name}', '${migration.checksum}');
-        ${migration.text}`);
+        ${migration.text}`),
+        ),
+      );
       applied.push(migration.name);
     } catch (error) {
       const taken = error instanceof postgres.PostgresError && error.constraint_name === "migration_pkey";

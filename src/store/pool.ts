@@ -1,5 +1,6 @@
 import { withinDeadline } from "./client.ts";
-import { ConnectionLost, classify, type ReadSql, type Sql } from "./connect.ts";
+import { afterConflicts } from "./conflicts.ts";
+import { ConnectionLost, classify, confirmed, type ReadSql, type Sql, Unconfirmed } from "./connect.ts";
 
 /**
  * A pool that outlives its connections. What is sent says whether it may run twice: a lost connection leaves open whether
@@ -9,8 +10,8 @@ export interface Pool {
   /** Asks once more, of fresh connections, when a connection was lost under the question. */
   read<T>(ask: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
   /**
-   * Tells once.
-   * @throws OutcomeUnknown when the connection was lost under it
+   * Tells one statement once; again only when it failed as a whole, because it met another one at the same rows.
+   * @throws OutcomeUnknown when the connection was lost under it, or the database warned that it may not last
    */
   write<T>(tell: (sql: Sql) => PromiseLike<T>): Promise<T>;
   /**
@@ -25,7 +26,7 @@ export interface Pool {
 /** Whoever only asks, one question at a time. */
 export type Reader = Pick<Pool, "read">;
 
-/** The connection was lost under a write: whether it took effect is not known, and it is not sent again. */
+/** Whether a write took effect, and lasts, is not known, and it is not sent again. */
 export class OutcomeUnknown extends ConnectionLost {
   constructor(cause: unknown) {
     super(cause);
@@ -95,7 +96,8 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
   return {
     read: (ask) => twice(({ shared }) => ask(shared)),
     write: (tell) =>
-      once(({ shared }) => tell(shared)).catch((error: unknown) => {
+      afterConflicts(() => once(({ shared }) => confirmed(shared, tell(shared)))).catch((error: unknown) => {
+        if (error instanceof Unconfirmed) throw new OutcomeUnknown(error);
         throw isLoss(error) && !NEVER_SENT.has(codeOf(error)) ? new OutcomeUnknown(error) : error;
       }),
     snapshot: (ask) =>

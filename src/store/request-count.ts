@@ -29,18 +29,18 @@ export async function countRequests(sql: Sql, demands: readonly Demand[]): Promi
   const rows = await sql`
     insert into request_count as counted (bucket, window_start, requests)
     select bucket, floor(extract(epoch from now()) * 1000)::bigint, requests
-      from unnest(${buckets}::text[], ${requests}::int[]) as demand (bucket, requests)
+      from unnest(${buckets}::text[], ${requests}::int4[]) as demand (bucket, requests)
      order by bucket
     on conflict (bucket) do update
        set requests = excluded.requests
-                      + case when counted.window_start between excluded.window_start - ${WINDOW_MS - 1}::int
+                      + case when counted.window_start between excluded.window_start - ${WINDOW_MS - 1}::int4
                                                            and excluded.window_start + 1000
                              then least(counted.requests, 1000000000) else 0 end,
-           window_start = case when counted.window_start between excluded.window_start - ${WINDOW_MS - 1}::int
+           window_start = case when counted.window_start between excluded.window_start - ${WINDOW_MS - 1}::int4
                                                              and excluded.window_start + 1000
                                then counted.window_start else excluded.window_start end
     returning bucket, requests,
-              window_start + ${WINDOW_MS}::int - floor(extract(epoch from now()) * 1000)::bigint as remaining_ms`;
+              window_start + ${WINDOW_MS}::int4 - floor(extract(epoch from now()) * 1000)::bigint as remaining_ms`;
   return rows.map((row) => ({
     bucket: row.bucket as string,
     requests: row.requests as number,

@@ -46,7 +46,7 @@ export async function readReceiver(sql: ReadSql, name: string): Promise<Receiver
 /** How many deliveries wait for their first attempt, counted up to `limit`. */
 export async function countUntried(sql: ReadSql, receiver: string, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count
+    select count(*)::int4 as count
       from (select 1
               from webhook_delivery
              where receiver = ${receiver} and status = 'pending' and attempts = 0

@@ -1,7 +1,8 @@
 import type { Command } from "../../src/engine/commands.ts";
 import { auditKey } from "../../src/engine/seal.ts";
 import type { Idempotency } from "../../src/sequencer/batch.ts";
-import { type Answer, Sequencer } from "../../src/sequencer/sequencer.ts";
+import type { Answer } from "../../src/sequencer/job.ts";
+import { Sequencer } from "../../src/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, NO_FAULTS } from "./fake-journal.ts";
 import { Random } from "./random.ts";
@@ -31,6 +32,7 @@ export class Bench {
         auditKey: auditKey("bench-secret"),
         monotonic: () => this.scheduler.now,
         after: (ms, run) => this.scheduler.after(ms, run),
+        random: () => this.scheduler.random.next(),
         defer: (work) => work(),
         onError: (error) => this.errors.push(error),
         onCommit: ({ commands }) => this.batches.push(commands),

@@ -19,6 +19,8 @@ type Row = Tables[Table];
 export interface Session {
   transaction: { pending: Batch | null; aborted: boolean } | null;
   ended: boolean;
+  /** Tells whoever waits for an answer that there will be none. */
+  hangUp: () => void;
 }
 
 export function failedWith(sqlState: string, message: string): StatementFailed {
@@ -47,14 +49,23 @@ export class FakeDatabase {
   readonly committedAt: number[] = [];
   /** Answers stored, with the entry at the end of the batch that stored them. */
   readonly answeredAt: { seq: number; answer: StoredAnswer }[] = [];
+  /** What a failover leaves: the state before the first commit that no standby has. Null while the standby has all. */
+  #replicated: (() => void) | null = null;
   #offset = BEGINNING;
   #highestOffset = BEGINNING;
   readonly #scheduler: Scheduler;
   #lockedBy: Session | null = null;
+  readonly #sessions = new Set<Session>();
   readonly #waiting: { session: Session; run: () => void }[] = [];
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
+  }
+
+  connect(): Session {
+    const session: Session = { transaction: null, ended: false, hangUp: () => {} };
+    this.#sessions.add(session);
+    return session;
   }
 
   clock(): number {
@@ -83,6 +94,45 @@ export class FakeDatabase {
     this.#lockedBy = session;
   }
 
+  /**
+   * What is written from now on is on this server alone: the wait for the standby was cancelled. It stays so until the
+   * next write that is waited for, which takes everything before it along.
+   */
+  leaveStandbyBehind(): void {
+    if (this.#replicated) return;
+    const [head, rows, lengths] = [this.head, new Map(this.rows), this.#journals.map(({ length }) => length)];
+    this.#replicated = () => {
+      this.head = head;
+      this.rows.clear();
+      for (const [id, row] of rows) this.rows.set(id, row);
+      for (const [index, journal] of this.#journals.entries()) journal.length = lengths[index] ?? 0;
+    };
+  }
+
+  /** A write has been waited for. */
+  catchUp(): void {
+    this.#replicated = null;
+  }
+
+  /** The server is lost, and the standby takes its place. Returns whether anything was lost with it. */
+  failOver(): boolean {
+    const restore = this.#replicated;
+    this.#replicated = null;
+    this.#waiting.length = 0;
+    this.#lockedBy = null;
+    for (const session of this.#sessions) {
+      session.ended = true;
+      session.hangUp();
+    }
+    this.#sessions.clear();
+    restore?.();
+    return restore !== null;
+  }
+
+  get #journals(): unknown[][] {
+    return [this.audit, this.transfers, this.trades, this.committedAt, this.answeredAt];
+  }
+
   /** Ends the session's transaction. */
   finish(session: Session, how: "commit" | "rollback"): void {
     const { transaction } = session;
@@ -100,6 +150,7 @@ export class FakeDatabase {
   end(session: Session): void {
     if (session.ended) return;
     session.ended = true;
+    this.#sessions.delete(session);
     this.finish(session, "rollback");
   }
 

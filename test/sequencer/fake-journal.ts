@@ -1,6 +1,6 @@
 import type { Need, Table } from "../../src/engine/rows.ts";
 import type { Batch } from "../../src/store/commit.ts";
-import { ConnectionLost } from "../../src/store/connect.ts";
+import { ConnectionLost, Unconfirmed } from "../../src/store/connect.ts";
 import type { HeadReading, Journal } from "../../src/store/journal.ts";
 import type { Loaded } from "../../src/store/load.ts";
 import { type FakeDatabase, failedWith, type Session } from "./fake-database.ts";
@@ -16,12 +16,20 @@ export interface Faults {
   zombie: number;
   /** The server refuses the statement, for reasons of its own (a timeout, no memory). */
   failed: number;
+  /** The server refuses the statement, because another one met it at the same rows. */
+  conflict: number;
+  /** The statement takes effect on this server, which warns that it did not wait for its standby. */
+  warned: number;
+  /** The statement takes effect, and the answer is not the one that was asked for. */
+  misshapen: number;
   /** The idle connection dies unnoticed; the statement travels on a new one, outside the transaction begun before. */
   silentDeath: number;
   /** A statement that takes seconds. */
   slow: number;
   /** Milliseconds of the simulation during which the database cannot be reached. */
   outage: [from: number, to: number];
+  /** Likewise: during these no commit is waited for, and each is warned about. */
+  standbyAway: [from: number, to: number];
 }
 
 export const NO_FAULTS: Faults = {
@@ -29,13 +37,31 @@ export const NO_FAULTS: Faults = {
   answerLost: 0,
   zombie: 0,
   failed: 0,
+  conflict: 0,
+  warned: 0,
+  misshapen: 0,
   silentDeath: 0,
   slow: 0,
   outage: [0, 0],
+  standbyAway: [0, 0],
 };
 
-type Fate = "answered" | "neverSent" | "answerLost" | "zombie" | "failed";
-export type Statement = "readHead" | "load" | "commit" | "fence" | "contains" | "begin" | "lock" | "end" | "rollback";
+const FATES = ["neverSent", "answerLost", "zombie", "failed", "conflict", "warned", "misshapen"] as const;
+type Fate = "answered" | (typeof FATES)[number];
+
+export type Statement =
+  | "readHead"
+  | "confirm"
+  | "load"
+  | "commit"
+  | "fence"
+  | "contains"
+  | "begin"
+  | "lock"
+  | "end"
+  | "rollback";
+/** Those whose acknowledgement is of a write: it is waited for, and a warning is heard. */
+const WRITES: readonly Statement[] = ["commit", "fence", "confirm", "end"];
 
 /** One process's way to the database. Its statements and their answers take time, get lost, or come late. */
 export class FakeJournal implements Journal {
@@ -50,7 +76,7 @@ export class FakeJournal implements Journal {
   readonly name: string;
   readonly #database: FakeDatabase;
   readonly #scheduler: Scheduler;
-  #session: Session = freshSession();
+  #session: Session;
   #crashed = false;
 
   constructor(name: string, database: FakeDatabase, scheduler: Scheduler, faults: Faults) {
@@ -58,10 +84,15 @@ export class FakeJournal implements Journal {
     this.#database = database;
     this.#scheduler = scheduler;
     this.faults = faults;
+    this.#session = database.connect();
   }
 
   readHead(): Promise<HeadReading> {
     return this.#send("readHead", (session) => this.#reading(session));
+  }
+
+  confirmHead(): Promise<HeadReading> {
+    return this.#send("confirm", (session) => this.#reading(session));
   }
 
   async load(needs: Need[]): Promise<Loaded[]> {
@@ -127,7 +158,7 @@ export class FakeJournal implements Journal {
   /** The next statement travels on a new connection, and nobody is told. */
   loseIdleConnection(): void {
     this.#endLater(this.#session);
-    this.#session = freshSession();
+    this.#session = this.#database.connect();
   }
 
   #reading(session: Session): HeadReading {
@@ -138,10 +169,11 @@ export class FakeJournal implements Journal {
   /** A statement on the one connection for writes. */
   #send<T>(statement: Statement, effect: (session: Session) => T): Promise<T> {
     const { random } = this.#scheduler;
-    const wantsLock = statement === "commit" || statement === "fence" || statement === "lock";
+    const wantsLock = ["commit", "fence", "confirm", "lock"].includes(statement);
     const endsTransaction = statement === "end" || statement === "rollback";
     this.onSend?.(statement);
-    if (random.chance(this.faults.silentDeath)) this.loseIdleConnection();
+    // The driver notices by itself that an idle connection is gone.
+    if (this.#session.ended || random.chance(this.faults.silentDeath)) this.loseIdleConnection();
     const session = this.#session;
     return new Promise((resolve, reject) => {
       if (this.#crashed) return;
@@ -149,30 +181,42 @@ export class FakeJournal implements Journal {
         this.#scheduler.after(this.#latency(), () => this.#crashed || give());
       };
       const lose = () => {
-        if (this.#session === session) this.#session = freshSession();
+        if (this.#session === session) this.#session = this.#database.connect();
         hear(() => reject(new ConnectionLost(new Error("simulated"))));
       };
+      session.hangUp = lose;
       const answer = (give: () => void) =>
         hear(() => {
           if (!this.#unreachable()) return give();
           this.#endLater(session);
           lose();
         });
+      const fate = this.#fate(statement);
       const run = (then: (outcome: () => void) => void) =>
         this.#database.execute(session, wantsLock, () => {
           try {
             if (session.transaction?.aborted && !endsTransaction) throw failedWith("25P02", "transaction is aborted");
+            // Only a commit waits for the standby, and a statement within a transaction is none.
+            const commits = WRITES.includes(statement) && (statement === "end" || session.transaction === null);
+            const waits = fate === "answered" || fate === "misshapen";
+            if (commits && !waits) this.#database.leaveStandbyBehind();
+            const nothingBegun = statement === "end" && session.transaction === null;
             const value = effect(session);
+            if (commits && waits) this.#database.catchUp();
+            if (nothingBegun) throw new Unconfirmed("there is no transaction in progress");
+            if ((commits && fate === "warned") || (WRITES.includes(statement) && fate === "misshapen"))
+              throw new Unconfirmed(fate);
             then(() => resolve(value));
           } catch (error) {
             if (session.transaction) session.transaction.aborted = true;
             then(() => reject(error));
           }
         });
-      const fate = this.#fate(statement);
       this.#scheduler.note(() => `${this.name} ${statement}: ${fate}`);
       switch (fate) {
         case "answered":
+        case "warned":
+        case "misshapen":
           this.#scheduler.after(this.#latency(), () => run(answer));
           return;
         case "neverSent":
@@ -192,10 +236,11 @@ export class FakeJournal implements Journal {
           );
           return lose();
         case "failed":
+        case "conflict":
           this.#scheduler.after(this.#latency(), () => {
             if (endsTransaction) this.#database.finish(session, "rollback");
             else if (session.transaction) session.transaction.aborted = true;
-            answer(() => reject(failedWith("57014", "canceling statement due to statement timeout")));
+            answer(() => reject(refusalOf(fate)));
           });
       }
     });
@@ -211,7 +256,7 @@ export class FakeJournal implements Journal {
         this.#scheduler.after(this.#latency(), () => {
           if (this.#crashed) return;
           if (fate === "answered") resolve(value);
-          else if (fate === "failed") reject(failedWith("57014", "canceling statement due to statement timeout"));
+          else if (fate === "failed" || fate === "conflict") reject(refusalOf(fate));
           else reject(new ConnectionLost(new Error("simulated")));
         });
       });
@@ -224,8 +269,9 @@ export class FakeJournal implements Journal {
     const planned = this.plan.findIndex((each) => each.statement === statement);
     if (planned >= 0) return this.plan.splice(planned, 1)[0]?.fate ?? "answered";
     if (this.#unreachable()) return "neverSent";
+    if (WRITES.includes(statement) && this.#during(this.faults.standbyAway)) return "warned";
     let dice = random.next();
-    for (const fate of ["neverSent", "answerLost", "zombie", "failed"] as const) {
+    for (const fate of FATES) {
       dice -= this.faults[fate];
       if (dice < 0) return fate;
     }
@@ -233,7 +279,10 @@ export class FakeJournal implements Journal {
   }
 
   #unreachable(): boolean {
-    const [from, to] = this.faults.outage;
+    return this.#during(this.faults.outage);
+  }
+
+  #during([from, to]: [number, number]): boolean {
     return this.#scheduler.now >= from && this.#scheduler.now < to;
   }
 
@@ -248,6 +297,8 @@ export class FakeJournal implements Journal {
   }
 }
 
-function freshSession(): Session {
-  return { transaction: null, ended: false };
+function refusalOf(fate: "failed" | "conflict") {
+  return fate === "failed"
+    ? failedWith("57014", "canceling statement due to statement timeout")
+    : failedWith("40001", "could not serialize access due to concurrent update");
 }

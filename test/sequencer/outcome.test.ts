@@ -94,3 +94,70 @@ describe("a database that stays away", () => {
     expect(code(await bench.run(bench.submit(buy(DOLLAR), 1)))).toBe("answered");
   });
 });
+
+describe("a commit that the database warns about", () => {
+  const idempotency = { caller: "u0", key: "k", requestHash: "h", render: () => ({ status: 200, body: "first" }) };
+
+  test.each(["warned", "misshapen"] as const)(
+    "that is %s is read back after the fence, and is there once",
+    async (fate) => {
+      bench.journals[0].plan.push({ statement: "commit", fate });
+      expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
+      expect(bench.journals[0].sent.get("fence")).toBe(1);
+      expect(bench.database.failOver()).toBe(false);
+      expect(bench.entries("trade.executed")).toBe(1);
+    },
+  );
+
+  test("while the standby stays away is OUTCOME_UNKNOWN, and so is its replay on another process, which only reads it", async () => {
+    for (const { faults } of bench.journals) faults.standbyAway = [0, bench.scheduler.now + 30_000];
+    expect(code(await bench.run(bench.submit(buy(DOLLAR), 0, idempotency)))).toBe("OUTCOME_UNKNOWN");
+    expect(code(await bench.run(bench.submit(buy(DOLLAR), 1, idempotency)))).toBe("OUTCOME_UNKNOWN");
+    expect(bench.entries("trade.executed")).toBe(1);
+    expect(bench.database.failOver()).toBe(true);
+    expect(bench.entries("trade.executed")).toBe(0);
+  });
+
+  test("is replayed on either process once the standby is back, and outlives the primary", async () => {
+    for (const { faults } of bench.journals) faults.standbyAway = [0, bench.scheduler.now + 10_000];
+    expect(code(await bench.run(bench.submit(buy(DOLLAR), 0, idempotency)))).toBe("OUTCOME_UNKNOWN");
+    await bench.run(bench.scheduler.sleep(10_000));
+    for (const process of [1, 0] as const) {
+      const retry = await bench.run(bench.submit(buy(DOLLAR), process, idempotency));
+      expect(retry).toMatchObject({ answer: { replayed: { body: "first" } } });
+    }
+    expect(bench.database.failOver()).toBe(false);
+    expect(bench.entries("trade.executed")).toBe(1);
+  });
+
+  test("ends a transaction as it ends a statement: a second process at work changes nothing about it", async () => {
+    await bench.run(bench.submit(buy(DOLLAR), 1));
+    await bench.run(bench.submit(buy(DOLLAR), 0));
+    bench.journals[1].plan.push({ statement: "end", fate: "warned" });
+    expect(code(await bench.run(bench.submit(buy(DOLLAR), 1)))).toBe("answered");
+    expect(bench.journals[1].sent.get("fence")).toBe(1);
+    expect(bench.database.failOver()).toBe(false);
+    expect(bench.entries("trade.executed")).toBe(3);
+  });
+
+  test("costs a refusal nothing: it promises nothing, so it is confirmed by a read", async () => {
+    for (const { faults } of bench.journals) faults.standbyAway = [0, bench.scheduler.now + 30_000];
+    expect(code(await bench.run(bench.submit(buy(10_000n * DOLLAR))))).toBe("MAX_TRADE_EXCEEDED");
+  });
+});
+
+describe("a conflict with another statement", () => {
+  test("is made again after a pause, since nothing was written, and is there once", async () => {
+    for (let time = 0; time < 5; time++) bench.journals[0].plan.push({ statement: "commit", fate: "conflict" });
+    const before = bench.scheduler.now;
+    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");
+    expect(bench.scheduler.now).toBeGreaterThan(before);
+    expect(bench.entries("trade.executed")).toBe(1);
+  });
+
+  test("that does not end is OVERLOADED, and not executed", async () => {
+    for (let time = 0; time < 8; time++) bench.journals[0].plan.push({ statement: "commit", fate: "conflict" });
+    expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("OVERLOADED");
+    expect(bench.entries("trade.executed")).toBe(0);
+  });
+});

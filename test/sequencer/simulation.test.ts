@@ -38,7 +38,7 @@ describe("whatever happens, answers and journal agree with a naive replay of the
 
   test.runIf(SEEDS >= 1000)("the histories were eventful enough to mean something", () => {
     for (const event of [
-      ...["done", "replayed", "silence", "crashes", "batches of several"],
+      ...["done", "replayed", "silence", "crashes", "failovers that lost something", "batches of several"],
       ...["OUTCOME_UNKNOWN", "DATABASE_UNAVAILABLE", "OVERLOADED", "INTERNAL", "IDEMPOTENCY_MISMATCH"],
       ...["MARKET_CLOSED", "MARKET_SUSPENDED", "MARKET_SETTLED", "INSUFFICIENT_FUNDS", "EXPOSURE_EXCEEDED"],
       ...["KYC_REQUIRED", "MAX_TRADE_EXCEEDED", "PRICE_BOUND", "TREASURY_INSUFFICIENT"],

@@ -1,6 +1,7 @@
 import type { Command, Results } from "../../src/engine/commands.ts";
 import { auditKey } from "../../src/engine/seal.ts";
-import { type Answer, Sequencer } from "../../src/sequencer/sequencer.ts";
+import type { Answer } from "../../src/sequencer/job.ts";
+import { Sequencer } from "../../src/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, type Faults, NO_FAULTS } from "./fake-journal.ts";
 import { Random } from "./random.ts";
@@ -27,6 +28,8 @@ export interface Attempt {
   /** The database's clock when it was sent, and when the answer came, had it never been set back. */
   sentAt: number;
   answeredAt: number;
+  /** It was answered from a state that a failover took back later. */
+  overtaken?: boolean;
 }
 
 export interface Run {
@@ -36,6 +39,8 @@ export interface Run {
   attempts: Attempt[];
   /** Nothing fails in this one. */
   calm: boolean;
+  /** Attempts that have no answer yet. */
+  waiting: Set<Pick<Attempt, "sentSeq">>;
   /** Errors that the sequencers reported to their operators. */
   errors: unknown[];
   /** What did not end. */
@@ -61,6 +66,7 @@ class Process {
       auditKey: auditKey(SECRET),
       monotonic: () => scheduler.now + bootedAt,
       after: (ms, run) => scheduler.after(ms, run),
+      random: () => scheduler.random.next(),
       defer: (work) => void scheduler.after(scheduler.random.between(0, 2), work),
       onError: (error) => run.errors.push(error),
       onCommit: ({ commands }) => count(run, commands > 1 ? "batches of several" : "batches of one"),
@@ -106,15 +112,19 @@ export function count(run: Run, what: string): void {
 /** How bad the world is in this run. */
 function anyFaults(random: Random): Faults {
   const rate = random.pick([0, 0.005, 0.02, 0.06]);
-  const from = random.between(0, 3000);
+  const [from, away] = [random.between(0, 3000), random.between(0, 1500)];
   return {
     neverSent: rate * random.next(),
     answerLost: rate * random.next(),
     zombie: rate * random.next(),
     failed: rate * random.next() * 0.5,
+    conflict: rate * random.next(),
+    warned: rate * random.next(),
+    misshapen: rate * random.next() * 0.5,
     silentDeath: rate * random.next(),
     slow: rate * random.next(),
     outage: rate > 0 && random.chance(0.1) ? [from, from + random.pick([200, 2500, 12_000])] : [0, 0],
+    standbyAway: rate > 0 && random.chance(0.15) ? [away, away + random.pick([200, 2500, 12_000])] : [0, 0],
   };
 }
 
@@ -133,6 +143,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     tasks: [],
     attempts: [],
     calm: true,
+    waiting: new Set(),
     errors: [],
     hanging: [],
     statistics: new Map(),
@@ -142,7 +153,8 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
 
   async function attempt(task: Task, process: Process): Promise<Outcome> {
     const command = task.command(`trade-${run.attempts.length}-${random.int(0, 1e9)}`);
-    const [sentSeq, sentAt] = [Number(database.head.seq), database.clock()];
+    const asked = { sentSeq: Number(database.head.seq), sentAt: database.clock() };
+    run.waiting.add(asked);
     const waiting = `${task.actor} ${command.type}`;
     run.hanging.push(waiting);
     scheduler.note(() => `${process.journal.name} is asked for ${command.type} by ${task.actor}`);
@@ -152,7 +164,8 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     );
     run.hanging.splice(run.hanging.indexOf(waiting), 1);
     const answered = { answeredSeq: Number(database.head.seq), answeredAt: database.latestClock() };
-    run.attempts.push({ task, command, outcome, sentSeq, sentAt, ...answered });
+    run.waiting.delete(asked);
+    run.attempts.push({ task, command, outcome, ...asked, ...answered });
     count(run, outcome.kind === "fault" ? outcome.code : outcome.kind);
     return outcome;
   }
@@ -197,6 +210,19 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     processes[index] = new Process(`${name}'`, run, scheduler, faults);
   }
 
+  /** The primary is lost for good, and what its standby does not have with it. */
+  async function failovers(): Promise<void> {
+    for (let times = random.int(0, 2); times > 0; times--) {
+      await scheduler.sleep(random.between(0, 1200));
+      if (run.calm) continue;
+      scheduler.note(() => "the standby takes over");
+      if (database.failOver()) count(run, "failovers that lost something");
+      const seq = Number(database.head.seq);
+      for (const attempt of run.waiting) attempt.sentSeq = Math.min(attempt.sentSeq, seq);
+      for (const attempt of run.attempts) attempt.overtaken ||= attempt.answeredSeq > seq;
+    }
+  }
+
   /** Somebody corrects the database server's clock, either way. */
   async function clockSteps(): Promise<void> {
     for (let step = random.int(0, 2); step > 0; step--) {
@@ -215,7 +241,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     const clients = Array.from({ length: random.int(2, 5) }, () =>
       Array.from({ length: random.int(2, 9) }, () => anyTask(id++, random)),
     );
-    await Promise.all([...clients.map(client), crashes(), clockSteps()]);
+    await Promise.all([...clients.map(client), crashes(), failovers(), clockSteps()]);
     for (const { journal } of processes) journal.faults = NO_FAULTS;
     for (const index of [0, 1]) await probe(index, id++);
   }

@@ -107,6 +107,8 @@ function claimOf(run: Run, attempt: Attempt): Claim[] {
   if (outcome.kind === "replayed") return [{ attempt, what: "replayed" }];
   if (outcome.kind === "done") return effectOf(run, attempt) ? [] : [{ attempt, what: "nothing to do" }];
   if (outcome.kind === "silence" || outcome.code === "OUTCOME_UNKNOWN" || REFUSED_BY_US.has(outcome.code)) return [];
+  // A refusal says what is, and promises nothing.
+  if (attempt.overtaken) return [];
   must(outcome.code !== "not a fault", `${command.type} failed with ${String(outcome.kind)}`);
   return [{ attempt, what: outcome.code }];
 }
@@ -231,5 +233,6 @@ function isTrade(command: Command): command is PlaceTrade | SellShares {
 function checkNoLateEffect(run: Run, task: Task, entries: Map<string, AuditEntry[]>): void {
   const seq = Number(entries.get(task.actor)?.[0]?.seq ?? 0);
   const last = run.attempts.findLast((attempt) => attempt.task === task) as Attempt;
+  if (last.overtaken) return;
   must(!(denies(last.outcome) && last.answeredSeq < seq), `${task.actor} took effect after its client was refused`);
 }

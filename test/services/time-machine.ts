@@ -22,6 +22,7 @@ export class TimeMachine {
     this.#journal = {
       ...journal,
       readHead: async () => shift(await journal.readHead()),
+      confirmHead: async () => shift(await journal.confirmHead()),
       commit: async (batch) => shift(await journal.commit(batch)),
       fence: async () => shift(await journal.fence()),
       exclusively: (work) => journal.exclusively((reading: HeadReading) => work(shift(reading))),

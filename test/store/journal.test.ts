@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
 import { prepareBatch } from "../../src/sequencer/batch.ts";
 import type { Batch, Head } from "../../src/store/commit.ts";
-import { ConnectionLost, classify, connect, type Sql, StatementFailed } from "../../src/store/connect.ts";
-import { type Journal, openJournal } from "../../src/store/journal.ts";
+import { ConnectionLost, classify, connect, type Sql, StatementFailed, Unconfirmed } from "../../src/store/connect.ts";
+import { commitAnswer, type Journal, openJournal } from "../../src/store/journal.ts";
 import { World } from "../engine/world.ts";
 import { DOLLAR, deposit, dump, KEY, type Live, openLive, until } from "../sequencer/live.ts";
 
@@ -181,7 +181,7 @@ describe("exclusively", () => {
         () => "reported success",
         (error: unknown) => error,
       );
-    if (ended !== "reported success") expect(ended).toBeInstanceOf(ConnectionLost);
+    if (ended !== "reported success") expect(ended).toBeInstanceOf(Unconfirmed);
     expect(await one.contains(batch?.next ?? { seq: 0n, hash: "" })).toBe(false);
     expect(await dump(live.owner)).toBe(before);
   });
@@ -229,5 +229,66 @@ describe("errors are of two kinds", () => {
     await terminateWriters();
     const again = async (): Promise<unknown> => one.readHead().catch(again);
     await expect(again()).resolves.toMatchObject({ head: { seq: 0n } });
+  });
+});
+
+describe("the answer to a commit", () => {
+  test.each([
+    [{ swapped: 1, now: 5 }, true],
+    [{ swapped: "1", now: "5" }, true],
+    [{ swapped: 0, now: 5 }, false],
+    [{ swapped: "0", now: 5 }, false],
+  ])("%j is compared by value", (row, swapped) => {
+    expect(commitAnswer([row])).toEqual({ swapped, now: 5 });
+  });
+
+  test.each([
+    [[]],
+    [
+      [
+        { swapped: 1, now: 5 },
+        { swapped: 1, now: 5 },
+      ],
+    ],
+    [[{ swapped: null, now: 5 }]],
+    [[{ swapped: true, now: 5 }]],
+    [[{ swapped: 2, now: 5 }]],
+    [[{ swapped: "", now: 5 }]],
+    [[{ swapped: 1, now: null }]],
+    [[{ swapped: 1 }]],
+    [[{ now: 5 }]],
+  ])("%j tells nothing", (rows) => {
+    expect(() => commitAnswer(rows)).toThrow(Unconfirmed);
+  });
+
+  test("that came with a warning is not believed, and the connection goes on", async () => {
+    const reading = await one.readHead();
+    const warn =
+      "create function warn() returns trigger language plpgsql as $$ begin raise warning 'alone'; return new; end $$";
+    await live.owner.unsafe(warn);
+    await live.owner.unsafe(
+      "create constraint trigger warned after insert on audit deferrable initially deferred for each row execute function warn()",
+    );
+    const batch = batchOn(reading.head);
+    await expect(one.commit(batch)).rejects.toThrow("The database warned: alone");
+    expect(await one.contains(batch.next)).toBe(true);
+    expect((await one.fence()).head.seq).toBe(batch.next.seq);
+    await expect(one.exclusively(async ({ head }) => one.commit(batchOn(head)))).rejects.toBeInstanceOf(Unconfirmed);
+  });
+
+  test("is heard although the database is told to keep its warnings to itself", async () => {
+    const { database } = live.database.connection;
+    await live.owner.unsafe(`alter database ${database} set client_min_messages = error`);
+    const journal = openJournal(live.database.connection, { restricted: false });
+    await journal.readHead();
+    const [held] =
+      await live.owner`select 1 from pg_db_role_setting where setconfig::text like '%client_min_messages%'`;
+    expect(held).toBeDefined();
+    await live.owner.unsafe(
+      "create function warn() returns trigger language plpgsql as $$ begin raise warning 'alone'; return new; end $$",
+    );
+    await live.owner.unsafe("create trigger warned before update on head for each row execute function warn()");
+    await expect(journal.confirmHead()).rejects.toBeInstanceOf(Unconfirmed);
+    await journal.close();
   });
 });

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { connect, type Sql } from "../../store/connect.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Connection, connect, type Sql } from "../../store/connect.ts";
 import { externalConnection, isMissingDatabase } from "../../store/database.ts";
 import { embeddedCluster } from "../../store/embedded/cluster.ts";
 import { readMigrations, schemaVersion } from "../../store/migrate.ts";
@@ -20,11 +21,12 @@ export type DatabaseFacts =
       clockUncertaintyMs: number;
     }
   | { state: "unreachable"; problem: string; isEmbedded: boolean }
+  /** It is not PostgreSQL 15 or newer. */
+  | { state: "unsupported"; problem: string }
   /** No server was ever started here, or the server has no such database. */
   | { state: "not created" };
 
 const STATEMENT_TIMEOUT_MS = 5000;
-const OLDEST_SERVER = 150_000;
 /** Tokens have 30 s of leeway and webhooks five minutes; a clock that is off by this much is not set by anything. */
 const CLOCK_WARN_MS = 1000;
 const CLOCK_FAIL_MS = 15_000;
@@ -42,7 +44,13 @@ export async function reachDatabase(
     if (!existsSync(dataDir)) return { facts: { state: "not created" }, sql: undefined };
     if (!running) return { facts: { state: "unreachable", problem: "it is stopped", isEmbedded }, sql: undefined };
   }
-  const connection = isEmbedded ? cluster.connection(tenant) : await externalConnection(databaseUrl);
+  let connection: Connection;
+  try {
+    connection = isEmbedded ? cluster.connection(tenant) : await externalConnection(databaseUrl);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { facts: { state: "unsupported", problem: error.message }, sql: undefined };
+  }
   const sql = connect(connection, { name: "doctor", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   try {
     return { facts: await gatherDatabase(sql), sql };
@@ -76,15 +84,11 @@ export function judgeDatabase(facts: DatabaseFacts, tenant: string): Check[] {
     const remedy = facts.isEmbedded ? "Start it: pmctl db start" : "Check the server, the network and the database URL";
     return [fail("database", `it cannot be reached: ${facts.problem}`, remedy)];
   }
+  if (facts.state === "unsupported")
+    return [fail("database", facts.problem, "Use PostgreSQL 15 or newer: the embedded one, or a server's")];
   const { server } = facts;
   return [
-    server.versionNumber >= OLDEST_SERVER
-      ? ok("database", `PostgreSQL ${server.version} answers`)
-      : fail(
-          "database",
-          `PostgreSQL ${server.version} is older than 15`,
-          "Upgrade the server to PostgreSQL 15 or newer",
-        ),
+    ok("database", `PostgreSQL ${server.version} answers`),
     server.isDurable
       ? ok("durability", "a commit is on the disk before it is acknowledged")
       : fail(

@@ -18,7 +18,7 @@ export async function listUnrecordedClosings(sql: ReadSql, limit: number): Promi
 /** How many markets are past their closing time and not settled, and the one that has waited longest. */
 export async function countUnsettled(sql: ReadSql): Promise<{ count: number; oldest: string | null }> {
   const [row] = await sql`
-    select count(*)::int as count, (array_agg(m.id order by m.close_at, m.id))[1] as oldest
+    select count(*)::int4 as count, (array_agg(m.id order by m.close_at, m.id))[1] as oldest
       from book b
       join market m on m.id = b.market_id
      where b.status <> 'settled'

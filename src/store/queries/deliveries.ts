@@ -75,8 +75,8 @@ export interface ReceiverRow {
 export async function listReceivers(sql: ReadSql, name?: string): Promise<ReceiverRow[]> {
   const rows = await sql`
     select r.name, r.position, r.disabled_at,
-           count(*) filter (where d.status = 'pending')::int as pending,
-           count(*) filter (where d.status = 'dead')::int as dead
+           count(*) filter (where d.status = 'pending')::int4 as pending,
+           count(*) filter (where d.status = 'dead')::int4 as dead
       from webhook_receiver r
       left join webhook_delivery d on d.receiver = r.name and d.status <> 'delivered'
      ${name === undefined ? sql`` : sql`where r.name = ${name}`}

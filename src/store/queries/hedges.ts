@@ -32,9 +32,9 @@ export async function readHedgeBook(sql: ReadSql): Promise<{ symbols: HedgeSymbo
            limit 1
         ) p
     )
-    select symbol, count(*)::int as open_trades,
-           (count(*) filter (where direction = 'long'))::int as long_hedges,
-           (count(*) filter (where direction = 'short'))::int as short_hedges,
+    select symbol, count(*)::int4 as open_trades,
+           (count(*) filter (where direction = 'long'))::int4 as long_hedges,
+           (count(*) filter (where direction = 'short'))::int4 as short_hedges,
            -- The interface's integers end at 2^53 - 1.
            least(sum(notional_minor), 9007199254740991)::text as notional_minor,
            -- Rounded first: three thirds of a dollar are a dollar.

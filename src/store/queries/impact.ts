@@ -78,7 +78,7 @@ export async function readLimitImpact(
 ): Promise<LimitImpact> {
   const list = (of: (cap: CapChange) => bigint | number) => `{${caps.map(of).join(",")}}`;
   const cap = sql`
-    select * from unnest(${list(({ score }) => score)}::int[], ${list(({ beforeMicro }) => beforeMicro)}::bigint[],
+    select * from unnest(${list(({ score }) => score)}::int4[], ${list(({ beforeMicro }) => beforeMicro)}::bigint[],
                          ${list(({ afterMicro }) => afterMicro)}::bigint[]) as cap (score, before, after)`;
   const after = String(trade.afterMicro);
   const [purchases] = await sql`

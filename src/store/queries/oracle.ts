@@ -19,7 +19,7 @@ export interface OracleFigures {
 export async function readOracleFigures(sql: ReadSql, limit: number): Promise<OracleFigures> {
   const [[counts], resolutions] = await Promise.all([
     sql<{ eligible: number; swept_at: string }[]>`
-      select (select count(*) from oracle_watch where parsed and not settled)::int as eligible, swept_at
+      select (select count(*) from oracle_watch where parsed and not settled)::int4 as eligible, swept_at
         from oracle_sweep`,
     sql<ResolutionRow[]>`
       select a.ts, m.question, a.payload
@@ -76,7 +76,7 @@ export async function readOracleGauges(
 ): Promise<{ held: number; symbols: { source: string; symbol: string; ageSec: number }[] }> {
   const [[row], symbols] = await Promise.all([
     sql<{ held: number }[]>`
-      select count(*)::int as held from oracle_watch w where ${isHeld(sql)}`,
+      select count(*)::int4 as held from oracle_watch w where ${isHeld(sql)}`,
     sql<{ source: string; symbol: string; ageSec: number }[]>`
       select source, symbol, (extract(epoch from now()) - max(observed_at) / 1000.0)::float8 as "ageSec"
         from oracle_tick
@@ -150,7 +150,7 @@ export interface PromiseRow {
 /** What the markets of the built-in oracle that are not settled rest on, by feed. */
 export async function listPromises(sql: ReadSql): Promise<PromiseRow[]> {
   const rows = await sql<PromiseRow[]>`
-    select t.feed, t.sha as "feedSha256", count(*)::int as markets, (array_agg(t.id order by t.instant_at, t.id))[1] as first
+    select t.feed, t.sha as "feedSha256", count(*)::int4 as markets, (array_agg(t.id order by t.instant_at, t.id))[1] as first
       from (select m.id, w.instant_at, m.terms::jsonb ->> 'feed' as feed, m.terms::jsonb ->> 'feedSha256' as sha
               from oracle_watch w
               join market m on m.id = w.market_id

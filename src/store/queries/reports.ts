@@ -48,7 +48,7 @@ export async function listCategoryResults(sql: ReadSql, startMs: number): Promis
        where b.settled_at >= ${startMs}
     )
     select category, sum(volume)::text as volume, sum(fees)::text as fees, sum(spread)::text as spread,
-           sum(settled)::int as settled
+           sum(settled)::int4 as settled
       from results
      group by category
      order by category collate "C"`;
@@ -64,7 +64,7 @@ export async function listCategoryResults(sql: ReadSql, startMs: number): Promis
 /** Users who traded since the beginning of a UTC day. */
 export async function countActiveTraders(sql: ReadSql, startMs: number): Promise<number> {
   const [row] = await sql<{ traders: number }[]>`
-    select count(*)::int as traders
+    select count(*)::int4 as traders
       -- Grouped first: a distinct inside the count would sort every row of the period.
       from (select trader_id from trader_day where day >= ${startMs} group by trader_id) active`;
   return row?.traders ?? 0;

@@ -4,8 +4,6 @@ import type { ReadSql } from "../connect.ts";
 export interface ServerRow {
   /** Such as 18.4. */
   version: string;
-  /** Such as 180004. */
-  versionNumber: number;
   /** Whether a commit is on the disk when it is acknowledged. */
   isDurable: boolean;
 }
@@ -14,9 +12,8 @@ export interface ServerRow {
 export async function readServer(sql: ReadSql): Promise<ServerRow> {
   const [row] = await sql`
     select current_setting('server_version') as version,
-           current_setting('server_version_num')::int as version_number,
            current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as is_durable`;
-  return { version: row?.version, versionNumber: row?.version_number, isDurable: row?.is_durable };
+  return { version: row?.version, isDurable: row?.is_durable };
 }
 
 /** Whether a commit of this session is on disk when it is acknowledged, as far as the session decides it. */

@@ -19,7 +19,7 @@ export async function readSettlement(sql: ReadSql, marketId: string, outcome: Si
        where market_id = ${marketId} and side = ${outcome} and shares_micro > 0
     ),
     paid as (
-      select count(*)::int as payouts, coalesce(sum(shares_micro), 0) as total
+      select count(*)::int4 as payouts, coalesce(sum(shares_micro), 0) as total
         from winner
     ),
     largest as (

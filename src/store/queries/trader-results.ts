@@ -86,8 +86,8 @@ export async function listTraderResults(
          and trader_id in (select trader_id from leader)
        group by trader_id
     )
-    select l.trader_id, l.volume::text, l.trades::int, b.markets::int, l.positions::int, l.wins::int,
-           l.realized::text, l.unrealized::text, l.all_traders::int, l.all_trades::text, l.all_volume::text,
+    select l.trader_id, l.volume::text, l.trades::int4, b.markets::int4, l.positions::int4, l.wins::int4,
+           l.realized::text, l.unrealized::text, l.all_traders::int4, l.all_trades::text, l.all_volume::text,
            l.all_pnl::text
       from leader l
       join breadth b on b.trader_id = l.trader_id

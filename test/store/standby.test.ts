@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { SignJWT } from "jose";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
+import { openPair, type Pair } from "../support/replica.ts";
+
+let pair: Pair;
+let operator: Operator;
+let server: ServerProcess;
+let secrets: Record<string, string>;
+let token: string;
+let marketId: string;
+
+/** Trades that were answered 200. */
+const acknowledged = new Set<string>();
+
+beforeAll(async () => {
+  pair = await openPair();
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  await operator.edit("acme", (text) =>
+    `${text}\ndatabase: { url: { env: PAIR_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`.replace(
+      '["US"]',
+      "[]",
+    ),
+  );
+  process.env.PAIR_URL = pair.primary.url("acme");
+  const applied = await operator.run("apply", "acme");
+  expect(applied.exitCode, applied.stderr).toBe(0);
+  const created = await operator.run(
+    ...["market", "create", "--question", "Will it hold?", "--category", "test", "--kind", "cpmm", "--p0", "0.5"],
+    ...["--close-at", "2040-01-01T00:00:00Z", "--resolution-ref", "test", "-o", "json"],
+  );
+  marketId = (JSON.parse(created.stdout) as { id: string }).id;
+  secrets = await operator.secrets();
+  token = await new SignJWT()
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject("usr_1")
+    .setIssuedAt()
+    .setExpirationTime("1h")
+    .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
+  server = await operator.serve("acme", "--no-sweep");
+  const deposit = { event: "deposit.completed", userId: "usr_1", amountUsd: 500, txRef: "tx_1" };
+  expect(
+    (await postWebhook(server.url, "/payments/inbound/acme", secrets.ACME_WEBHOOK_SECRET ?? "", deposit)).status,
+  ).toBe(200);
+}, 120_000);
+
+afterAll(async () => {
+  await server?.kill("SIGKILL");
+  await operator?.close();
+  await pair?.close();
+});
+
+async function trade(key: string): Promise<{ status: number; code: string | null; tradeId: string | undefined }> {
+  const response = await fetch(`${server.url}/v1/trade`, {
+    method: "POST",
+    headers: {
+      "x-api-key": secrets.ACME_PUBLIC_KEY ?? "",
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      "idempotency-key": key,
+    },
+    body: JSON.stringify({ marketId, selection: { side: "yes" }, amount: 1 }),
+  });
+  const { tradeId } = (await response.json()) as { tradeId?: string };
+  if (tradeId !== undefined) acknowledged.add(tradeId);
+  return { status: response.status, code: response.headers.get("error-code"), tradeId };
+}
+
+/** Ends every wait for the standby, as an operator does who wants his primary to go on. Returns how many there were. */
+async function cancelWaits(): Promise<number> {
+  const rows = await pair.primary.ask(
+    "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'",
+  );
+  return rows.length;
+}
+
+async function cancelUntil(answered: Promise<unknown>): Promise<void> {
+  let over = false;
+  void answered.finally(() => {
+    over = true;
+  });
+  while (!over) {
+    await cancelWaits();
+    await delay(20);
+  }
+}
+
+async function tradesIn(replica: Pair["primary"]): Promise<Set<string>> {
+  const rows = await replica.ask("select id from trade", "acme");
+  return new Set(rows.map(({ id }) => String(id)));
+}
+
+test("a trade whose wait for the standby is cancelled waits all the same, and is answered when the standby is back", async () => {
+  expect(await trade(randomUUID())).toMatchObject({ status: 200 });
+  await pair.standby.kill("SIGINT");
+  const before = (await tradesIn(pair.primary)).size;
+  const answer = trade(randomUUID());
+  let cancelled = 0;
+  while (cancelled === 0) cancelled = await cancelWaits();
+  // It is committed on the primary, for everybody to see, and not acknowledged.
+  while ((await tradesIn(pair.primary)).size === before) await delay(10);
+  expect(acknowledged.size).toBe(1);
+  await pair.standby.start();
+  expect(await answer).toMatchObject({ status: 200 });
+  const there = await tradesIn(pair.standby);
+  expect([...acknowledged].filter((id) => !there.has(id))).toEqual([]);
+}, 60_000);
+
+test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the same trade once it is back", async () => {
+  await pair.standby.kill("SIGINT");
+  const key = randomUUID();
+  const answer = trade(key);
+  await cancelUntil(answer);
+  expect(await answer).toMatchObject({ status: 500, code: "OUTCOME_UNKNOWN" });
+  const known = await tradesIn(pair.primary);
+  const [unknown] = [...known].filter((id) => !acknowledged.has(id));
+  expect(unknown).toBeDefined();
+  // What was committed can be seen, and is on one machine: it is not acknowledged by reading it.
+  const repeated = trade(key);
+  await cancelUntil(repeated);
+  expect((await repeated).status).not.toBe(200);
+  await pair.standby.start();
+  let repeat = await trade(key);
+  for (let turn = 0; turn < 100 && repeat.status !== 200; turn++) {
+    await delay(50);
+    repeat = await trade(key);
+  }
+  expect(repeat).toMatchObject({ status: 200, tradeId: unknown });
+  expect((await tradesIn(pair.primary)).size).toBe(known.size);
+}, 60_000);
+
+test("after a failover every acknowledged trade is there", async () => {
+  for (let turn = 0; turn < 5; turn++) expect((await trade(randomUUID())).status).toBe(200);
+  await pair.standby.kill("SIGINT");
+  const lost = Array.from({ length: 8 }, () => trade(randomUUID()).catch(() => undefined));
+  let cancelled = 0;
+  while (cancelled < 3) {
+    cancelled += await cancelWaits();
+    await delay(5);
+  }
+  await pair.primary.kill("SIGKILL");
+  await pair.standby.start();
+  await pair.standby.ask("select pg_promote()");
+  await server.kill("SIGKILL");
+  await Promise.all(lost);
+  const survived = await tradesIn(pair.standby);
+  expect(acknowledged.size).toBeGreaterThanOrEqual(8);
+  expect([...acknowledged].filter((id) => !survived.has(id))).toEqual([]);
+}, 60_000);
