@@ -17,7 +17,6 @@ import {
   readApplies,
 } from "../store/queries/configuration.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { keyInUse } from "./keys.ts";
 import { checkOracleAddress } from "./policy.ts";
@@ -110,12 +109,14 @@ function plainJson<Shape>(value: unknown): Shape {
 }
 
 async function listApplies(
-  { pool }: ServiceContext,
-  { limit, cursor }: Input<"listApplies">,
+  { pool, cursors }: ServiceContext,
+  input: Input<"listApplies">,
 ): Promise<Result<"listApplies">> {
-  const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
+  const { limit } = input;
+  const list = cursors.list("listApplies", input);
+  const [before] = list.reached(["number"]) ?? [];
   const entries = await pool.read((sql) => readApplies(sql, { limit: limit + 1, before }));
-  const { page, nextCursor } = pageOf(entries, limit, ({ seq }) => [seq]);
+  const { page, nextCursor } = list.page(entries, limit, ({ seq }) => [seq]);
   return { items: page.map(appliedItem), nextCursor };
 }
 

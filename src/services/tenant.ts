@@ -10,6 +10,7 @@ import { commitsAreSynchronous } from "../store/queries/server.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
+import { Cursors } from "./cursor.ts";
 import { type OracleSetup, oracleSetup } from "./feeds.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./id.ts";
@@ -77,7 +78,8 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   });
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
-  const context: ServiceContext = { tenantId, sequencer, pool, checks, auditWatch, oracle, newId: freshId };
+  const cursors = new Cursors(auditKeys);
+  const context: ServiceContext = { tenantId, sequencer, pool, checks, auditWatch, oracle, cursors, newId: freshId };
   return {
     ...context,
     handlers: allHandlers(context, { refusals, isDatabaseUp }),
