@@ -1,6 +1,8 @@
 import { execa } from "execa";
+import { ConfigError } from "../config/config-error.ts";
 import { type Choices, decide } from "../config/plan-decision.ts";
 import type { Plan } from "../config/plan-types.ts";
+import { Fault } from "../domain/fault.ts";
 import type { ConfigSession, LiveTenant } from "./config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
@@ -24,7 +26,17 @@ export interface Applied {
 export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
   const source = fromFiles(session);
   const { migrations, ...live } = await session.prepare();
-  return { migrations, ...(await applyOn(session, live, { choose, source })) };
+  try {
+    return { migrations, ...(await applyOn(session, live, { choose, source })) };
+  } catch (error) {
+    throw atSearch(error, session);
+  }
+}
+
+/** Only the database knows its text search configurations, and only the file where one was named. */
+function atSearch(error: unknown, { config }: Pick<ConfigSession, "config">): unknown {
+  if (!(error instanceof Fault) || error.code !== "CONFIG_INVALID" || error instanceof ConfigError) return error;
+  return new ConfigError(config.source.problems([{ path: ["markets", "search"], message: error.message }]));
 }
 
 /**

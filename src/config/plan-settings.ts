@@ -11,7 +11,8 @@ const PLANNED = new Set([
   "declared",
   "adopted",
   "kyc.required",
-  "markets",
+  "markets.liquidityUsd",
+  "markets.files",
   "treasury.capitalUsd",
 ]);
 

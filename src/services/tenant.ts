@@ -6,6 +6,7 @@ import { answersWithin, isMissingDatabase, unusable } from "../store/database.ts
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { openPool, type Pool } from "../store/pool.ts";
+import { followMarketSearch } from "../store/queries/search.ts";
 import { commitsAreSynchronous } from "../store/queries/server.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
@@ -136,6 +137,8 @@ async function checkDatabase(tenantId: string, connection: Connection): Promise<
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requireCurrentSchema(sql);
+    // Where an apply was cut off before its search; to go on without is better than not to go on.
+    await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {
     if (error instanceof Fault) throw error;
