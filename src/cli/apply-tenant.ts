@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { ConfigError } from "../config/config-error.ts";
 import { type Choices, decide } from "../config/plan-decision.ts";
-import type { Plan } from "../config/plan-types.ts";
+import type { Desired, Plan } from "../config/plan-types.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ConfigSession, LiveTenant } from "./config-session.ts";
 import { applyInputOf } from "./live-config.ts";
@@ -27,7 +27,8 @@ export async function applyTenant(session: ConfigSession, choose: Chooser): Prom
   const source = fromFiles(session);
   const { migrations, ...live } = await session.prepare();
   try {
-    return { migrations, ...(await applyOn(session, live, { choose, source })) };
+    const { changed, plan } = await applyOn(session, live, { choose, source });
+    return { migrations, changed, plan };
   } catch (error) {
     throw atSearch(error, session);
   }
@@ -47,13 +48,13 @@ export async function applyOn(
   { directory, feeds }: Pick<ConfigSession, "directory" | "feeds">,
   live: LiveTenant,
   { choose, source, rollbackTo }: { choose: Chooser; source: Source; rollbackTo?: number },
-): Promise<Omit<Applied, "migrations">> {
+): Promise<Omit<Applied, "migrations"> & { desired: Desired }> {
   const planned = await planOn(live, source, feeds);
   const { plan, desired } = planned;
   const writes = decide(plan, desired, planned.live, await choose(plan));
   const facts = { gitCommit: await currentCommit(directory), rollbackTo, hashes: feeds.hashes };
   const { changed } = await live.api.applyConfig(applyInputOf(writes, { plan, desired }, facts));
-  return { changed, plan };
+  return { changed, plan, desired };
 }
 
 /** The commit that the operator's directory stands at; undefined where there is no git or no commit. */

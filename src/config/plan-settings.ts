@@ -16,6 +16,9 @@ const PLANNED = new Set([
   "treasury.capitalUsd",
 ]);
 
+/** A setting that no server has to be started for: the database holds to it from the apply on. */
+export const SEARCH = "markets.search";
+
 /** The paths at which two documents differ, other than where the plan has items; lists count as one value. */
 export function changedSettings(before: Partial<ConfigDocument>, after: ConfigDocument): string[] {
   return differences(before, after, "");
