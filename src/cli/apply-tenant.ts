@@ -1,6 +1,8 @@
 import { execa } from "execa";
+import { ConfigError } from "../config/config-error.ts";
 import { type Choices, decide } from "../config/plan-decision.ts";
-import type { Plan } from "../config/plan-types.ts";
+import type { Desired, Plan } from "../config/plan-types.ts";
+import { Fault } from "../domain/fault.ts";
 import type { ConfigSession, LiveTenant } from "./config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
@@ -24,7 +26,18 @@ export interface Applied {
 export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
   const source = fromFiles(session);
   const { migrations, ...live } = await session.prepare();
-  return { migrations, ...(await applyOn(session, live, { choose, source })) };
+  try {
+    const { changed, plan } = await applyOn(session, live, { choose, source });
+    return { migrations, changed, plan };
+  } catch (error) {
+    throw atSearch(error, session);
+  }
+}
+
+/** Only the database knows its text search configurations, and only the file where one was named. */
+function atSearch(error: unknown, { config }: Pick<ConfigSession, "config">): unknown {
+  if (!(error instanceof Fault) || error.code !== "CONFIG_INVALID" || error instanceof ConfigError) return error;
+  return new ConfigError(config.source.problems([{ path: ["markets", "search"], message: error.message }]));
 }
 
 /**
@@ -35,13 +48,13 @@ export async function applyOn(
   { directory, feeds }: Pick<ConfigSession, "directory" | "feeds">,
   live: LiveTenant,
   { choose, source, rollbackTo }: { choose: Chooser; source: Source; rollbackTo?: number },
-): Promise<Omit<Applied, "migrations">> {
+): Promise<Omit<Applied, "migrations"> & { desired: Desired }> {
   const planned = await planOn(live, source, feeds);
   const { plan, desired } = planned;
   const writes = decide(plan, desired, planned.live, await choose(plan));
   const facts = { gitCommit: await currentCommit(directory), rollbackTo, hashes: feeds.hashes };
   const { changed } = await live.api.applyConfig(applyInputOf(writes, { plan, desired }, facts));
-  return { changed, plan };
+  return { changed, plan, desired };
 }
 
 /** The commit that the operator's directory stands at; undefined where there is no git or no commit. */

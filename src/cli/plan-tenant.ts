@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { makePlan } from "../config/plan.ts";
 import { withBlame } from "../config/plan-blame.ts";
 import { documentOf } from "../config/plan-document.ts";
+import { meantBy } from "../config/plan-left.ts";
 import { changesRules, marketMoney, type PlanMoney, termsOf } from "../config/plan-money.ts";
 import type { ConfigDocument, Desired, LiveConfig, Plan } from "../config/plan-types.ts";
 import { ConfigDocumentInput } from "../contract/config-document.ts";
@@ -54,8 +55,10 @@ export function fromHistory(seq: number): Source {
     const { document, sha256 } = await api.getApply({ seq });
     if (!ConfigDocumentInput.safeParse(document).success)
       throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
+    const stored = document as ConfigDocument;
     return {
-      document: { ...(document as ConfigDocument), adopted: {} },
+      document: { ...meantBy(stored), adopted: {} },
+      stored,
       keys: undefined,
       fileSha256: String(sha256),
     };

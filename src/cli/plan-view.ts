@@ -1,3 +1,4 @@
+import { SEARCH } from "../config/plan-settings.ts";
 import type { Plan, PlanItem } from "../config/plan-types.ts";
 import type { Json } from "../domain/audit-link.ts";
 import { counted, plain, usd } from "./cells.ts";
@@ -64,7 +65,9 @@ export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
     if (by)
       output.note(`${field} was changed live by ${by.actor} at ${by.ts}, audit entry ${by.seq}${because(by.reason)}`);
   for (const { field, problem } of plan.items) if (problem !== undefined) output.note(`${field}: ${problem}`);
-  if (plan.settings.length > 0) output.note(`Taken up by a server at its next start: ${plan.settings.join(", ")}`);
+  const atStart = plan.settings.filter((path) => path !== SEARCH);
+  if (atStart.length > 0) output.note(`Taken up by a server at its next start: ${atStart.join(", ")}`);
+  if (atStart.length < plan.settings.length) output.note(`Taken up at once: ${SEARCH}`);
   noteOverrides(plan, output);
   for (const line of moneyLines(plan)) output.note(line);
   for (const warning of plan.warnings) output.note(`Warning: ${warning}`);

@@ -63,7 +63,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
 
   const items = written(plan, choices);
   const writes = (field: string) => items.some((item) => item.field === field);
-  const { document } = desired;
+  const { document, stored = document } = desired;
   return {
     policy: policyOf(items),
     kycRequired: writes("kyc.required") ? document.kyc.required : live.kycRequired,
@@ -72,7 +72,11 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
     ...keysOf(items, desired, live),
     create: items.filter(({ field, live: at }) => field.startsWith("markets.") && at === null).map(marketKey),
     states: statesOf(items, live),
-    document: { ...document, adopted: adoptedOf(plan, choices, open, live) },
+    document: {
+      ...stored,
+      keyring: document.keyring,
+      adopted: { ...stored.adopted, ...adoptedOf(plan, choices, open, live) },
+    },
   };
 }
 

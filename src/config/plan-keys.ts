@@ -59,7 +59,7 @@ function revives(key: DesiredKey, live: LiveConfig, base: string | undefined, cu
 }
 
 /** Of a name's keys in force the first that is one of `wanted`, else the newest: a rotation may leave two for a time. */
-function liveText(live: LiveConfig, name: string, wanted: readonly (string | undefined)[]): string | null {
+export function liveText(live: LiveConfig, name: string, wanted: readonly (string | undefined)[]): string | null {
   const texts = live.keys
     .filter((key) => key.name === name)
     .toSorted((a, b) => b.createdAt - a.createdAt)

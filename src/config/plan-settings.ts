@@ -11,9 +11,13 @@ const PLANNED = new Set([
   "declared",
   "adopted",
   "kyc.required",
-  "markets",
+  "markets.liquidityUsd",
+  "markets.files",
   "treasury.capitalUsd",
 ]);
+
+/** A setting that no server has to be started for: the database holds to it from the apply on. */
+export const SEARCH = "markets.search";
 
 /** The paths at which two documents differ, other than where the plan has items; lists count as one value. */
 export function changedSettings(before: Partial<ConfigDocument>, after: ConfigDocument): string[] {

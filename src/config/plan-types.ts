@@ -52,6 +52,8 @@ export interface DesiredKey {
 /** What the tenant is to be like. */
 export interface Desired {
   document: ConfigDocument;
+  /** The document to be stored where that is another one: a rollback brings back what was stored with the apply. */
+  stored?: ConfigDocument | undefined;
   /** Undefined leaves keys alone: the document of a rollback has no values for them. */
   keys: readonly DesiredKey[] | undefined;
   /** Of the tenant file and the market files. */

@@ -175,6 +175,15 @@ export const TenantFileSchema = z
         liquidityUsd: UsdNumber.positive()
           .default(1000)
           .meta({ description: "What the house risks on a market at most, unless the market says." }),
+        search: z
+          .string()
+          .max(127)
+          .regex(/^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/, "must be the name of a text search configuration")
+          .default("english")
+          .meta({
+            description:
+              "Text search configuration of the database, such as english, german or simple: how the search of markets reduces words. Words that it drops are searched as they stand.",
+          }),
         files: z
           .array(text(512))
           .max(100)

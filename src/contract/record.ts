@@ -75,7 +75,7 @@ export const KycEvent = z
   })
   .meta({
     id: "KycEvent",
-    examples: [{ userId: "usr_1", status: "passed", provider: "idv", verifiedAt: "2027-01-31T18:00:00.000Z" }],
+    examples: [{ userId: "usr_1", status: "passed", provider: "idv", verifiedAt: "2026-01-31T18:00:00.000Z" }],
   });
 
 /** A payment event. Only `deposit.completed` moves money; the fields it needs are checked when it does. */

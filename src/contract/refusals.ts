@@ -33,6 +33,7 @@ const OWN: Readonly<Record<string, readonly FaultCode[]>> = {
   updatePolicy: ["PRECONDITION_FAILED"],
   applyConfig: [
     "KEY_IN_USE",
+    "CONFIG_INVALID",
     "REFUSED",
     "TREASURY_INSUFFICIENT",
     "MARKET_NOT_FOUND",

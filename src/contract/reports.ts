@@ -81,14 +81,15 @@ export const OracleStatus = z
   .object({
     supportedFeeds: count,
     eligibleMarkets: count,
-    lastSweepAt: Timestamp,
+    lastSweepAt: Timestamp.nullable().meta({ description: "Null before the first sweep." }),
     recentResolutions: z.array(
       z.object({
         ts: Timestamp,
         marketId: MarketId,
         ref: z.string(),
         price: z.number(),
-        strike: z.number(),
+        strike: z.number().meta({ description: "The first of `strikes`." }),
+        strikes: z.array(z.number()).meta({ description: "One, or the lower and the upper bound of `between`." }),
         outcome: z.union([z.literal(0), z.literal(1)]),
         question: text(500),
       }),

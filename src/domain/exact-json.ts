@@ -11,11 +11,34 @@ export type JsonValue = null | boolean | string | NumberText | JsonValue[] | { [
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** Parses JSON with every number kept as its own text. Throws SyntaxError, as `JSON.parse` does. */
+/** Deeper than any answer with a meaning here; the reviver would exhaust the stack some thousands further down. */
+const MAX_DEPTH = 100;
+
+/**
+ * Parses JSON with every number kept as its own text.
+ * @throws SyntaxError as `JSON.parse` does, and for what is nested too deeply
+ */
 export function parseExactJson(text: string): JsonValue {
+  if (isDeeperThan(MAX_DEPTH, text)) throw new SyntaxError(`more than ${MAX_DEPTH} levels deep`);
   const reviver: Reviver = (_, value, { source }) =>
     typeof value === "number" ? new NumberText(source ?? String(value)) : value;
   return JSON.parse(text, reviver as (key: string, value: unknown) => unknown) as JsonValue;
+}
+
+/** Counts brackets outside of strings; what is no JSON may be called deep or not. */
+function isDeeperThan(limit: number, text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') inString = !inString;
+    else if (inString && character === "\\") at += 1;
+    else if (inString) continue;
+    else if (character === "[" || character === "{") depth += 1;
+    else if (character === "]" || character === "}") depth -= 1;
+    if (depth > limit) return true;
+  }
+  return false;
 }
 
 /**

@@ -30,8 +30,16 @@ export function ensureTrader(draft: Draft, id: string, now: number): void {
   if (!draft.get("trader", id)) draft.put("trader", id, newTrader(id, now));
 }
 
-/** A later result overrides an earlier one by `verifiedAt`, whatever the order of arrival; other statuses are ignored. */
+/** How far a provider's clock may be ahead of the database's. */
+const MAX_VERIFIED_AHEAD_MS = 5 * 60_000;
+
+/**
+ * A later result overrides an earlier one by `verifiedAt`, whatever the order of arrival; other statuses are ignored.
+ * @throws Fault BAD_REQUEST for one of the future, which would outlast every later result until then
+ */
 export function recordKyc(draft: Draft, command: RecordKyc, now: number): undefined {
+  if (command.verifiedAt > now + MAX_VERIFIED_AHEAD_MS)
+    throw new Fault("BAD_REQUEST", "verifiedAt: must not be in the future");
   return once(draft, command.delivery, now, () => applyKyc(draft, command, now));
 }
 
@@ -39,7 +47,9 @@ function applyKyc(draft: Draft, command: RecordKyc, now: number): undefined {
   const { traderId, status, provider, verifiedAt, jurisdiction } = command;
   const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
   if (status !== "passed" && status !== "failed") return;
-  if (trader.kycAt !== null && verifiedAt <= trader.kycAt) return;
+  // Older versions took instants of the future: such a one says nothing of when the result was found.
+  const isKnown = trader.kycAt !== null && trader.kycAt <= now + MAX_VERIFIED_AHEAD_MS;
+  if (isKnown && verifiedAt <= Number(trader.kycAt)) return;
   draft.put("trader", traderId, {
     ...trader,
     kyc: status === "passed" ? "verified" : "rejected",

@@ -37,7 +37,7 @@ export interface SweepReport {
   settled: string[];
   /** Markets whose time has come and that wait, with their reasons. */
   held: { marketId: string; reason: string }[];
-  /** What kept single markets from being settled although their outcome was known. */
+  /** What went wrong with single markets, beyond what they are held for. */
   failures: unknown[];
   /** When the next sweep should run at the latest, by the same clock; null when the usual time will do. */
   wakeAt: number | null;
@@ -48,20 +48,25 @@ const OVERTAKEN = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MAR
 /** With these no other market would fare better, so the sweep ends and the next one tries again. */
 const HOPELESS = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
 
+/** Does what concerns one market. What goes wrong with it is told of, and the sweep goes on with the others. */
+export async function apart(report: SweepReport, work: () => Promise<void> | void): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const code = error instanceof Fault ? error.code : "INTERNAL";
+    if (HOPELESS.has(code)) throw error;
+    if (!OVERTAKEN.has(code)) report.failures.push(error);
+  }
+}
+
 /** Settles as the settlement by hand does, with the evidence in the same commit. */
 export async function settleMarket(
   { services }: OracleContext,
   market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
   report: SweepReport,
 ): Promise<void> {
-  try {
-    await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: MACHINE });
-    report.settled.push(market.marketId);
-  } catch (error) {
-    const code = error instanceof Fault ? error.code : "INTERNAL";
-    if (HOPELESS.has(code)) throw error;
-    if (!OVERTAKEN.has(code)) report.failures.push(error);
-  }
+  await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: MACHINE });
+  report.settled.push(market.marketId);
 }
 
 /** Holds a market; the engine writes only what changes. */
@@ -70,8 +75,8 @@ export async function holdMarket(
   hold: { marketId: string; reason: HoldReason; detail: string },
   report: SweepReport,
 ): Promise<void> {
-  report.held.push({ marketId: hold.marketId, reason: hold.reason });
   await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: MACHINE });
+  report.held.push({ marketId: hold.marketId, reason: hold.reason });
 }
 
 /** Of a sweep that has seen nothing yet. */

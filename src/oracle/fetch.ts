@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
 import { lastAsked, mayAsk } from "./pace.ts";
 import { mapLimited } from "./pool.ts";
@@ -175,6 +176,7 @@ async function fetchGroup(
       limitBytes: LIMIT_BYTES,
     });
     if (answer.status !== 200) return fail(`answered with status ${answer.status}`);
+    if (!isUtf8(answer.body)) return fail("answered with what is not UTF-8");
     const receivedAt = await now();
     return [...read(answer.body.toString("utf8"), receivedAt)].map(
       ([symbol, reading]): Fetched =>

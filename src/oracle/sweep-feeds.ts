@@ -4,7 +4,7 @@ import { decide, isConfirmed, SETTLING_MS, type SourceRecord, type Verdict } fro
 import { decodeTerms, type MarketTerms } from "../domain/terms.ts";
 import { keepsPromise } from "../services/feeds.ts";
 import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../store/queries/oracle.ts";
-import { emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
+import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { feedEvidence } from "./evidence.ts";
 import { type Fetched, fetchHistory, fetchPrices, keyOf, remembers, type SourceSymbol } from "./fetch.ts";
 import { keepTicks, readRecords, symbolOf, usableSources } from "./records.ts";
@@ -28,11 +28,12 @@ interface Watched extends WatchedRow {
 
 /** The built-in oracle: samples feeds near their instants, and settles or holds the markets whose time has come. */
 export async function sweepFeeds(context: OracleContext, now: number): Promise<SweepReport> {
-  const watched = await listWatched(context, now);
-  const report = { ...emptyReport(), watched: watched.length };
+  const report = emptyReport();
+  const watched = await listWatched(context, now, report);
+  report.watched = watched.length;
   if (watched.length === 0) return report;
   const ripe = watched.filter(({ parsed }) => now >= parsed.instant + SETTLING_MS);
-  const before = await decideAll(context, ripe);
+  const before = await decideAll(context, ripe, report);
   const wanted = [
     ...watched.filter(({ parsed }) => now < parsed.instant + SETTLING_MS).flatMap(symbolsOf(context)),
     ...ripe.flatMap((market) => unheard(before.get(market), market)),
@@ -43,32 +44,34 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
   report.asked = fetched.length + history.length;
   const due = ripe.filter(({ closeAt }) => now >= closeAt);
   const again = due.filter((market) => before.get(market)?.verdict.kind !== "resolved");
-  const after = await decideAll(context, again);
-  for (const market of due) {
-    const verdict = (after.get(market) ?? before.get(market))?.verdict;
-    const marketId = market.id;
-    if (verdict?.kind === "resolved") {
-      const { outcome, price, used } = verdict;
-      const oracle = { resolutionUrl: null, evidence: feedEvidence(market.parsed, price, used) };
-      await settleMarket(context, { marketId, outcome, oracle }, report);
-    } else if (verdict && verdict.reason === market.reason) report.held.push({ marketId, reason: verdict.reason });
-    else if (verdict) await holdMarket(context, { marketId, reason: verdict.reason, detail: verdict.detail }, report);
-  }
+  const after = await decideAll(context, again, report);
+  for (const market of due)
+    await apart(report, async () => {
+      const verdict = (after.get(market) ?? before.get(market))?.verdict;
+      const marketId = market.id;
+      if (verdict?.kind === "resolved") {
+        const { outcome, price, used } = verdict;
+        const oracle = { resolutionUrl: null, evidence: feedEvidence(market.parsed, price, used) };
+        await settleMarket(context, { marketId, outcome, oracle }, report);
+      } else if (verdict && verdict.reason === market.reason) report.held.push({ marketId, reason: verdict.reason });
+      else if (verdict) await holdMarket(context, { marketId, reason: verdict.reason, detail: verdict.detail }, report);
+    });
   report.wakeAt = wakeAt(watched, now);
   return report;
 }
 
-async function listWatched({ services, sweepMs }: OracleContext, now: number): Promise<Watched[]> {
+async function listWatched({ services, sweepMs }: OracleContext, now: number, report: SweepReport): Promise<Watched[]> {
   const watched: Watched[] = [];
   const { feeds } = services.oracle;
   for (let after: MarketMark | undefined; ; ) {
     const until = now + LONGEST_WINDOW_MS + LONGEST_SAMPLING_MS + sweepMs;
     const page = await services.pool.read((sql) => listWatchedMarkets(sql, { until, after, limit: PAGE }));
-    for (const row of page) {
-      const parsed = decodeTerms(row.terms);
-      const market = { ...row, parsed, feed: feeds.get(parsed.feed) };
-      if (now >= samplingFrom(market) - sweepMs) watched.push(market);
-    }
+    for (const row of page)
+      await apart(report, () => {
+        const parsed = decodeTerms(row.terms);
+        const market = { ...row, parsed, feed: feeds.get(parsed.feed) };
+        if (now >= samplingFrom(market) - sweepMs) watched.push(market);
+      });
     const last = page.at(-1);
     if (!last || page.length < PAGE) return watched;
     after = { at: last.instantAt, id: last.id };
@@ -86,7 +89,11 @@ interface Judged {
 }
 
 /** Markets of one feed and instant share their records. */
-async function decideAll(context: OracleContext, markets: readonly Watched[]): Promise<Map<Watched, Judged>> {
+async function decideAll(
+  context: OracleContext,
+  markets: readonly Watched[],
+  report: SweepReport,
+): Promise<Map<Watched, Judged>> {
   const { pool, oracle } = context.services;
   const shared = new Map<string, SourceRecord[]>();
   const judged = new Map<Watched, Judged>();
@@ -99,7 +106,7 @@ async function decideAll(context: OracleContext, markets: readonly Watched[]): P
     const key = JSON.stringify([feed.key, parsed.instant, parsed.rule]);
     const records = shared.get(key) ?? (await pool.read((sql) => readRecords(sql, feed, parsed, context.sources)));
     shared.set(key, records);
-    judged.set(market, { records, verdict: decide(feed, parsed, records) });
+    await apart(report, () => void judged.set(market, { records, verdict: decide(feed, parsed, records) }));
   }
   return judged;
 }

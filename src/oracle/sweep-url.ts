@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { parseDecimal } from "../domain/decimal.ts";
 import { NumberText, parseExactJson } from "../domain/exact-json.ts";
@@ -6,7 +7,7 @@ import { parseTimestamp } from "../domain/timestamp.ts";
 import { OutgoingFailure } from "../services/guarded-fetch.ts";
 import { type ClosedRow, listClosedMarkets } from "../store/queries/oracle.ts";
 import { signMessage } from "../webhooks/sign.ts";
-import { emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
+import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { mapLimited } from "./pool.ts";
 
 const TIMEOUT_MS = 5000;
@@ -44,17 +45,21 @@ export async function sweepResolutionUrl(context: OracleContext, url: string, no
   const report = { ...emptyReport(), watched: markets.length, asked: markets.length };
   const answers = await mapLimited(AT_ONCE, markets, async (market) => ({
     market,
-    answer: await ask(context, url, market, now),
+    answer: await ask(context, url, market, now).catch((error: unknown): Answer => {
+      report.failures.push(error);
+      return { failure: "the market could not be asked about" };
+    }),
   }));
-  for (const { market, answer } of answers) {
-    const marketId = market.id;
-    if ("failure" in answer)
-      await holdMarket(context, { marketId, reason: "resolution_url failed", detail: answer.failure }, report);
-    else if (answer.status === "resolved") {
-      const oracle = { resolutionUrl: url, evidence: evidenceOf(url, market, answer) };
-      await settleMarket(context, { marketId, outcome: answer.outcome, oracle }, report);
-    }
-  }
+  for (const { market, answer } of answers)
+    await apart(report, async () => {
+      const marketId = market.id;
+      if ("failure" in answer)
+        await holdMarket(context, { marketId, reason: "resolution_url failed", detail: answer.failure }, report);
+      else if (answer.status === "resolved") {
+        const oracle = { resolutionUrl: url, evidence: evidenceOf(url, market, answer) };
+        await settleMarket(context, { marketId, outcome: answer.outcome, oracle }, report);
+      }
+    });
   return report;
 }
 
@@ -99,6 +104,7 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
       limitBytes: LIMIT_BYTES,
     });
     if (answer.status !== 200) return { failure: `resolution_url answered with status ${answer.status}` };
+    if (!isUtf8(answer.body)) return { failure: "resolution_url gave an answer that is not UTF-8" };
     const parsed = Resolution.safeParse(parseExactJson(answer.body.toString("utf8")));
     return parsed.success ? parsed.data : { failure: "resolution_url gave an answer of another form" };
   } catch (error) {

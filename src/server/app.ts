@@ -24,12 +24,17 @@ export function createApp({ door, cors, services, documents }: AppOptions): H3 {
     documents.some(({ method, path }) => method === operations[id].method && path === operations[id].path);
   const served = operationIds.filter((id) => services.handlers[id] !== undefined && !isHere(id));
   const routes = [...served.flatMap((id) => operationRoute(id, services) ?? []), ...documents];
-  for (const route of [...routes, ...preflightRoutes(routes, cors), unknownRoute()])
+  for (const route of [...routes, ...headRoutes(routes), ...preflightRoutes(routes, cors), unknownRoute()])
     app.on(route.method, route.path, door.handler(route));
   return app;
 }
 
-/** A preflight is answered for the paths that pages may use, and names only the methods that they may. */
+/** HEAD is answered wherever GET is, by the same route; the front door leaves the body out. */
+function headRoutes(routes: readonly Route[]): Route[] {
+  return routes.filter(({ method }) => method === "GET").map((route) => ({ ...route, method: "HEAD" }));
+}
+
+/** A preflight is answered for the paths that pages may use, and names only the methods that they may. HEAD needs no mention (Fetch, 4.8). */
 function preflightRoutes(routes: readonly Route[], cors: Cors): Route[] {
   const methodsByPath = new Map<string, string[]>();
   for (const { path, method, forBrowsers } of routes)

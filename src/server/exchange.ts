@@ -35,6 +35,11 @@ export class Exchange {
     this.#event = event;
   }
 
+  /** Whether the answer is to be without its body. */
+  get isHead(): boolean {
+    return this.req.method === "HEAD";
+  }
+
   /** As sent, still percent-encoded. */
   get pathname(): string {
     return this.#event.url.pathname;

@@ -73,7 +73,7 @@ export class FrontDoor {
       }
       this.inFlight -= 1;
       metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, code);
-      return toResponse(answer, this.#headers(exchange, route, answer));
+      return toResponse(answer, this.#headers(exchange, route, answer), exchange.isHead);
     };
   }
 

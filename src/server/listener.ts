@@ -43,8 +43,9 @@ export function createListener(handle: RequestListener, pair?: KeyPair): Server 
     ? createTlsServer({ ...LIMITS, ...tlsTerms(pair), handshakeTimeout: HEADERS_TIMEOUT_MS }, guarded(handle))
     : createServer(LIMITS, guarded(handle));
   server.on("clientError", refuseUnparsed);
-  server.on("checkExpectation", (_req, res: ServerResponse) => {
-    res.socket?.end(refusalText(417, "The Expect header is not supported"));
+  server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
+    const refused = refusalText(417, "The Expect header is not supported");
+    res.socket?.end(req.method === "HEAD" ? headOf(refused) : refused);
   });
   server.on("connect", (_req, socket: Duplex) => {
     socket.on("error", () => {}).end(refusalText(404, "Not found", "NOT_FOUND"));
@@ -98,7 +99,8 @@ function guarded(handle: RequestListener): RequestListener {
     try {
       handle(req, res);
     } catch {
-      res.socket?.end(refusalText(400, "The request is not valid"));
+      const refused = refusalText(400, "The request is not valid");
+      res.socket?.end(req.method === "HEAD" ? headOf(refused) : refused);
     }
   };
 }
@@ -121,6 +123,11 @@ function refusalOf({ code }: NodeJS.ErrnoException): string {
   if (code === "HPE_HEADER_OVERFLOW") return refusalText(431, `Headers must be at most ${MAX_HEADER_BYTES} bytes`);
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return refusalText(408, "The request took too long");
   return refusalText(400, "The request is not valid HTTP");
+}
+
+/** What of an answer HEAD gets. */
+function headOf(answer: string): string {
+  return answer.slice(0, answer.indexOf("\r\n\r\n") + 4);
 }
 
 function refusalText(status: number, message: string, code: FaultCode = "BAD_REQUEST"): string {

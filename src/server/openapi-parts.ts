@@ -75,8 +75,8 @@ export const SECURITY_SCHEMES = {
 };
 
 export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
-ISO 8601 in UTC. A refusal is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`. What is marked
-\`x-extension\` goes beyond the interface specification.`;
+ISO 8601 in UTC. A refusal is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`.
+HEAD is answered wherever GET is, without the body. What is marked \`x-extension\` goes beyond the interface specification.`;
 
 export const ERROR_SCHEMA = {
   type: "object",

@@ -30,7 +30,8 @@ export function createOpsListener(options: OpsOptions): Server {
 }
 
 async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const path = req.method === "GET" ? req.url?.split("?", 1)[0] : undefined;
+  // Of HEAD, Node sends the headers and leaves the body out.
+  const path = req.method === "GET" || req.method === "HEAD" ? req.url?.split("?", 1)[0] : undefined;
   const { tenantId: tenant, auditKeyId, scheme, metrics } = options;
   res.setHeader("api-scheme", scheme);
   if (auditKeyId !== undefined) res.setHeader("audit-key-id", auditKeyId);

@@ -12,7 +12,7 @@ export type Header = readonly [name: string, value: string];
 /** What a route answers; the front door adds the headers that every response carries. */
 export interface Answer {
   status: number;
-  /** JSON text; empty for a preflight only; bytes when compressed; a stream for what does not answer once. */
+  /** JSON text; empty for a preflight, and for HEAD of what has no length; bytes when compressed; a stream for what does not answer once. */
   body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /** When it is not JSON. */
   contentType?: string;
@@ -71,9 +71,17 @@ export function rateLimitHeaders({ limit, remaining, resetSec }: Standing): Head
   ];
 }
 
-/** srvx's own response keeps body and headers as they are; a web Response would stream the one and copy the other. */
-export function toResponse({ status, body }: Answer, headers: readonly Header[]): Response {
+/**
+ * srvx's own response keeps body and headers as they are; a web Response would stream the one and copy the other.
+ * @param isHead leaves the body out and states its length all the same; a stream has none
+ */
+export function toResponse({ status, body }: Answer, headers: readonly Header[], isHead = false): Response {
   const init = { status, statusText: STATUS_CODES[status] ?? "" };
+  if (isHead && body !== "") {
+    const length: Header[] =
+      body instanceof ReadableStream ? [] : [["content-length", String(Buffer.byteLength(body))]];
+    return new FastResponse(null, { ...init, headers: [...headers, ...length] as [string, string][] });
+  }
   if (typeof body !== "string") return new FastResponse(body, { ...init, headers: headers as [string, string][] });
   if (body === "") return new FastResponse(null, { ...init, headers: headers as [string, string][] });
   const measured = [...headers, ["content-length", String(Buffer.byteLength(body))]] as [string, string][];

@@ -4,11 +4,18 @@ import { authenticate, type Identities } from "./authenticate.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
 import { assembleInput, planInput } from "./input.ts";
+import type { Answer } from "./responses.ts";
 import type { Route } from "./routes.ts";
 import { tokenFromCookies } from "./session-cookie.ts";
 import type { StreamClient, StreamHub } from "./stream-hub.ts";
 
 const EVENT_ID = /^\d{1,18}$/;
+
+const OPENED = {
+  status: 200,
+  headers: [["x-accel-buffering", "no"]],
+  contentType: "text/event-stream",
+} as const satisfies Partial<Answer>;
 
 /** `GET /v1/stream`. The key travels in a header, so pages read it with `fetch`: an EventSource cannot send one. */
 export function streamRoute(hub: StreamHub, identities: Identities): Route {
@@ -25,6 +32,7 @@ export function streamRoute(hub: StreamHub, identities: Identities): Route {
       const { user } = await check();
       const { input } = await assembleInput(exchange, plan);
       hub.requireRoom();
+      if (exchange.isHead) return { ...OPENED, body: "" };
       const client: StreamClient = {
         stream: new EventStream(exchange.req.socket),
         userId: user?.id,
@@ -37,12 +45,7 @@ export function streamRoute(hub: StreamHub, identities: Identities): Route {
       };
       // Nobody waits: the first bytes go out before the snapshot is read.
       hub.add(client, lastIdOf(exchange)).catch(() => client.stream.end("shutdown"));
-      return {
-        status: 200,
-        body: client.stream.body,
-        headers: [["x-accel-buffering", "no"]],
-        contentType: "text/event-stream",
-      };
+      return { ...OPENED, body: client.stream.body };
     },
   };
 }

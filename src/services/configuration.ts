@@ -16,8 +16,8 @@ import {
   listLiveChanges,
   readApplies,
 } from "../store/queries/configuration.ts";
+import { followMarketSearch, knowsTextSearch } from "../store/queries/search.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { keyInUse } from "./keys.ts";
 import { checkOracleAddress } from "./policy.ts";
@@ -110,12 +110,14 @@ function plainJson<Shape>(value: unknown): Shape {
 }
 
 async function listApplies(
-  { pool }: ServiceContext,
-  { limit, cursor }: Input<"listApplies">,
+  { pool, cursors }: ServiceContext,
+  input: Input<"listApplies">,
 ): Promise<Result<"listApplies">> {
-  const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
+  const { limit } = input;
+  const list = cursors.list("listApplies", input);
+  const [before] = list.reached(["number"]) ?? [];
   const entries = await pool.read((sql) => readApplies(sql, { limit: limit + 1, before }));
-  const { page, nextCursor } = pageOf(entries, limit, ({ seq }) => [seq]);
+  const { page, nextCursor } = list.page(entries, limit, ({ seq }) => [seq]);
   return { items: page.map(appliedItem), nextCursor };
 }
 
@@ -143,9 +145,10 @@ function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"l
 }
 
 /**
- * Carries out what was planned, in one commit.
+ * Carries out what was planned, in one commit; the search of markets follows it.
  * @throws Fault REFUSED for another tenant's plan or one that is stale, KEY_IN_USE when it would end the very key that it
- * came with, BAD_REQUEST for an oracle that may not be reached; then nothing was written
+ * came with, BAD_REQUEST for an oracle that may not be reached,
+ * CONFIG_INVALID for a text search configuration that the database does not have; then nothing was written
  */
 async function applyConfig(context: ServiceContext, input: Input<"applyConfig">, caller: Caller) {
   const { tenantId, oracle, newId } = context;
@@ -153,13 +156,25 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
     throw new Fault("REFUSED", `This is the tenant ${tenantId}, not ${input.tenant}; nothing was written`);
   checkOracleAddress(input.policy.resolution_url, oracle.allowPrivate);
   await requireFreeKeys(context, input);
-  return submit(
+  await requireSearch(context, input);
+  const result = await submit(
     context,
     "applyConfig",
     { ...applyCommandOf(input, () => newId("mkt")), usedName: keyInUse(caller) },
     caller,
-    (result) => result,
+    (applied) => applied,
   );
+  // The change is made. A search that cannot follow it now does so when a process opens the tenant next.
+  await context.pool.write(followMarketSearch).catch(() => undefined);
+  return result;
+}
+
+/** Documents of older versions state none: they mean the default. */
+async function requireSearch({ pool }: ServiceContext, { document }: Input<"applyConfig">): Promise<void> {
+  const { search } = document.markets;
+  if (search === undefined || (typeof search === "string" && (await pool.read((sql) => knowsTextSearch(sql, search)))))
+    return;
+  throw new Fault("CONFIG_INVALID", `The database has no text search configuration ${JSON.stringify(search)}`);
 }
 
 /** A market of a file is created once. Whatever creates one after this look moves the version that the plan is bound to. */

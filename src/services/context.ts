@@ -4,6 +4,7 @@ import type { Command, Results } from "../engine/commands.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { Pool } from "../store/pool.ts";
 import type { AuditWatch } from "./audit-watch.ts";
+import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { type Caller, encodeResult, Replayed } from "./invoke.ts";
 
@@ -19,6 +20,8 @@ export interface ServiceContext {
   auditWatch: AuditWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;
+  /** Where the pages of lists go on. */
+  cursors: Cursors;
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;
 }

@@ -1,38 +1,108 @@
+import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
+import type { OperationId } from "../contract/operations.ts";
+import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import type { AuditKey } from "../engine/seal.ts";
+import type { Caller } from "./invoke.ts";
 
-/** An opaque page cursor: the sort key of the last item, not meant to be read or made by callers. */
-export function encodeCursor(parts: (string | number)[]): string {
-  return Buffer.from(JSON.stringify(parts)).toString("base64url");
-}
+type Shape = readonly ("string" | "number")[];
+type Place<Of extends Shape> = { -readonly [Index in keyof Of]: Of[Index] extends "string" ? string : number };
 
-/** @throws Fault BAD_REQUEST when the cursor was not made by this list. */
-export function decodeCursor(cursor: string, shape: ("string" | "number")[]): (string | number)[] {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
-    if (
-      Array.isArray(parts) &&
-      parts.length === shape.length &&
-      shape.every((type, index) => typeof parts[index] === type) &&
-      parts.every((part) => typeof part !== "number" || Number.isSafeInteger(part))
-    )
-      return parts;
-  } catch {
-    // Not JSON: refused below like any other text that is not ours.
+/** The key of cursors is derived under a name of its own, so that no cursor can ever be an entry's seal. */
+const KEY_LABEL = "pmctl-cursor-key-v1";
+/** 128 bits: nobody finds one by asking, and the cursor stays short. */
+const TAG_LENGTH = 22;
+/** What says where a page begins and how it is written, and so is no part of what the list shows. */
+const PAGING = ["limit", "cursor", "format"];
+
+/** Makes and reads the cursors of a tenant's lists, with keys that every server of the tenant has. */
+export class Cursors {
+  readonly #keys: readonly Buffer[];
+
+  /** @param auditKeys the current one first; those of the past still verify the cursors that they made */
+  constructor(auditKeys: readonly AuditKey[]) {
+    this.#keys = auditKeys.map(({ key }) => hmac(key, KEY_LABEL));
   }
-  throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
+
+  /**
+   * One list as one caller reads it.
+   * @param id the operation
+   * @param input as it was decoded: what of it is no paging is the filter
+   * @param user whose list it is; undefined for lists that show the same to every caller who may read them
+   */
+  list(id: OperationId, input: Readonly<Record<string, unknown>>, user?: Caller["user"]): List {
+    const filter = Object.fromEntries(Object.entries(input).filter(([name]) => !PAGING.includes(name)));
+    const scope = canonicalJson({ list: id, user: user?.id ?? null, filter: filter as Json });
+    return new List(this.#keys, scope, typeof input.cursor === "string" ? input.cursor : undefined);
+  }
 }
 
-/**
- * The page of a list and the cursor of the next one.
- * @param rows what was found, one more than `limit` if there is more
- * @param placeOf the sort key of an item, where the next page goes on
- */
-export function pageOf<Row>(
-  rows: readonly Row[],
-  limit: number,
-  placeOf: (last: Row) => (string | number)[],
-): { page: Row[]; nextCursor: string | null } {
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return { page, nextCursor: rows.length > limit && last ? encodeCursor(placeOf(last)) : null };
+/** The pages of one list. */
+export class List {
+  readonly #keys: readonly Buffer[];
+  readonly #scope: string;
+  readonly #cursor: string | undefined;
+
+  constructor(keys: readonly Buffer[], scope: string, cursor: string | undefined) {
+    this.#keys = keys;
+    this.#scope = scope;
+    this.#cursor = cursor;
+  }
+
+  /**
+   * Where the page begins; undefined for the first one.
+   * @throws Fault BAD_REQUEST for a cursor that was changed, or made by another list, for another caller or filter
+   */
+  reached<const Of extends Shape>(shape: Of): Place<Of> | undefined {
+    if (this.#cursor === undefined) return undefined;
+    const text = this.#cursor.slice(0, -TAG_LENGTH);
+    const given = Buffer.from(this.#cursor.slice(-TAG_LENGTH));
+    // Each key is tried, so that the time taken does not tell which one made it.
+    const holds = this.#keys.map((key) => isEqual(given, Buffer.from(this.#tag(key, text)))).includes(true);
+    const place: unknown = holds ? JSON.parse(Buffer.from(text, "base64url").toString()) : undefined;
+    // Another version of this program, which holds the same key, may keep another place.
+    if (!isPlace(place, shape)) throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
+    return place;
+  }
+
+  /** An opaque cursor, not meant to be read or made by callers. */
+  cursorAt(place: readonly (string | number)[]): string {
+    const text = Buffer.from(JSON.stringify(place)).toString("base64url");
+    const [key] = this.#keys;
+    return text + (key ? this.#tag(key, text) : "");
+  }
+
+  /**
+   * The page and the cursor of the next one.
+   * @param rows what was found, one more than `limit` if there is more
+   * @param placeOf the sort key of an item, where the next page goes on
+   */
+  page<Row>(
+    rows: readonly Row[],
+    limit: number,
+    placeOf: (last: Row) => readonly (string | number)[],
+  ): { page: Row[]; nextCursor: string | null } {
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    return { page, nextCursor: rows.length > limit && last ? this.cursorAt(placeOf(last)) : null };
+  }
+
+  /** Over the text as it travels: base64 that is decoded leniently would have several texts for one place. */
+  #tag(key: Buffer, text: string): string {
+    return hmac(key, `pmctl-cursor-v1\n${this.#scope}\n${text}`).toString("base64url").slice(0, TAG_LENGTH);
+  }
+}
+
+function hmac(key: KeyObject | Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+function isEqual(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function isPlace<Of extends Shape>(value: unknown, shape: Of): value is Place<Of> {
+  return (
+    Array.isArray(value) && value.length === shape.length && shape.every((type, index) => typeof value[index] === type)
+  );
 }

@@ -9,7 +9,6 @@ import {
   replayDeliveries,
 } from "../store/queries/deliveries.ts";
 import type { ServiceContext } from "./context.ts";
-import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Handlers } from "./invoke.ts";
 
 /** What operators see and do about outgoing webhooks. The delivering itself is the worker's, which sees the rows change. */
@@ -23,14 +22,15 @@ export function deliveryHandlers(context: ServiceContext) {
 }
 
 async function list(
-  { pool }: ServiceContext,
-  { receiver, status, limit, cursor }: Input<"listWebhookDeliveries">,
+  { pool, cursors }: ServiceContext,
+  input: Input<"listWebhookDeliveries">,
 ): Promise<Result<"listWebhookDeliveries">> {
-  const [seq, name, eventId] = cursor === undefined ? [] : decodeCursor(cursor, ["number", "string", "string"]);
-  const after =
-    cursor === undefined ? undefined : { seq: Number(seq), receiver: String(name), eventId: String(eventId) };
+  const { receiver, status, limit } = input;
+  const list = cursors.list("listWebhookDeliveries", input);
+  const reached = list.reached(["number", "string", "string"]);
+  const after = reached && { seq: reached[0], receiver: reached[1], eventId: reached[2] };
   const rows = await pool.read((sql) => listDeliveries(sql, { receiver, status, after, limit: limit + 1 }));
-  const { page, nextCursor } = pageOf(rows, limit, (last) => [last.seq, last.receiver, last.eventId]);
+  const { page, nextCursor } = list.page(rows, limit, (last) => [last.seq, last.receiver, last.eventId]);
   return { items: page.map(deliveryView), nextCursor };
 }
 

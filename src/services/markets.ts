@@ -6,7 +6,7 @@ import { termsOf } from "../domain/terms.ts";
 import type { ReadSql } from "../store/connect.ts";
 import { findMarkets, listOpenMarkets, type MarketRow } from "../store/queries/markets.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, pageOf } from "./cursor.ts";
+import type { Cursors } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { batchReads } from "./read-batch.ts";
 
@@ -16,7 +16,7 @@ export function marketHandlers(context: ServiceContext) {
     mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
   );
   return {
-    listMarkets: (input) => context.pool.read((sql) => readMarkets(sql, input)),
+    listMarkets: (input) => context.pool.read((sql) => readMarkets(sql, context.cursors, input)),
     getMarket: async ({ id }) => {
       const market = await detail(id);
       if (!market) throw new Fault("MARKET_NOT_FOUND", "Market not found");
@@ -38,12 +38,17 @@ export function marketHandlers(context: ServiceContext) {
 }
 
 /** A page of the markets that take trades now. */
-export async function readMarkets(sql: ReadSql, input: Input<"listMarkets">): Promise<Result<"listMarkets">> {
-  const { category, kind, q, limit, cursor } = input;
-  const [closeAt, id] = cursor === undefined ? [] : decodeCursor(cursor, ["number", "string"]);
-  const after = cursor === undefined ? undefined : { closeAt: Number(closeAt), id: String(id) };
+export async function readMarkets(
+  sql: ReadSql,
+  cursors: Cursors,
+  input: Input<"listMarkets">,
+): Promise<Result<"listMarkets">> {
+  const { category, kind, q, limit } = input;
+  const list = cursors.list("listMarkets", input);
+  const [closeAt, id] = list.reached(["number", "string"]) ?? [];
+  const after = closeAt === undefined || id === undefined ? undefined : { closeAt, id };
   const rows = await listOpenMarkets(sql, { category, kind, q, limit: limit + 1, after });
-  const { page, nextCursor } = pageOf(rows, limit, (last) => [last.closeAt, last.id]);
+  const { page, nextCursor } = list.page(rows, limit, (last) => [last.closeAt, last.id]);
   const items = page.map((row) => ({
     id: row.id,
     question: row.question,

@@ -3,6 +3,7 @@ import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
 import { MAX_AHEAD_MS } from "../domain/resolution.ts";
+import { decodeTerms, type MarketTerms } from "../domain/terms.ts";
 import { readClock } from "../store/queries/clock.ts";
 import {
   listHeldMarkets,
@@ -43,9 +44,10 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
 }
 
 /** A custom oracle may resolve without a feed or a price; such a resolution stands in the audit log only. */
-function resolution({ ts, question, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
+function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
   const { marketId, ref, price, strike, outcome } = JSON.parse(payload) as Record<string, string | undefined>;
   if (!marketId || !ref || price === undefined || strike === undefined) return [];
+  const strikes = strikesOf(Number(strike), terms === null ? undefined : decodeTerms(terms));
   return [
     {
       ts: Date.parse(ts),
@@ -53,10 +55,17 @@ function resolution({ ts, question, payload }: ResolutionRow): Result<"getOracle
       ref,
       price: Number(price),
       strike: Number(strike),
+      strikes,
       outcome: outcome === "yes" ? 1 : 0,
       question,
     },
   ];
+}
+
+/** A custom oracle may have gone by another strike than the market's own; then only that one is known. */
+function strikesOf(strike: number, terms: MarketTerms | undefined): number[] {
+  const upper = terms && Number(terms.strike) === strike ? terms.upperStrike : undefined;
+  return upper ? [strike, Number(upper)] : [strike];
 }
 
 async function held({ pool }: ServiceContext, id: string | undefined): Promise<Result<"listHeldMarkets">> {

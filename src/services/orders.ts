@@ -3,17 +3,18 @@ import { Fault } from "../domain/fault.ts";
 import { averagePrice } from "../domain/money.ts";
 import { findOrder, listOrders, type OrderRow } from "../store/queries/orders.ts";
 import { requireUser, type ServiceContext } from "./context.ts";
-import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Handlers } from "./invoke.ts";
 
 /** A user's own fills. */
-export function orderHandlers({ pool }: ServiceContext) {
+export function orderHandlers({ pool, cursors }: ServiceContext) {
   return {
-    listOrders: async ({ limit, cursor, marketId }, caller) => {
-      const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, ["number"])[0]);
-      const query = { traderId: requireUser(caller).id, marketId, before, limit: limit + 1 };
-      const rows = await pool.read((sql) => listOrders(sql, query));
-      const { page, nextCursor } = pageOf(rows, limit, ({ seq }) => [seq]);
+    listOrders: async (input, caller) => {
+      const { limit, marketId } = input;
+      const user = requireUser(caller);
+      const list = cursors.list("listOrders", input, user);
+      const [before] = list.reached(["number"]) ?? [];
+      const rows = await pool.read((sql) => listOrders(sql, { traderId: user.id, marketId, before, limit: limit + 1 }));
+      const { page, nextCursor } = list.page(rows, limit, ({ seq }) => [seq]);
       return { items: page.map(orderItem), nextCursor };
     },
     getOrder: async ({ id }, caller) => {

@@ -11,7 +11,6 @@ import {
   reconcileLedger,
 } from "../store/queries/reconcile.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { batchReads } from "./read-batch.ts";
 
@@ -31,12 +30,14 @@ export function recordHandlers(context: ServiceContext) {
 }
 
 /** Newest first, or, with `after`, oldest first: the way in which the chain is verified and exported. */
-async function listAudit({ pool }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
-  const { limit, cursor, type, actor, after } = input;
-  const reached = cursor === undefined ? undefined : BigInt(Number(decodeCursor(cursor, ["number"])[0]));
+async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
+  const { limit, type, actor, after } = input;
+  const list = cursors.list("listAudit", input);
+  const [seq] = list.reached(["number"]) ?? [];
+  const reached = seq === undefined ? undefined : BigInt(seq);
   const range = after === undefined ? { before: reached } : { after: reached ?? BigInt(after) };
   const rows = await pool.read((sql) => listAuditEntries(sql, { ...range, type, actor, limit: limit + 1 }));
-  const { page, nextCursor } = pageOf(rows, limit, ({ seq }) => [Number(seq)]);
+  const { page, nextCursor } = list.page(rows, limit, (last) => [Number(last.seq)]);
   return { entries: page.map(auditItem), cursor: nextCursor };
 }
 

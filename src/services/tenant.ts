@@ -7,10 +7,12 @@ import { requirePostgres } from "../store/engine.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { openPool, type Pool } from "../store/pool.ts";
+import { followMarketSearch } from "../store/queries/search.ts";
 import { commitsAreSynchronous } from "../store/queries/server.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
+import { Cursors } from "./cursor.ts";
 import { type OracleSetup, oracleSetup } from "./feeds.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./id.ts";
@@ -78,7 +80,8 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   });
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
-  const context: ServiceContext = { tenantId, sequencer, pool, checks, auditWatch, oracle, newId: freshId };
+  const cursors = new Cursors(auditKeys);
+  const context: ServiceContext = { tenantId, sequencer, pool, checks, auditWatch, oracle, cursors, newId: freshId };
   return {
     ...context,
     handlers: allHandlers(context, { refusals, isDatabaseUp }),
@@ -136,6 +139,8 @@ async function checkDatabase(tenantId: string, connection: Connection): Promise<
   try {
     await requirePostgres(sql);
     await requireCurrentSchema(sql);
+    // Where an apply was cut off before its search; to go on without is better than not to go on.
+    await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {
     if (isMissingDatabase(error))

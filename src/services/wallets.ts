@@ -5,7 +5,6 @@ import { listStatement, type StatementRow } from "../store/queries/statement.ts"
 import { readTrader } from "../store/queries/traders.ts";
 import { listWithdrawals, ownerOfWithdrawal } from "../store/queries/withdrawals.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
-import { decodeCursor, encodeCursor, pageOf } from "./cursor.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 
 const JSON_PAGE = 50;
@@ -18,7 +17,7 @@ export function walletHandlers(context: ServiceContext) {
       const { id } = requireUser(caller);
       return (await context.pool.read((sql) => readTrader(sql, id))).wallet;
     },
-    listStatement: (input, caller) => statement(context, input, requireUser(caller).id),
+    listStatement: (input, caller) => statement(context, input, requireUser(caller)),
     requestWithdrawal: ({ amount }, caller) =>
       submit(
         context,
@@ -43,10 +42,12 @@ function withdrawalView({ id, traderId, amountMicro, status, createdAt }: Withdr
   return { withdrawalId: id, userId: traderId, status, amount: amountMicro, createdAt };
 }
 
-async function withdrawals({ pool }: ServiceContext, { status, limit, cursor }: Input<"listWithdrawals">) {
-  const before = cursor === undefined ? undefined : String(decodeCursor(cursor, ["string"])[0]);
+async function withdrawals({ pool, cursors }: ServiceContext, input: Input<"listWithdrawals">) {
+  const { status, limit } = input;
+  const list = cursors.list("listWithdrawals", input);
+  const [before] = list.reached(["string"]) ?? [];
   const rows = await pool.read((sql) => listWithdrawals(sql, { status, before, limit: limit + 1 }));
-  const { page, nextCursor } = pageOf(rows, limit, ({ id }) => [id]);
+  const { page, nextCursor } = list.page(rows, limit, ({ id }) => [id]);
   return { items: page.map(withdrawalView), nextCursor };
 }
 
@@ -76,25 +77,22 @@ function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWa
   );
 }
 
+/** A cursor is the next entry and the balance after it, which no later entry changes. */
 async function statement(
-  { pool }: ServiceContext,
+  { pool, cursors }: ServiceContext,
   input: Input<"listStatement">,
-  traderId: string,
+  user: NonNullable<Caller["user"]>,
 ): Promise<Result<"listStatement">> {
+  const { id: traderId } = user;
+  const list = cursors.list("listStatement", input, user);
+  const [seq, balance] = list.reached(["number", "string"]) ?? [];
   const limit = input.limit ?? (input.format === "csv" ? CSV_PAGE : JSON_PAGE);
-  const from = input.cursor === undefined ? undefined : placeOf(input.cursor);
+  const from = seq === undefined || balance === undefined ? undefined : { seq, balanceMicro: BigInt(balance) };
   const query = { traderId, wallet: walletOf(traderId), from, limit: limit + 1 };
   const rows = await pool.read((sql) => listStatement(sql, query));
   const page = rows.slice(0, limit);
   const next = rows[limit];
-  return { items: page.map(entryOf), nextCursor: next ? encodeCursor([next.seq, String(next.balanceMicro)]) : null };
-}
-
-/** A cursor is the next entry and the balance after it, which no later entry changes. */
-function placeOf(cursor: string): { seq: number; balanceMicro: bigint } {
-  const [seq, balance] = decodeCursor(cursor, ["number", "string"]);
-  if (!/^-?\d{1,18}$/.test(String(balance))) throw new Fault("BAD_REQUEST", "cursor: not a cursor of this list");
-  return { seq: Number(seq), balanceMicro: BigInt(String(balance)) };
+  return { items: page.map(entryOf), nextCursor: next ? list.cursorAt([next.seq, String(next.balanceMicro)]) : null };
 }
 
 function entryOf({

@@ -15,6 +15,7 @@ import {
 import { BackupReader } from "./backup-reader.ts";
 import { type Connection, connect, type Sql } from "./connect.ts";
 import { migrate, readMigrations } from "./migrate.ts";
+import { followMarketSearch } from "./queries/search.ts";
 
 /**
  * A tenant's database as text: the manifest, each table as the server's own COPY writes it, and a checksum under the audit
@@ -127,6 +128,7 @@ export async function loadDatabase(
     }
     const { sha256 } = await reader.finish(line);
     await migrate(sql);
+    await followMarketSearch(sql);
     await sql.unsafe("analyze");
     return { manifest, sha256 };
   } finally {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { RecordDeposit, RecordKyc } from "../../src/engine/commands.ts";
+import type { Trader } from "../../src/engine/rows.ts";
 import { NOW, openWorld, usd, type World } from "./world.ts";
 
 let world: World;
@@ -72,6 +73,25 @@ describe("KYC events", () => {
     world.run(kycOf({ verifiedAt: MONDAY }));
     world.run(kycOf({ jurisdiction: undefined }));
     expect(standing()?.jurisdiction).toBe("AE");
+  });
+
+  test.each(["passed", "failed", "pending"])("one of the future (%s) is refused, and leaves nothing", (status) => {
+    const verifiedAt = NOW + 5 * 60_000 + 1;
+    expect(() => world.run(kycOf({ status, verifiedAt }))).toThrow(
+      expect.objectContaining({ code: "BAD_REQUEST", message: "verifiedAt: must not be in the future" }),
+    );
+    expect(standing()).toBeUndefined();
+    world.run(kycOf({ verifiedAt: verifiedAt - 1 }));
+    expect(standing()).toMatchObject({ kyc: "verified" });
+  });
+
+  test("one of the future that an older version took locks no later result out", () => {
+    world.run(kycOf({ verifiedAt: MONDAY }));
+    world.put("trader", "ann", { ...(standing() as Trader), kycAt: Date.UTC(2099, 0, 1) });
+    world.run(kycOf({ status: "failed", verifiedAt: TUESDAY }));
+    expect(standing()).toMatchObject({ kyc: "rejected", kycAt: TUESDAY });
+    world.run(kycOf({ verifiedAt: MONDAY }));
+    expect(standing()).toMatchObject({ kyc: "rejected", kycAt: TUESDAY });
   });
 
   test("another status changes nothing", () => {

@@ -1,5 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect } from "../../src/store/connect.ts";
 import { openStage, RESOLUTION_SECRET, type Stage } from "./stage.ts";
 
 let stage: Stage;
@@ -54,6 +55,11 @@ describe("resolution_url", () => {
     ["no JSON", "resolved: yes", 200],
     ["a time that no database holds", { status: "resolved", outcome: "yes", observedAt: "\u0000" }, 200],
     ["a price that no number holds", `{"status":"resolved","outcome":"yes","price":1e400,"strike":5}`, 200],
+    ["30,000 brackets", `{"status":"resolved","outcome":"yes","x":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, 200],
+    ["10,000 objects in each other", `${'{"x":'.repeat(10_000)}1${"}".repeat(10_000)}`, 200],
+    ["brackets that are never closed", "[".repeat(60_000), 200],
+    ["bytes that are no UTF-8", Buffer.from('{"status":"resolved","outcome":"yes","x":"\xff"}', "latin1"), 200],
+    ["a number of 60,000 digits", `{"status":"resolved","outcome":"yes","price":${"9".repeat(60_000)}}`, 200],
     ["an error status", { status: "resolved", outcome: "yes" }, 500],
     ["a redirect", "", 302],
     ["a flood", `{"status":"resolved","outcome":"yes","x":"${"x".repeat(70_000)}"}`, 200],
@@ -65,6 +71,39 @@ describe("resolution_url", () => {
     expect(await status(id)).toBe("closed");
     expect(await heldReasons(id)).toEqual(["resolution_url failed"]);
     await stage.scene.api().settleMarket({ marketId: id, outcome: "no" });
+  });
+
+  test("a hostile answer about one market holds that one, and the others of the sweep are settled", async () => {
+    const markets = [];
+    for (let index = 0; index < 5; index++) markets.push(await stage.closedMarket("the press"));
+    const hostile = markets[2]?.id ?? "";
+    await setUrl(`${stage.server.url}/resolve`);
+    stage.server.say("/resolve", (asked: string) =>
+      asked.includes(hostile) ? "[".repeat(30_000) + "]".repeat(30_000) : { status: "resolved", outcome: "yes" },
+    );
+    const report = await stage.sweepAt(Date.now());
+    expect(report.held).toEqual([{ marketId: hostile, reason: "resolution_url failed" }]);
+    expect(report.settled).toHaveLength(4);
+    expect(await status(hostile)).toBe("closed");
+    const [{ detail } = { detail: "" }] = await stage.scene.api().listHeldMarkets({ marketId: hostile });
+    expect(detail).toBe("resolution_url gave an answer that is not JSON");
+    await stage.scene.api().settleMarket({ marketId: hostile, outcome: "no" });
+  });
+
+  test("a market whose stored terms cannot be read stops no other", async () => {
+    const broken = await stage.closedMarket("acme:s1 > 5");
+    const sound = await stage.closedMarket("acme:s2 > 5");
+    const sql = connect(stage.scene.database.connection, { name: "breaker", max: 1 });
+    await sql`update market set terms = '{' where id = ${broken.id}`;
+    await setUrl(`${stage.server.url}/resolve`);
+    stage.server.say("/resolve", { status: "resolved", outcome: "yes" });
+    const report = await stage.sweepAt(Date.now());
+    expect(report.settled).toContain(sound.id);
+    expect(report.failures).toHaveLength(1);
+    await setUrl(null);
+    await sql`update market set terms = null where id = ${broken.id}`;
+    await sql.end({ timeout: 5 });
+    await stage.scene.api().settleMarket({ marketId: broken.id, outcome: "no" });
   });
 
   test("set, it replaces the feeds; cleared, the feeds decide again, by the price of the close", async () => {

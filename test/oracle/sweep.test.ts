@@ -31,6 +31,10 @@ async function closeAtPrice(symbol: string, price: string, closeAt: number) {
 }
 
 describe("the sweep", () => {
+  test("has no time before the first one", async () => {
+    expect((await stage.scene.api().getOracleStatus({})).lastSweepAt).toBeNull();
+  });
+
   test("settles a market by the price at its close, not by the price when it looks, with the evidence on record", async () => {
     const { id, closeAt } = await stage.closedMarket("acme:s0 > 800");
     await closeAtPrice("s0", "790.5", closeAt);
@@ -64,6 +68,7 @@ describe("the sweep", () => {
       ref: "acme:s0",
       price: 790.5,
       strike: 800,
+      strikes: [800],
       outcome: 0,
       question: "Will it rain?",
     });
@@ -86,6 +91,31 @@ describe("the sweep", () => {
     await closeAtPrice(strikeFeed.slice(5), "1e5", closeAt);
     await stage.sweepAt(closeAt + 6 * SEC);
     expect(await fate(id)).toBe(`settled ${outcome}`);
+  });
+
+  test("between is told with both of its bounds", async () => {
+    const { id, closeAt } = await stage.closedMarket("acme:s31 between 700..800");
+    await closeAtPrice("s31", "750", closeAt);
+    await stage.sweepAt(closeAt + 6 * SEC);
+    const { recentResolutions } = await stage.scene.api().getOracleStatus({});
+    expect(recentResolutions[0]).toMatchObject({ marketId: id, strike: 700, strikes: [700, 800], outcome: 1 });
+  });
+
+  test("a feed that answers 30,000 brackets, or bytes that are no text, holds its market and no other", async () => {
+    for (const [symbol, body] of [
+      ["s32", "[".repeat(30_000) + "]".repeat(30_000)],
+      ["s33", Buffer.from([0x7b, 0xff, 0x7d])],
+    ] as const) {
+      const hostile = await stage.closedMarket(`acme:${symbol} > 800`);
+      const sound = await stage.closedMarket("acme:s34 > 800");
+      stage.server.say(`/a/${symbol}`, body);
+      await closeAtPrice("s34", "900", sound.closeAt);
+      const report = await stage.sweepAt(sound.closeAt + 6 * SEC);
+      expect(report).toMatchObject({ settled: [sound.id], failures: [] });
+      expect(report.held.map(({ marketId }) => marketId)).toEqual([hostile.id]);
+      expect(await reasons(hostile.id)).toEqual(["feed down"]);
+      await stage.scene.api().settleMarket({ marketId: hostile.id, outcome: "no" });
+    }
   });
 
   test("negative oil is a price like any other", async () => {

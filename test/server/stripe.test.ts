@@ -55,7 +55,21 @@ describe("Stripe's signature", () => {
     await expectRefusal(await post(tenant.url, payload, signed(payload), "other"), 401, "SIGNATURE_INVALID");
   });
 
-  test("does not make a body valid", async () => {
+  test("does not make a body valid, whatever bytes it consists of, and nothing is kept of them", async () => {
+    const kept = async () => (await tenant.backend.sql`select count(*)::int as rows from inbound_delivery`)[0];
+    const before = [await kept(), (await tenant.audit()).length];
+    for (const body of ["", "x", "1", "\ufeff{}", "[".repeat(30_000), "\xff\xfe", '{"id":"\xe9"}']) {
+      const bytes = Buffer.from(body, body.includes("\ufeff") ? "utf8" : "latin1");
+      const at = nowSec();
+      const v1 = createHmac("sha256", OLD_SECRET).update(`${at}.`).update(bytes).digest("hex");
+      await expectRefusal(await post(tenant.url, bytes, `t=${at},v1=${"0".repeat(64)},v1=${v1}`), 400, "BAD_REQUEST");
+      for (const header of [`t=${at},v1=${"0".repeat(64)}`, `t=${at - 360},v1=${v1}`, `t=${at},v0=${v1}`])
+        await expectRefusal(await post(tenant.url, bytes, header), 401, "SIGNATURE_INVALID");
+    }
+    expect([await kept(), (await tenant.audit()).length]).toEqual(before);
+  });
+
+  test("does not make a body an event", async () => {
     for (const body of ["{", "[]", "{}", '{"id":"evt_1","type":"x"}'])
       await expectRefusal(await post(tenant.url, body, signed(body)), 400, "BAD_REQUEST");
   });

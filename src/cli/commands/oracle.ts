@@ -65,10 +65,10 @@ const statusView: View<Status, Status> = {
   fields: ({ supportedFeeds, eligibleMarkets, lastSweepAt, recentResolutions }) => [
     ["feeds", String(supportedFeeds)],
     ["waiting markets", String(eligibleMarkets)],
-    ["last sweep", time(lastSweepAt, { seconds: true })],
-    ...recentResolutions.map(({ ts, marketId, ref, price, strike, outcome }): [string, string] => [
+    ["last sweep", lastSweepAt === null ? "never" : time(lastSweepAt, { seconds: true })],
+    ...recentResolutions.map(({ ts, marketId, ref, price, strikes, outcome }): [string, string] => [
       time(ts, { seconds: true }),
-      `${marketId} ${outcome === 1 ? "yes" : "no"}: ${ref} was ${price}, strike ${strike}`,
+      `${marketId} ${outcome === 1 ? "yes" : "no"}: ${ref} was ${price}, strike ${strikes.join("..")}`,
     ]),
   ],
 };

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import { orDash } from "../cells.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -16,14 +17,17 @@ interface RolledBack {
   tenant: string;
   to: number;
   changed: boolean;
+  /** Fields that are not as the earlier apply meant them. */
+  left: string[];
 }
 
 const view: View<RolledBack, RolledBack> = {
   kind: "record",
-  fields: ({ tenant, to, changed }) => [
+  fields: ({ tenant, to, changed, left }) => [
     ["tenant", tenant],
     ["to", String(to)],
     ["result", changed ? "applied" : "nothing to do"],
+    ["not restored", orDash(left.join(", "))],
   ],
 };
 
@@ -33,7 +37,7 @@ export function register(noun: Command, host: Host): void {
     .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
     .addOption(onDriftOption())
     .addOption(acceptLooseningOption())
-    .description("apply the document of an earlier apply; keys stay as they are")
+    .description("apply the document of an earlier apply; says what it leaves as it is, such as keys")
     .action(host.action<RollbackOptions>(runRollback));
 }
 
@@ -44,7 +48,13 @@ export async function runRollback({
   io,
   interrupts,
 }: CommandContext<RollbackOptions>): Promise<ExitCode> {
-  const [{ applyOn }, { fromHistory }] = await Promise.all([import("../apply-tenant.ts"), import("../plan-tenant.ts")]);
+  const [{ applyOn }, { fromHistory }, { liveConfigOf }, { documentOf }, { leftBy }] = await Promise.all([
+    import("../apply-tenant.ts"),
+    import("../plan-tenant.ts"),
+    import("../live-config.ts"),
+    import("../../config/plan-document.ts"),
+    import("../../config/plan-left.ts"),
+  ]);
   interrupts.parting(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
@@ -56,9 +66,15 @@ export async function runRollback({
       const live = await session.open();
       if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
       const choose = chooserOf(options, io);
-      const { plan, changed } = await applyOn(session, live, { choose, source: fromHistory(to), rollbackTo: to });
+      const done = await applyOn(session, live, { choose, source: fromHistory(to), rollbackTo: to });
+      const { plan, changed, desired } = done;
+      const left = leftBy(desired.stored ?? desired.document, {
+        before: liveConfigOf(live.config),
+        live: liveConfigOf(await live.api.getConfig({})),
+        file: documentOf(session.config, session.markets, []),
+      });
       if (!asksAbout(plan, options, io)) noteRest(shownPlan(plan), io.output);
-      await io.output.print({ tenant, to, changed }, view);
+      await io.output.print({ tenant, to, changed, left }, view);
       io.output.note(`${session.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
       return EXIT.ok;
     });

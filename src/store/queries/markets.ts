@@ -91,12 +91,7 @@ export async function listOpenMarkets(
        and m.close_at > ${nowMs(sql)}
        ${category ? sql`and m.category = ${category}` : sql``}
        ${kind ? sql`and m.kind = ${kind}` : sql``}
-       ${
-         q
-           ? sql`and to_tsvector('simple', m.question || ' ' || coalesce((m.meta::jsonb) ->> 'description', ''))
-                     @@ websearch_to_tsquery('simple', ${q})`
-           : sql``
-       }
+       ${q ? sql`and market_words(m.question, m.meta) @@ market_query(${q})` : sql``}
        ${after ? sql`and (m.close_at, m.id) > (${after.closeAt}, ${after.id})` : sql``}
      order by m.close_at, m.id
      limit ${limit}`;

@@ -6,28 +6,35 @@ import { nowMs } from "./clock.ts";
 export interface ResolutionRow {
   ts: string;
   question: string;
+  /** Of the market, as they were frozen; null for one that no feed decides. */
+  terms: string | null;
   payload: string;
 }
 
 export interface OracleFigures {
   eligibleMarkets: number;
-  sweptAt: number;
+  /** Null before the first sweep. */
+  sweptAt: number | null;
   resolutions: ResolutionRow[];
 }
 
 /** What every process can tell of the oracle, whichever of them sweeps. Newest resolutions first. */
 export async function readOracleFigures(sql: ReadSql, limit: number): Promise<OracleFigures> {
   const [[counts], resolutions] = await Promise.all([
-    sql<{ eligible: number; swept_at: string }[]>`
+    sql<{ eligible: number; swept_at: string | null }[]>`
       select (select count(*) from oracle_watch where parsed and not settled)::int4 as eligible, swept_at
         from oracle_sweep`,
     sql<ResolutionRow[]>`
-      select a.ts, m.question, a.payload
+      select a.ts, m.question, m.terms, a.payload
         from (select * from audit where type = 'oracle.resolved' order by seq desc limit ${limit}) a
         join market m on m.id = a.payload::jsonb ->> 'marketId'
        order by a.seq desc`,
   ]);
-  return { eligibleMarkets: counts?.eligible ?? 0, sweptAt: Number(counts?.swept_at ?? 0), resolutions };
+  return {
+    eligibleMarkets: counts?.eligible ?? 0,
+    sweptAt: counts?.swept_at ? Number(counts.swept_at) : null,
+    resolutions,
+  };
 }
 
 export interface HeldRow {

@@ -11,7 +11,12 @@ export function signed(payload: string, { secret = SECRET, timestamp = nowSec() 
 }
 
 /** Posts a payload as Stripe does, with its signature header or without. */
-export function post(url: string, payload: string, header: string | undefined, path = "acme"): Promise<Response> {
+export function post(
+  url: string,
+  payload: string | Buffer,
+  header: string | undefined,
+  path = "acme",
+): Promise<Response> {
   const headers = {
     "content-type": "application/json",
     ...(header === undefined ? {} : { "stripe-signature": header }),

@@ -1,0 +1,91 @@
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+let operator: Operator;
+beforeAll(async () => {
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  const markets = join(operator.directory, "tenants/acme/markets");
+  await copyFile(join(markets, "example.yaml.sample"), join(markets, "example.yaml"));
+});
+afterAll(() => operator?.close());
+
+const replace = (from: string | RegExp, to: string) => operator.edit("acme", (text) => text.replace(from, to));
+const run = async (...args: string[]) => {
+  const done = await operator.run(...args);
+  expect(done.exitCode, done.stderr).toBe(0);
+  return done;
+};
+const json = async (...args: string[]) => JSON.parse((await run(...args, "-o", "json")).stdout);
+const newest = async () => (await json("history", "acme"))[0].seq as number;
+const back = (to: number) =>
+  json("rollback", "acme", "--to", String(to), "--accept-loosening", "--on-drift", "overwrite");
+
+const LEFT = ["policy.feeBps", "policy.suitabilityRequired", "treasury.capitalUsd", "rateLimit.perMinute", "keys.web"];
+
+describe("a rollback", () => {
+  test("brings back policy, settings and states, and leaves nothing when all of that came back", async () => {
+    await run("apply", "acme");
+    const first = await newest();
+    await replace("maxTradeUsd: 500", "maxTradeUsd: 400");
+    await run("apply", "acme");
+    await replace("maxTradeUsd: 400", "maxTradeUsd: 500");
+    expect(await back(first)).toEqual({ tenant: "acme", to: first, changed: true, left: [] });
+    expect((await json("policy", "show")).maxTradeUsd).toBe(500);
+    expect((await json("plan", "acme"))[0]).toMatchObject({ empty: true });
+  });
+
+  test("brings back a value that the apply kept although the file said otherwise", async () => {
+    await run("policy", "set", "maxTradeUsd=30", "--yes");
+    await run("apply", "acme", "--on-drift", "adopt");
+    const kept = await newest();
+    await replace("maxTradeUsd: 500", "maxTradeUsd: 200");
+    await run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");
+    expect((await json("policy", "show")).maxTradeUsd).toBe(200);
+    await replace("maxTradeUsd: 200", "maxTradeUsd: 500");
+    expect((await back(kept)).left).toEqual([]);
+    expect((await json("policy", "show")).maxTradeUsd).toBe(30);
+    expect((await json("plan", "acme"))[0]).toMatchObject({ empty: true, items: [{ kind: "adopted" }] });
+  });
+
+  test("says what it leaves: keys, capital, overrides, markets, and settings that the file states", async () => {
+    const before = await newest();
+    await operator.edit(
+      "acme",
+      (text) =>
+        `${text.replace("feeBps: 100", "suitabilityRequired: true\n  feeBps: 100")}\ntreasury: { capitalUsd: 150000 }\nrateLimit: { perMinute: 77 }\n`,
+    );
+    await run("key", "rotate", "web", "--overlap", "0", "--yes");
+    await run("apply", "acme", "--on-drift", "adopt", "--accept-loosening");
+    await run("policy", "set", "feeBps=90", "--ttl", "1h", "--yes");
+    const { left } = await back(before);
+    expect(left).toEqual(expect.arrayContaining(LEFT));
+    const table = await run("rollback", "acme", "--to", String(before), "--accept-loosening", "-o", "table");
+    expect(table.stdout).toContain("treasury.capitalUsd");
+  });
+
+  test("a text search configuration comes back with it, and one that the database lacks is refused at its place", async () => {
+    await operator.edit("acme", (text) => `${text.replace(/^markets:/m, "markets:\n  search: german")}`);
+    const before = await newest();
+    await run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");
+    await run("market", "create", ...market("Gewinnen sie die Wahlen?"));
+    expect(await json("market", "list", "--q", "Wahl")).toHaveLength(1);
+    expect((await back(before)).left).not.toContain("markets.search");
+    expect(await json("market", "list", "--q", "Wahl")).toHaveLength(0);
+    await replace("search: german", "search: klingon");
+    const refused = await operator.run("apply", "acme", "--on-drift", "overwrite", "--accept-loosening");
+    expect(refused.exitCode).toBe(6);
+    expect(refused.stderr).toMatch(
+      /tenant\.yaml:\d+:\d+ {2}markets\.search {2}The database has no text search configuration "klingon"/,
+    );
+    await replace("search: klingon", 'search: "drop table"');
+    expect((await operator.run("validate", "acme")).exitCode).toBe(6);
+  });
+});
+
+const market = (question: string) => [
+  ...["--question", question, "--category", "news", "--kind", "cpmm", "--p0", "0.5"],
+  ...["--close-at", "2090-01-01T00:00:00Z", "--resolution-ref", "the press"],
+];

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openTenant } from "../../src/services/tenant.ts";
+import { connect, type Sql } from "../../src/store/connect.ts";
+import { followMarketSearch, knowsTextSearch } from "../../src/store/queries/search.ts";
+import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
+
+let scene: Scene;
+let owner: Sql;
+const named = new Map<string, string>();
+beforeAll(async () => {
+  scene = await openScene({ processes: 2 });
+  owner = connect(scene.database.connection, { name: "owner", max: 1 });
+  for (const [name, question, description] of [
+    ["senate", "Who wins the elections to the senate?", undefined],
+    ["mayor", "A new mayor by March?", "Counted is what the electing district states"],
+    ["will", "Will it rain?", undefined],
+    ["band", "Does The Who tour again?", undefined],
+    ["wahlen", "Gewinnen die Grünen die Wahlen in Häusern?", undefined],
+    ["quoted", "O'Brien's \\ back-slash: e-mail to a@b.example, http://x.example/y?z=1", undefined],
+  ] as const)
+    named.set(await scene.market({ question, meta: description ? { description } : {} }), name);
+});
+afterAll(async () => {
+  await owner.end({ timeout: 5 });
+  await scene.close();
+});
+
+const find = async (q: string) =>
+  (await scene.api().listMarkets({ q, limit: 200 })).items.map(({ id }) => named.get(id) ?? "?").toSorted();
+
+/** What an apply leaves: the document, and the search that follows it. */
+async function applySearch(search: string | undefined): Promise<void> {
+  const document = JSON.stringify({ markets: { liquidityUsd: 1000, ...(search ? { search } : {}) } });
+  await owner`update tenant set document = ${document}`;
+  await scene.services[1]?.pool.write(followMarketSearch);
+}
+
+describe("the search of markets, in English unless told otherwise,", () => {
+  test.each([
+    ["election", ["mayor", "senate"]],
+    ["Elections", ["mayor", "senate"]],
+    ["elected", ["mayor", "senate"]],
+    ["winning senate", ["senate"]],
+    ["election -senate", ["mayor"]],
+    ["rained or mayors", ["mayor", "will"]],
+    ["raining -mayor", ["will"]],
+    ['"new mayor"', ["mayor"]],
+    ['"new mayors"', ["mayor"]],
+    ['"mayor new"', []],
+    ['"the who"', ["band"]],
+    ['"the who tours"', ["band"]],
+    ["who", ["band", "senate"]],
+    ["who tours", ["band"]],
+    ["tour -who", []],
+    ["will", ["will"]],
+    ["it", ["will"]],
+    ["O'Brien", ["quoted"]],
+    ["back-slash", ["quoted"]],
+    ["a@b.example", ["quoted"]],
+    ["x.example/y?z=1", ["quoted"]],
+    ["emu", []],
+  ])("finds by %s", async (q, expected) => {
+    expect(await find(q)).toEqual(expected);
+  });
+
+  test("is never an error, whatever is typed", async () => {
+    const marks = [
+      "'",
+      '"',
+      "\\",
+      "-",
+      "!",
+      "&",
+      "|",
+      "(",
+      ")",
+      ":",
+      "*",
+      "<->",
+      "or",
+      "the",
+      "é",
+      "a",
+      " ",
+      "%",
+      "🙂",
+    ];
+    let seed = 7;
+    const next = (limit: number) => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % limit;
+    };
+    for (let round = 0; round < 300; round++) {
+      const q = Array.from({ length: 1 + next(12) }, () => marks[next(marks.length)]).join(next(2) ? "" : " ");
+      if (q.trim() !== "") await expect(find(q), q).resolves.toBeDefined();
+    }
+    for (const q of ["x".repeat(200), `"${"the ".repeat(40)}"`, "-the", '""', "\\'"])
+      await expect(find(q)).resolves.toBeDefined();
+  });
+
+  test("uses its index", async () => {
+    await owner`set enable_seqscan = off`;
+    const plan =
+      await owner`explain select id from market m where market_words(m.question, m.meta) @@ market_query('election')`;
+    await owner`reset enable_seqscan`;
+    expect(plan.map((row) => row["QUERY PLAN"]).join("\n")).toContain("market_search");
+  });
+});
+
+describe("a tenant that names another configuration", () => {
+  test("is searched in it by every process, by the index, and again in English when the file says nothing", async () => {
+    expect(await find("Wahl Haus")).toEqual([]);
+    await applySearch("german");
+    for (let round = 0; round < 2; round++) {
+      expect(await find("Wahl Haus")).toEqual(["wahlen"]);
+      expect(await find("grüne")).toEqual(["wahlen"]);
+      expect(await find("die")).toEqual(["wahlen"]);
+      await owner`set enable_seqscan = off`;
+      const rows = await owner`select id from market m where market_words(m.question, m.meta) @@ market_query('Wahl')`;
+      await owner`reset enable_seqscan`;
+      expect(rows).toHaveLength(1);
+    }
+    await applySearch("simple");
+    expect([await find("election"), await find("elections")]).toEqual([[], ["senate"]]);
+    await applySearch(undefined);
+    expect([await find("election"), await find("Wahl Haus")]).toEqual([["mayor", "senate"], []]);
+  });
+
+  test("is searched in it after an apply that was cut off, once a process opens it", async () => {
+    await owner`update tenant set document = ${JSON.stringify({ markets: { search: "german" } })}`;
+    const again = await openTenant({
+      tenantId: "acme",
+      connection: scene.database.connection,
+      auditSecret: AUDIT_SECRET,
+      readers: 1,
+    });
+    expect(await find("Wahl Haus")).toEqual(["wahlen"]);
+    await again.close();
+    await applySearch(undefined);
+  });
+
+  test("stays searchable where the database lacks it", async () => {
+    await applySearch("klingon");
+    expect(await find("election")).toEqual(["mayor", "senate"]);
+    expect(
+      await Promise.all(
+        ["klingon", "nowhere.german", "german", "pg_catalog.german"].map((name) => knowsTextSearch(owner, name)),
+      ),
+    ).toEqual([false, false, true, true]);
+    await applySearch(undefined);
+  });
+});
