@@ -6,7 +6,15 @@ import type { AuditKey } from "../engine/seal.ts";
 import { type Batch, type Head, sameHead } from "../store/commit.ts";
 import { ConnectionLost, StatementFailed } from "../store/connect.ts";
 import type { HeadReading, Journal } from "../store/journal.ts";
-import { isQuiet, needsOfSubmission, type Outcome, type Prepared, prepareBatch, type Submission } from "./batch.ts";
+import {
+  isQuiet,
+  needsOfSubmission,
+  type Outcome,
+  type Prepared,
+  prepareBatch,
+  type Rendered,
+  type Submission,
+} from "./batch.ts";
 import { DatabaseClock, later } from "./clock.ts";
 import { faultOf, outcomeUnknown, overloaded } from "./faults.ts";
 import { Memory } from "./memory.ts";
@@ -17,10 +25,13 @@ const MAX_ATTEMPTS = 8;
 /** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
 const MAX_UNKNOWN_MS = 8000;
 
-/** `entry` is the last one that the command wrote, sealed and committed; a command that changed nothing has none. */
+/**
+ * `rendered` is what the submission made of the result, where it does. `entry` is the last one that the command wrote,
+ * sealed and committed; a command that changed nothing has none.
+ */
 export type Answer<C extends Command> =
-  | { result: Results[C["type"]]; entry: AuditEntry | undefined; replayed?: undefined }
-  | { result?: undefined; entry?: undefined; replayed: StoredAnswer };
+  | { result: Results[C["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined; replayed?: undefined }
+  | { result?: undefined; rendered?: undefined; entry?: undefined; replayed: StoredAnswer };
 
 interface Job extends Submission {
   enqueuedAt: number;
@@ -291,6 +302,6 @@ export class Sequencer {
 
 function settle(job: Job, outcome: Outcome): void {
   if (outcome.kind === "refused") job.reject(outcome.fault);
-  else if (outcome.kind === "done") job.resolve({ result: outcome.result, entry: outcome.entry });
-  else job.resolve({ replayed: outcome.answer });
+  else if (outcome.kind === "replayed") job.resolve({ replayed: outcome.answer });
+  else job.resolve({ result: outcome.result, rendered: outcome.rendered, entry: outcome.entry });
 }

@@ -83,7 +83,7 @@ export class FrameReader {
   }
 
   async #ask<Id extends OperationId>(id: Id, input: unknown): Promise<WireResult<Id>> {
-    return (await invoke(this.#handlers, id, input, { actor: "anonymous" })).value;
+    return (await invoke(this.#handlers, id, input, { actor: "anonymous" })).wire.value;
   }
 }
 
