@@ -1,4 +1,6 @@
+import { type StreamEvents, streamEvents } from "../contract/stream.ts";
 import { Fault } from "../domain/fault.ts";
+import { holdAgainst } from "../services/answers.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { readSnapshot } from "../services/live-snapshot.ts";
 import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
@@ -133,8 +135,13 @@ export class StreamHub {
 }
 
 function render(entry: FollowedEntry): Rendered {
-  const events = liveEventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, event.data) }));
+  const events = liveEventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, checked(event)) }));
   return { seq: entry.seq, events };
+}
+
+/** The stream is an answer that goes on; what it says is held against the contract like any other. */
+function checked({ name, data }: { name: keyof StreamEvents; data: unknown }): unknown {
+  return holdAgainst("streamEvents", streamEvents[name], data);
 }
 
 function deliver({ stream, userId, markets }: StreamClient, { seq, events }: Rendered): void {
