@@ -1,4 +1,4 @@
-import { type StreamEvents, streamEvents } from "../contract/stream.ts";
+import { streamEvents } from "../contract/stream.ts";
 import { Fault } from "../domain/fault.ts";
 import { holdAgainst } from "../services/answers.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
@@ -139,9 +139,10 @@ function render(entry: FollowedEntry): Rendered {
   return { seq: entry.seq, events };
 }
 
-/** The stream is an answer that goes on; what it says is held against the contract like any other. */
-function checked({ name, data }: { name: keyof StreamEvents; data: unknown }): unknown {
-  return holdAgainst("streamEvents", streamEvents[name], data);
+/** Held against the contract like any other answer. A fill says all that the price and the trade of its entry say. */
+function checked({ name, data }: LiveEvent): LiveEvent["data"] {
+  const isPart = name === "price" || name === "trade";
+  return isPart ? data : holdAgainst("streamEvents", streamEvents[name], data);
 }
 
 function deliver({ stream, userId, markets }: StreamClient, { seq, events }: Rendered): void {

@@ -41,7 +41,8 @@ export function holdAgainst<Wire>(operation: string, schema: z.ZodType, wire: Wi
   return wire;
 }
 
-function encodeAs(operation: OperationId, schema: z.ZodType, value: unknown): unknown {
+/** Wire form of a value by its schema. @param operation what answers with it */
+export function encodeAs(operation: string, schema: z.ZodType, value: unknown): unknown {
   const { wire, mismatch } = encode(schema, value);
   if (mismatch !== undefined) report({ operation, problem: mismatch });
   return wire;

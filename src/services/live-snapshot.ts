@@ -1,7 +1,8 @@
-import { STREAM_MARKETS, type StreamEvents } from "../contract/stream.ts";
+import { STREAM_MARKETS, type StreamEvents, streamEvents } from "../contract/stream.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
 import type { ReadSql } from "../store/connect.ts";
 import { listLiveMarkets } from "../store/queries/stream.ts";
+import { encodeAs } from "./answers.ts";
 
 /** The state before all events that follow: of these markets, or of the open ones that close next. */
 export async function readSnapshot(
@@ -11,8 +12,7 @@ export async function readSnapshot(
   const rows = await listLiveMarkets(sql, { ids, limit: STREAM_MARKETS });
   const markets = rows.map((row) => {
     const { yes, no } = pricesOf(row, row);
-    const closeAt = new Date(row.closeAt).toISOString();
-    return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt };
+    return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt: row.closeAt };
   });
-  return { markets };
+  return encodeAs("streamEvents", streamEvents.snapshot, { markets }) as StreamEvents["snapshot"];
 }

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mismatchOf } from "../../src/contract/encode.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { streamEvents } from "../../src/contract/stream.ts";
 import { holdAnswersStrictly, onMismatch } from "../../src/services/answers.ts";
+import { liveEventsOf } from "../../src/services/stream-events.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { readEntriesAfter } from "../../src/store/queries/stream.ts";
@@ -116,6 +119,8 @@ describe.each(doors)("through the door %s", (_name, open) => {
     expect(order.avgPrice).toBe(position?.avgCost);
     expect((await operator.explainTrade({ tradeId: TRADE })).avgPrice).toBe(order.avgPrice);
     const [event] = (await readEntriesAfter(sql, 0n, 500)).flatMap((entry) => outgoingEventsOf(entry, "?")).slice(-1);
+    for (const { name, data } of (await readEntriesAfter(sql, 0n, 500)).flatMap(liveEventsOf))
+      expect([name, mismatchOf(streamEvents[name], data)]).toEqual([name, undefined]);
     expect(event).toMatchObject({ type: "order.filled", data: { avgPrice: order.avgPrice } });
     expect((await operator.getAuditStatus({})).verified).toBe(true);
     expect((await reconcileLedger(sql)).filter(({ differenceMicro }) => differenceMicro !== 0n)).toEqual([]);
