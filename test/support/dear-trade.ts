@@ -60,9 +60,10 @@ export async function insertDearTrade(
 }
 
 /** The rows that the trade reads, under a policy without a fee. */
-async function readState({ read }: TenantServices, command: PlaceTrade): Promise<Reader> {
+async function readState({ pool }: TenantServices, command: PlaceTrade): Promise<Reader> {
   const rows = new RowMap<Tables[Table] | null>();
-  for (const { table, key, row } of await loadRows(read, needsOf(command))) rows.set(table, key, row);
+  for (const { table, key, row } of await pool.read((sql) => loadRows(sql, needsOf(command))))
+    rows.set(table, key, row);
   return {
     get: <T extends Table>(table: T, key: string) => {
       const row = (rows.get(table, key) ?? undefined) as Tables[T] | undefined;
