@@ -42,6 +42,14 @@ export type Outcome =
   | { kind: "replayed"; answer: StoredAnswer }
   | { kind: "refused"; fault: unknown };
 
+/**
+ * `rendered` is what the submission made of the result, where it does. `entry` is the last one that the command wrote,
+ * sealed and committed; a command that changed nothing has none.
+ */
+export type Answer<C extends Command> =
+  | { result: Results[C["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined; replayed?: undefined }
+  | { result?: undefined; rendered?: undefined; entry?: undefined; replayed: StoredAnswer };
+
 /** A batch that was executed but not committed yet. */
 export interface Prepared {
   outcomes: Outcome[];

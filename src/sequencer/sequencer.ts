@@ -1,18 +1,16 @@
-import type { AuditEntry } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Command, Results } from "../engine/commands.ts";
-import type { StoredAnswer } from "../engine/rows.ts";
+import type { Command } from "../engine/commands.ts";
 import type { AuditKey } from "../engine/seal.ts";
 import { type Batch, type Head, sameHead } from "../store/commit.ts";
 import { ConnectionLost, StatementFailed } from "../store/connect.ts";
 import type { HeadReading, Journal } from "../store/journal.ts";
 import {
+  type Answer,
   isQuiet,
   needsOfSubmission,
   type Outcome,
   type Prepared,
   prepareBatch,
-  type Rendered,
   type Submission,
 } from "./batch.ts";
 import { DatabaseClock, later } from "./clock.ts";
@@ -24,14 +22,6 @@ import { Queue } from "./queue.ts";
 const MAX_ATTEMPTS = 8;
 /** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
 const MAX_UNKNOWN_MS = 8000;
-
-/**
- * `rendered` is what the submission made of the result, where it does. `entry` is the last one that the command wrote,
- * sealed and committed; a command that changed nothing has none.
- */
-export type Answer<C extends Command> =
-  | { result: Results[C["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined; replayed?: undefined }
-  | { result?: undefined; rendered?: undefined; entry?: undefined; replayed: StoredAnswer };
 
 interface Job extends Submission {
   enqueuedAt: number;
