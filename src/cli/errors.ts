@@ -40,8 +40,13 @@ export function failureOf(error: unknown): Failure {
   // By name: importing the class would load the embedded database for every `--version`.
   if (error instanceof Error && error.name === "ClusterError")
     return { exit: EXIT.unreachable, code: "DATABASE_UNAVAILABLE", message: error.message };
-  const text = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? wordsOf(error) : String(error);
   return { exit: EXIT.unexpected, code: "INTERNAL", message: `unexpected error: ${text} (PMCTL_DEBUG=1 shows where)` };
+}
+
+/** What a schema complains of fills a screen; that it complained is for the operator, the rest for PMCTL_DEBUG. */
+function wordsOf({ name, message }: Error): string {
+  return name.endsWith("ZodError") ? "a value is not what its schema says" : message;
 }
 
 /** Errors that name what is wrong, and not what would be right. */

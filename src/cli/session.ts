@@ -5,6 +5,7 @@ import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { isLoopback } from "../domain/networks.ts";
+import { PLAIN_LINE } from "../domain/text.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClockMs } from "./clock.ts";
 import { chooseDoor, type Via } from "./doors.ts";
@@ -53,7 +54,7 @@ export async function openSession(
   const tenant = readOperatorTenant(options.tenant);
   const door = await chooseDoor(tenant, options.via, options.url, note);
   const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
-  if (door.kind === "db") return openDatabaseSession(tenant, reason, onSealed);
+  if (door.kind === "db") return openDatabaseSession(tenant, reason, { note, onSealed });
 
   const server = await serverAccess(tenant, door.url, note);
   return {
@@ -102,20 +103,22 @@ function adminKey({ id, config, secret }: OperatorTenant): string {
 async function openDatabaseSession(
   tenant: OperatorTenant,
   reason: string | undefined,
-  onSealed: (seal: Seal) => void,
+  { note, onSealed }: { note: (message: string) => void; onSealed: (seal: Seal) => void },
 ): Promise<Session> {
   const { id, directory, config } = tenant;
   // Before the database is started: a missing secret is the quicker and the clearer answer.
   const auditSecrets = auditSecretsOf(tenant);
   const [auditSecret, ...previousAuditSecrets] = auditSecrets;
   const databaseUrl = databaseUrlOf(tenant);
-  const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }, { tenantFeeds }] = await Promise.all([
-    import("./database.ts"),
-    import("../services/tenant.ts"),
-    import("../client/local-api.ts"),
-    import("../client/local-events.ts"),
-    import("./tenant-oracle.ts"),
-  ]);
+  const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }, { tenantFeeds }, { onMismatch }] =
+    await Promise.all([
+      import("./database.ts"),
+      import("../services/tenant.ts"),
+      import("../client/local-api.ts"),
+      import("../client/local-events.ts"),
+      import("./tenant-oracle.ts"),
+      import("../services/answers.ts"),
+    ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
   const services = await openTenant({
     tenantId: id,
@@ -125,6 +128,9 @@ async function openDatabaseSession(
     oracle: tenantFeeds(config),
     readers: 2,
   });
+  const stopNoting = onMismatch(({ operation, problem }) =>
+    note(`The answer of ${operation} is not what the contract says (${problem}); it is shown as well as it can be`),
+  );
   const actor = operatorActor();
   return {
     tenant,
@@ -139,14 +145,17 @@ async function openDatabaseSession(
       }),
     events: (markets, signal) => localEvents(services, { markets, signal }),
     auditSecrets: () => auditSecrets,
-    close: () => services.close(),
+    close: async () => {
+      stopNoting();
+      await services.close();
+    },
   };
 }
 
 /** The server takes no other reason, so the database gets no other either. */
 export function checkReason(reason: string | undefined): string | undefined {
   if (reason === undefined || reason === "") return undefined;
-  if (reason.length > LONGEST_REASON || /\p{Cc}/u.test(reason) || !reason.isWellFormed())
+  if (reason.length > LONGEST_REASON || !PLAIN_LINE.test(reason))
     throw new Fault("USAGE", `--reason must be one line of at most ${LONGEST_REASON} characters`);
   return reason;
 }

@@ -11,9 +11,9 @@ export function localApi(handlers: Handlers, caller: Caller): Api {
   const methods = operationIds.map((id) => [
     id,
     async (input: unknown) => {
-      const { value, seal } = await invoke(handlers, id, input, caller);
+      const { wire, seal } = await invoke(handlers, id, input, caller);
       if (seal) caller.onSealed?.(seal);
-      return value;
+      return wire.value;
     },
   ]);
   return Object.fromEntries(methods) as Api;

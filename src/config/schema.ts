@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Name, Timestamp, text } from "../contract/scalars.ts";
+import { line, Name, Timestamp, text } from "../contract/scalars.ts";
 import { webhookEventTypes } from "../contract/webhooks.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
@@ -135,7 +135,7 @@ export const TenantFileSchema = z
       }),
     version: z.literal(1).meta({ description: "Version of this file's format." }),
     tenant: TenantId.meta({ description: "The tenant's id: its folder's name, and part of the webhook paths." }),
-    name: text(200).optional().meta({ description: "Name for people; the id unless given." }),
+    name: line(200).optional().meta({ description: "Name for people; the id unless given." }),
     baseUrl: BaseUrl.meta({ description: "The tenant's own address; http:// for loopback hosts only." }),
     sandbox: z.boolean().default(false).meta({ description: "Allows simulated prices. Never with real money." }),
     server: Server.prefault({}).meta({ description: "Where the server listens." }),

@@ -2,11 +2,9 @@ import { z } from "zod";
 import { POLICY_FIELDS } from "../domain/policy-fields.ts";
 import { ConfigDocumentInput, ConfigMarketInput } from "./config-document.ts";
 import { KeyName, KeyType } from "./keys.ts";
-import { Meta, Question, ResolutionRef } from "./markets.ts";
 import { NoInput, operation } from "./operation.ts";
-import { PolicySchema, PolicyWhole } from "./policy.ts";
+import { PolicySchema, PolicyWhole, StoredPolicy } from "./policy.ts";
 import {
-  CategorySlug,
   MarketId,
   MarketKind,
   MarketStatus,
@@ -20,6 +18,7 @@ import {
   UsdAmount,
   UsdOrNone,
 } from "./scalars.ts";
+import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "./stored.ts";
 
 const seq = z.number().int().min(0);
 const TenantId = text(64).meta({ description: "Whose configuration it is.", examples: ["acme"] });
@@ -30,7 +29,7 @@ const Fingerprint = z
 
 const ConfigKey = z
   .object({
-    name: KeyName,
+    name: StoredName,
     type: KeyType,
     fingerprint: Fingerprint,
     createdAt: Timestamp,
@@ -42,13 +41,13 @@ const ConfigMarket = z
   .object({
     key: z.string().meta({ description: "Its identity in the files." }),
     id: MarketId,
-    question: Question,
-    category: CategorySlug,
+    question: StoredQuestion,
+    category: StoredCategory,
     kind: MarketKind,
     p0: Price,
     closeAt: Timestamp,
-    resolutionRef: ResolutionRef,
-    meta: Meta,
+    resolutionRef: StoredReference,
+    meta: StoredMeta,
     liquidityUsd: Usd,
     status: MarketStatus,
   })
@@ -68,7 +67,7 @@ export const LiveConfiguration = z
   .object({
     tenant: TenantId,
     version: seq.meta({ description: "Moves with every change; 0 for a tenant that was never applied." }),
-    policy: PolicySchema.meta({ description: "Without the overrides." }),
+    policy: StoredPolicy.meta({ description: "Without the overrides." }),
     overrides: z.array(z.object({ field: z.enum(POLICY_FIELDS), value: z.json(), until: Timestamp })),
     kycRequired: z.boolean(),
     liquidityUsd: Usd,

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { NoInput, operation } from "./operation.ts";
 import { PageCursor, PageLimit, Timestamp, text } from "./scalars.ts";
+import { StoredText } from "./stored.ts";
 
 const ReceiverName = text(64).meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
+const StoredReceiver = StoredText.meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
 const EventId = z.string().meta({ description: "The `webhook-id`.", examples: ["evt_42_0f3a9c51d2e87b64"] });
 export const DeliveryStatus = z
   .enum(["pending", "delivered", "dead"])
@@ -11,7 +13,7 @@ export const DeliveryStatus = z
 export const WebhookDelivery = z
   .object({
     deliveryId: z.string().meta({ examples: ["evt_42_0f3a9c51d2e87b64.backoffice"] }),
-    receiver: ReceiverName,
+    receiver: StoredReceiver,
     eventId: EventId,
     type: z.string().meta({ examples: ["order.filled"] }),
     sequence: z.number().int(),
@@ -38,7 +40,7 @@ export const DeliveryFilter = z.object({
 
 export const WebhookReceiver = z
   .object({
-    name: ReceiverName,
+    name: StoredReceiver,
     enabled: z.boolean().meta({ description: "False after it answered 410." }),
     disabledAt: Timestamp.nullable(),
     sequence: z.number().int().min(0).meta({ description: "The last audit entry whose events are deliveries." }),

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { AuditEntry } from "./record.ts";
-import { MarketId, Price, Shares, Side, Timestamp, text, UsdAmount, UserId } from "./scalars.ts";
+import { MarketId, Price, Shares, Side, Timestamp, text, Usd } from "./scalars.ts";
+import { AveragePrice, StoredText, StoredUserId } from "./stored.ts";
 
 export const Refusal = z
   .object({
@@ -12,8 +13,8 @@ export const Refusal = z
     code: z.string().meta({ description: "As in `Error-Code`.", examples: ["MAX_TRADE_EXCEEDED"] }),
     error: z.string().meta({ description: "As the caller was told." }),
     actor: z.string().meta({ description: "Who asked.", examples: ["user:usr_1"] }),
-    userId: UserId.nullable(),
-    marketId: MarketId.nullable(),
+    userId: StoredUserId.nullable(),
+    marketId: StoredText.nullable().meta({ description: "As it was asked for." }),
     detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).meta({
       description: "The numbers: `limit`, the `value` that met it, and the `field` that states the limit.",
     }),
@@ -25,13 +26,13 @@ export const ExplainedTrade = z
     tradeId: z.string(),
     marketId: MarketId,
     question: z.string(),
-    userId: UserId,
+    userId: StoredUserId,
     side: Side,
     action: z.enum(["buy", "sell"]),
-    amount: UsdAmount,
+    amount: Usd,
     fee: z.number().meta({ description: "US dollars." }),
     shares: Shares,
-    avgPrice: Price,
+    avgPrice: AveragePrice,
     yesPriceBefore: Price,
     yesPriceAfter: Price,
     ts: Timestamp,

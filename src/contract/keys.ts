@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NoInput, operation } from "./operation.ts";
 import { Name, Timestamp } from "./scalars.ts";
+import { StoredName } from "./stored.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -18,7 +19,7 @@ const expiresAt = Timestamp.nullable().meta({ description: "When it stops workin
 
 export const ApiKeyItem = z
   .object({
-    name: KeyName,
+    name: StoredName,
     type: KeyType,
     active: z.boolean().meta({ description: "Whether it works now." }),
     createdAt: Timestamp,
@@ -43,7 +44,7 @@ const key = z
   });
 
 export const KeyCreated = z
-  .object({ name: KeyName, type: KeyType, key, createdAt: Timestamp, expiresAt })
+  .object({ name: StoredName, type: KeyType, key, createdAt: Timestamp, expiresAt })
   .meta({ id: "KeyCreated" });
 
 export const KeyRotation = z
@@ -72,7 +73,9 @@ export const KeyRef = z.object({
   type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
 });
 
-export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });
+export const KeyRevoked = z
+  .object({ name: StoredName, type: KeyType, revokedAt: Timestamp })
+  .meta({ id: "KeyRevoked" });
 
 export const keyOperations = {
   listKeys: operation({

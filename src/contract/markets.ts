@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { MAX_PRICE, MIN_PRICE } from "../domain/market.ts";
+import { PLAIN_LINE, PLAIN_TEXT } from "../domain/text.ts";
 import { NoInput, operation } from "./operation.ts";
 import {
   CategorySlug,
+  line,
   MarketId,
   MarketKind,
   MarketStatus,
@@ -15,35 +17,42 @@ import {
   text,
   Usd,
   UsdAmount,
-  UserId,
+  UsdTotal,
 } from "./scalars.ts";
+import { StoredCategory, StoredMeta, StoredQuestion, StoredReference, StoredUserId } from "./stored.ts";
 
 const META_BYTES = 8 * 1024;
 
-export const Question = text(500).meta({
+export const Question = line(500).meta({
   description: "Shown to traders.",
   examples: ["Will BTC close above 100,000?"],
 });
-export const ResolutionRef = text(500).meta({
+export const ResolutionRef = line(500).meta({
   description: "Human-readable resolution source.",
   examples: ["pm:btc > 100000"],
 });
 
-/** What PostgreSQL does not take, as JSON writes it: a NUL, or half a surrogate pair. Whole pairs stand as they are. */
-const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+/** What stands in the way of storing and showing it; undefined when nothing does. */
+function metaProblem(meta: Record<string, unknown>): string | undefined {
+  if (Buffer.byteLength(JSON.stringify(meta)) > META_BYTES) return `must be at most ${META_BYTES} bytes of JSON`;
+  return isPlain(meta)
+    ? undefined
+    : "must be well-formed text without control characters (but newlines and tabs in values) or marks of direction";
+}
 
-/** Arbitrary key-value data. Measured as the bytes that will be stored; what cannot be hides deep inside, so the text is searched. */
+function isPlain(value: unknown): boolean {
+  if (typeof value === "string") return PLAIN_TEXT.test(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isPlain);
+  return Object.entries(value).every(([key, item]) => PLAIN_LINE.test(key) && isPlain(item));
+}
+
+/** Arbitrary key-value data. Measured as the bytes that will be stored; what may not stand in it hides deep inside. */
 export const Meta = z
   .record(z.string(), z.json())
   .check((context) => {
-    const stored = JSON.stringify(context.value);
-    const problem =
-      Buffer.byteLength(stored) > META_BYTES
-        ? `must be at most ${META_BYTES} bytes of JSON`
-        : UNSTORABLE.test(stored)
-          ? "must be well-formed text without NUL characters"
-          : undefined;
-    if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
+    const message = metaProblem(context.value);
+    if (message) context.issues.push({ code: "custom", input: context.value, message });
   })
   .meta({ id: "Meta", description: "Arbitrary key-value metadata, at most 8 KiB." });
 
@@ -73,8 +82,8 @@ export const MarketCreated = z
 export const MarketItem = z
   .object({
     id: MarketId,
-    question: Question,
-    category: CategorySlug,
+    question: StoredQuestion,
+    category: StoredCategory,
     kind: MarketKind,
     yesPrice: Price,
     volume24h: Usd,
@@ -85,16 +94,16 @@ export const MarketItem = z
 export const MarketDetail = z
   .object({
     id: MarketId,
-    question: Question,
-    category: CategorySlug,
+    question: StoredQuestion,
+    category: StoredCategory,
     kind: MarketKind,
     status: MarketStatus,
     yesPrice: Price,
     noPrice: Price,
     volume: Usd,
     closeAt: Timestamp,
-    resolutionRef: ResolutionRef,
-    meta: Meta,
+    resolutionRef: StoredReference,
+    meta: StoredMeta,
     createdAt: Timestamp,
     outcome: Side.nullable().meta({ description: "Extension: the settled outcome, null before." }),
     settledAt: Timestamp.nullable(),
@@ -118,7 +127,7 @@ export const HistoryPoint = z.object({ t: Timestamp, yes: Price, no: Price }).me
 const DepthLevel = z.object({ price: Price, size: Shares }).meta({ id: "DepthLevel" });
 export const Depth = z.object({ yes: z.array(DepthLevel), no: z.array(DepthLevel) }).meta({ id: "Depth" });
 export const TrendingItem = z
-  .object({ id: MarketId, question: Question, yesPrice: Price, volume24h: Usd })
+  .object({ id: MarketId, question: StoredQuestion, yesPrice: Price, volume24h: Usd })
   .meta({ id: "TrendingItem" });
 
 export const SettlementInput = z
@@ -131,7 +140,7 @@ export const SettlementInput = z
       .min(0)
       .optional()
       .meta({ description: "Extension: pay nothing unless this many positions win.", examples: [3] }),
-    expectTotalUsd: Usd.optional().meta({
+    expectTotalUsd: UsdTotal.optional().meta({
       description: "Extension: pay nothing unless they are paid this much in all.",
     }),
   })
@@ -149,17 +158,17 @@ export const SettlementResult = z
 export const SettlementPreview = z
   .object({
     marketId: MarketId,
-    question: Question,
+    question: StoredQuestion,
     status: MarketStatus,
     closeAt: Timestamp,
-    resolutionRef: ResolutionRef,
+    resolutionRef: StoredReference,
     outcome: Side,
     price: Price.meta({ description: "What the market gives this outcome." }),
     payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
     totalUsd: Usd.meta({ description: "What they would be paid in all." }),
     houseResultUsd: Usd.meta({ description: "What the house keeps beyond its stake; below zero what it loses." }),
     largest: z
-      .object({ userId: UserId, amountUsd: Usd })
+      .object({ userId: StoredUserId, amountUsd: Usd })
       .nullable()
       .meta({ description: "The account that would be paid most." }),
   })

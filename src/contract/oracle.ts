@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { MarketId, Timestamp, text } from "./scalars.ts";
+import { StoredQuestion, StoredReference, StoredText } from "./stored.ts";
 
 export const HeldMarket = z
   .object({
     marketId: MarketId,
-    question: text(500),
-    resolutionRef: text(500),
+    question: StoredQuestion,
+    resolutionRef: StoredReference,
     reason: z.string().meta({ description: "Why it is held, in a stable word.", examples: ["stale"] }),
     detail: z.string(),
     heldAt: Timestamp,
@@ -38,7 +39,7 @@ export const oracleOperations = {
         .max(200),
     }),
     output: z
-      .array(z.object({ key: text(128), price: z.string().nullable() }))
+      .array(z.object({ key: StoredText, price: z.string().nullable() }))
       .meta({ description: "As decimal text; null for a feed that nothing is known of." }),
     extension: true,
   }),

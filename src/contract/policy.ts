@@ -3,6 +3,7 @@ import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
 import { type Policy, type PolicyPatch, tierProblems } from "../domain/policy.ts";
 import { NoInput, operation } from "./operation.ts";
 import { OutgoingUrl, Timestamp } from "./scalars.ts";
+import { StoredText } from "./stored.ts";
 
 const limit = (usd: z.ZodNumber) =>
   usd.max(MAX_AMOUNT_USD).refine((value) => microFromUsd(value) !== undefined, "must have at most 6 decimals");
@@ -64,12 +65,43 @@ const wholeThresholds = (usd: Limit) =>
       examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
     });
 
-/** The whole policy, as `GET /v1/policy` returns it. */
+/** A whole policy as an input: rules to be compared. */
 export const PolicySchema = z
   .strictObject({
     ...fields(LiveLimit),
     jurisdictions: z.strictObject(jurisdictions),
-    suitabilityThresholds: wholeThresholds(LiveLimit).meta({ id: "SuitabilityThresholds" }),
+    suitabilityThresholds: wholeThresholds(LiveLimit),
+  })
+  .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
+
+/** The whole policy, as `GET /v1/policy` returns it: what an older version let be written stays readable. */
+export const StoredPolicy = z
+  .object({
+    feeBps: z.number().meta({ description: "Fee in basis points of the amount.", examples: [100] }),
+    maxTradeUsd: z.number().meta({ description: "Largest single trade in USD.", examples: [500] }),
+    maxUserExposureUsd: z
+      .number()
+      .meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
+    suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
+    resolution_url: StoredText.nullable().meta({
+      description: "Custom oracle that replaces the built-in one; null or empty for none.",
+    }),
+    jurisdictions: z.object({ allowed: z.array(StoredText), blocked: z.array(StoredText) }),
+    suitabilityThresholds: z
+      .object({
+        blockBelow: z.number().meta({ description: "A score below it blocks trading." }),
+        tiers: z.array(
+          z.object({
+            minScore: z.number().meta({ description: "The lowest score of the tier." }),
+            capUsd: z.number().nullable().meta({ description: "Exposure cap in USD; null for none." }),
+          }),
+        ),
+      })
+      .meta({
+        id: "SuitabilityThresholds",
+        description: "Score tiers and their exposure caps.",
+        examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
+      }),
   })
   .meta({ id: "Policy", description: "The limits that a tenant trades under." }) satisfies z.ZodType<Policy>;
 
@@ -96,7 +128,7 @@ export const PolicyWhole = PolicyPatchSchema.extend({
   examples: [{ maxTradeUsd: 500, suitabilityThresholds: { blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] } }],
 }) satisfies z.ZodType<PolicyPatch>;
 
-export const PolicyUpdated = PolicySchema.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
+export const PolicyUpdated = StoredPolicy.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
 
 /** The longest override: what is to hold longer belongs into the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
@@ -108,7 +140,7 @@ export const policyOperations = {
     auth: "admin",
     summary: "The policy in force.",
     input: NoInput,
-    output: PolicySchema,
+    output: StoredPolicy,
     tagged: true,
   }),
   updatePolicy: operation({

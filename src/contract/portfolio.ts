@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { UserState, Wallet } from "./funding.ts";
 import { NoInput, operation } from "./operation.ts";
-import { MarketId, Shares, Side, Timestamp, text, Usd } from "./scalars.ts";
+import { MarketId, Shares, Side, Timestamp, Usd } from "./scalars.ts";
+import { StoredQuestion } from "./stored.ts";
 import { PositionItem, SuitabilityStatus } from "./trading.ts";
 
 /** A position in a market that was settled. */
 export const SettledPosition = z
   .object({
     marketId: MarketId,
-    question: text(500),
+    question: StoredQuestion,
     side: Side,
     outcome: Side,
     shares: Shares,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { NoInput, operation } from "./operation.ts";
 import { CountryCode } from "./policy.ts";
-import { PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount, UserId } from "./scalars.ts";
+import { line, PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount, UserId } from "./scalars.ts";
 
 export const Health = z
   .object({ ok: z.boolean(), service: z.string(), db: z.boolean(), uptimeSec: z.number().int().min(0) })
@@ -69,7 +69,7 @@ export const KycEvent = z
     tenantId: z.string(),
     userId: UserId,
     status: text(64),
-    provider: text(64).regex(/^\P{Cc}*$/u, "must not contain control characters"),
+    provider: line(64),
     verifiedAt: Timestamp,
     jurisdiction: CountryCode.optional(),
   })

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NoInput, operation } from "./operation.ts";
-import { CategorySlug, MarketId, Timestamp, text, Usd, UserId } from "./scalars.ts";
+import { MarketId, Timestamp, Usd } from "./scalars.ts";
+import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "./stored.ts";
 
 export const ReportPeriod = z.object({
   periodDays: z.coerce
@@ -23,7 +24,7 @@ export const HouseReport = z
     periodDays,
     totalFees: Usd,
     spreadIncome: Usd,
-    byCategory: z.array(z.object({ category: CategorySlug, revenue: Usd, volume: Usd, netMargin: z.number() })),
+    byCategory: z.array(z.object({ category: StoredCategory, revenue: Usd, volume: Usd, netMargin: z.number() })),
   })
   .meta({ id: "HouseReport" });
 
@@ -32,7 +33,7 @@ export const TradersReport = z
     periodDays,
     traders: z.array(
       z.object({
-        userId: UserId,
+        userId: StoredUserId,
         volume: Usd,
         trades: count,
         markets: count,
@@ -53,24 +54,24 @@ export const FundingReport = z
     outflows: Usd,
     pendingWithdrawals: Usd,
     netMovement: Usd,
-    byProvider: z.array(z.object({ provider: text(64), inflows: Usd, outflows: Usd })),
+    byProvider: z.array(z.object({ provider: StoredText, inflows: Usd, outflows: Usd })),
   })
   .meta({ id: "FundingReport" });
 
 export const RiskItem = z
-  .object({ marketId: MarketId, question: text(500), maxLiability: Usd, yesPayout: Usd, noPayout: Usd })
+  .object({ marketId: MarketId, question: StoredQuestion, maxLiability: Usd, yesPayout: Usd, noPayout: Usd })
   .meta({ id: "RiskItem" });
 
 export const HedgeExposure = z
   .object({
     hedgeBook: z.array(
       z.object({
-        symbol: text(32),
+        symbol: StoredText,
         openTrades: count,
         longHedges: count,
         shortHedges: count,
-        totalNotionalMinor: z.number().int(),
-        activeCostMinor: z.number().int(),
+        totalNotionalMinor: z.number().meta({ description: "Cents." }),
+        activeCostMinor: z.number().meta({ description: "Cents." }),
       }),
     ),
     updatedAt: Timestamp,
@@ -91,7 +92,7 @@ export const OracleStatus = z
         strike: z.number().meta({ description: "The first of `strikes`." }),
         strikes: z.array(z.number()).meta({ description: "One, or the lower and the upper bound of `between`." }),
         outcome: z.union([z.literal(0), z.literal(1)]),
-        question: text(500),
+        question: StoredQuestion,
       }),
     ),
   })

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
+import { PLAIN_LINE } from "../domain/text.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 
 /** Neither can be stored by PostgreSQL as it is: a NUL is refused, half a surrogate pair becomes another character. */
@@ -8,6 +9,18 @@ const isStorable = (value: string) => !value.includes("\0") && value.isWellForme
 /** Text of bounded length. */
 export function text(maxLength: number, minLength = 1) {
   return z.string().min(minLength).max(maxLength).refine(isStorable, "must be well-formed text without NUL characters");
+}
+
+/** One line that people read: what a terminal, a page or a log shows of it is what it is. */
+export function line(maxLength: number) {
+  return z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .refine(
+      (value) => PLAIN_LINE.test(value),
+      "must be one line of well-formed text without control characters or marks of direction",
+    );
 }
 
 /** Names of keys, webhooks and sources: they stand in audit entries, so no spaces and no control characters. */
@@ -49,10 +62,18 @@ export const UsdAmount = z
   })
   .meta({ id: "UsdAmount", description: "US dollars, greater than 0, at most six decimals.", examples: [25] });
 
-/** US dollars of either sign in a response. */
+/** A sum of any size, to the nearest micro-dollar that a double tells: nothing in an answer is refused for its digits. */
+const sumFromJson = (value: number): bigint => microFromUsd(value) ?? BigInt(Math.round(value * 1e6));
+
+/** US dollars of either sign in an answer. */
 export const Usd = z
-  .codec(z.number(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .codec(z.number(), z.bigint(), { decode: sumFromJson, encode: usdFromMicro })
   .meta({ id: "Usd", description: "US dollars, at most six decimals.", examples: [12.5] });
+
+/** What a caller expects to be paid in all. */
+export const UsdTotal = z
+  .codec(z.number(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .meta({ id: "UsdTotal", description: "US dollars, at most six decimals.", examples: [12.5] });
 
 /** US dollars, not below zero. */
 export const UsdOrNone = z
@@ -65,9 +86,9 @@ export const Sha256 = z
   .regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex")
   .meta({ id: "Sha256", description: "SHA-256 in hex.", examples: ["0".repeat(64)] });
 
-/** Outcome shares: a JSON number outside, micro-shares inside. */
+/** Outcome shares in an answer: a JSON number outside, micro-shares inside. */
 export const Shares = z
-  .codec(z.number().nonnegative(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
+  .codec(z.number().nonnegative(), z.bigint(), { decode: sumFromJson, encode: usdFromMicro })
   .meta({ id: "Shares", description: "Outcome shares; a winning share pays 1 USD.", examples: [48.414104] });
 
 /** Outcome shares greater than zero, as an input. */

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { NoInput, operation } from "./operation.ts";
-import { Timestamp, UserId } from "./scalars.ts";
+import { Timestamp } from "./scalars.ts";
+import { StoredUserId } from "./stored.ts";
 
 export const Session = z
   .object({
-    userId: UserId,
+    userId: StoredUserId,
     expiresAt: Timestamp.meta({ description: "When the token behind the cookie expires, and the cookie with it." }),
   })
   .meta({ id: "Session" });

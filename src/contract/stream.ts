@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Operation, operation } from "./operation.ts";
-import { MarketId, MarketStatus, Price, Shares, Side, Timestamp, Usd, UsdAmount } from "./scalars.ts";
+import { MarketId, MarketStatus, Price, Shares, Side, Timestamp, Usd } from "./scalars.ts";
 
 /** How many markets a snapshot holds, and a filter names. */
 export const STREAM_MARKETS = 500;
@@ -33,7 +33,7 @@ export const streamEvents = {
     .meta({ id: "SnapshotEvent", description: "The state before all events that follow. Replaces what was known." }),
   price: z.object({ ...live, ts: Timestamp }).meta({ id: "PriceEvent", description: "A trade moved the price." }),
   trade: z
-    .object({ marketId: MarketId, side: Side, amount: UsdAmount, shares: Shares, yesPriceAfter: Price, ts: Timestamp })
+    .object({ marketId: MarketId, side: Side, amount: Usd, shares: Shares, yesPriceAfter: Price, ts: Timestamp })
     .meta({ id: "TradeEvent", description: "Somebody traded. Names nobody." }),
   market: z
     .object({ marketId: MarketId, status: MarketStatus, outcome: Side.optional(), ts: Timestamp })
@@ -43,7 +43,7 @@ export const streamEvents = {
       tradeId: z.string(),
       marketId: MarketId,
       side: Side,
-      amount: UsdAmount,
+      amount: Usd,
       fee: Usd,
       shares: Shares,
       yesPriceAfter: Price,

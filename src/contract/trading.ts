@@ -13,6 +13,7 @@ import {
   Usd,
   UsdAmount,
 } from "./scalars.ts";
+import { AveragePrice, StoredHedgeRef, StoredQuestion } from "./stored.ts";
 
 export const HedgeRef = z
   .object({
@@ -71,7 +72,7 @@ const Fill = {
   action: Sold,
   amount: Usd,
   shares: Shares,
-  avgPrice: Price,
+  avgPrice: AveragePrice,
   ts: Timestamp,
   fee: Usd,
   yesPriceAfter: Price,
@@ -85,10 +86,10 @@ export const TradeResult = z
     tradeId: z.string(),
     ...Fill,
     position: z
-      .object({ shares: Shares, avgCost: Price })
+      .object({ shares: Shares, avgCost: AveragePrice })
       .meta({ description: "Extension: the position after the trade." }),
     realizedPnl: Usd.optional().meta({ description: "Extension: a sale's net proceeds less the cost of its shares." }),
-    hedgeRef,
+    hedgeRef: StoredHedgeRef.optional(),
   })
   .meta({ id: "TradeResult" });
 
@@ -119,7 +120,7 @@ export const OrderResult = TradeResult.extend(Filled).meta({ id: "OrderResult" }
 
 /** One of the user's own fills. */
 export const OrderItem = z
-  .object({ ...Filled, tradeId: z.string(), ...Fill, question: text(500), hedgeRef })
+  .object({ ...Filled, tradeId: z.string(), ...Fill, question: StoredQuestion, hedgeRef: StoredHedgeRef.optional() })
   .meta({ id: "Order" });
 
 export const OrderFilter = z.object({
@@ -133,8 +134,8 @@ export const PositionItem = z
     marketId: MarketId,
     side: Side,
     shares: Shares,
-    avgCost: Price,
-    question: text(500),
+    avgCost: AveragePrice,
+    question: StoredQuestion,
     currentPrice: Price,
     unrealizedPnl: Usd,
   })

@@ -1,32 +1,32 @@
 import { z } from "zod";
-import { CountryCode } from "./policy.ts";
-import { MarketId, MarketKind, Price, Shares, Side, Timestamp, text, Usd, UserId } from "./scalars.ts";
-import { HedgeRef, NumericOutcome } from "./trading.ts";
+import { MarketId, MarketKind, Price, Shares, Side, Timestamp, Usd } from "./scalars.ts";
+import { AveragePrice, StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "./stored.ts";
+import { NumericOutcome } from "./trading.ts";
 
 const sequence = z
   .number()
   .int()
   .min(1)
   .meta({ description: "Ascends with what happened, so also within a market: the number of the audit entry." });
-const market = { sequence, marketId: MarketId, question: text(500) };
+const market = { sequence, marketId: MarketId, question: StoredQuestion };
 
 const OrderFilled = z
   .object({
     ...market,
     orderId: z.string(),
     tradeId: z.string(),
-    userId: UserId,
+    userId: StoredUserId,
     side: Side,
     outcome: NumericOutcome,
     action: z.literal("sell").optional().meta({ description: "Present on sales only." }),
     amount: Usd,
     fee: Usd,
     shares: Shares,
-    avgPrice: Price,
+    avgPrice: AveragePrice,
     yesPriceAfter: Price,
     realizedPnl: Usd.optional().meta({ description: "A sale's net proceeds less the cost of its shares." }),
     ts: Timestamp,
-    hedgeRef: HedgeRef.optional(),
+    hedgeRef: StoredHedgeRef.optional(),
   })
   .meta({ id: "OrderFilledData", description: "A trade was executed." });
 
@@ -64,7 +64,7 @@ const MarketSettled = z
 const WalletCredited = z
   .object({
     sequence,
-    userId: UserId,
+    userId: StoredUserId,
     amount: Usd,
     provider: z.string(),
     txRef: z.string().optional().meta({ description: "The provider's reference." }),
@@ -74,17 +74,17 @@ const WalletCredited = z
 const KycUpdated = z
   .object({
     sequence,
-    userId: UserId,
+    userId: StoredUserId,
     status: z.enum(["passed", "failed"]),
     provider: z.string(),
     verifiedAt: Timestamp,
-    jurisdiction: CountryCode.optional(),
+    jurisdiction: StoredText.optional().meta({ examples: ["US-NY"] }),
   })
   .meta({ id: "KycUpdatedData", description: "An identity verification changed what a user may do." });
 const UserNotified = z
   .object({
     sequence,
-    userId: UserId,
+    userId: StoredUserId,
     kind: z.literal("kyc.failed").meta({ description: "What the user is to be told about." }),
     reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
   })
@@ -113,6 +113,11 @@ export type WebhookData = { [Type in WebhookEventType]: z.input<(typeof webhookE
 export const webhookBodies: Readonly<Record<WebhookEventType, z.ZodObject>> = Object.fromEntries(
   webhookEventTypes.map((type) => [type, bodyOf(type)]),
 ) as Record<WebhookEventType, z.ZodObject>;
+
+/** As the OpenAPI document names what a receiver is sent. */
+export function webhookOperationId(type: WebhookEventType): string {
+  return `on${String(webhookBodies[type].meta()?.id)}`;
+}
 
 function bodyOf(type: WebhookEventType): z.ZodObject {
   const data: z.ZodObject = webhookEvents[type];

@@ -25,6 +25,7 @@ const FAULTS = {
   INSUFFICIENT_FUNDS: { status: 400, exit: 7 },
   TREASURY_INSUFFICIENT: { status: 400, exit: 7 },
   PRICE_BOUND: { status: 400, exit: 7 },
+  COST_EXCEEDS_PAYOUT: { status: 400, exit: 7 },
   AMOUNT_TOO_SMALL: { status: 400, exit: 7 },
   SLIPPAGE: { status: 400, exit: 7 },
   INSUFFICIENT_SHARES: { status: 400, exit: 7 },

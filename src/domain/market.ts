@@ -46,6 +46,11 @@ export function buyShares(mechanism: Mechanism, pool: Pool, side: Side, netMicro
     : buyLmsr(lmsrLiquidity(mechanism), pool, side, netMicro);
 }
 
+/** Whether a purchase for `amountMicro`, fee included, can win: a share pays a dollar at the most. */
+export function canPayOff(amountMicro: bigint, sharesMicro: bigint): boolean {
+  return sharesMicro >= amountMicro;
+}
+
 /**
  * What `sharesMicro` given back to the pool pay, before the fee, and the pool after it: as many complete sets are
  * burned, so escrow and outstanding shares fall together. The price bound is checked by the caller.

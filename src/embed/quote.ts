@@ -1,4 +1,13 @@
-import { buyShares, MAX_PRICE, type Mechanism, MIN_PRICE, type Side, spendTo, yesPriceOf } from "../domain/market.ts";
+import {
+  buyShares,
+  canPayOff,
+  MAX_PRICE,
+  type Mechanism,
+  MIN_PRICE,
+  type Side,
+  spendTo,
+  yesPriceOf,
+} from "../domain/market.ts";
 import { averagePrice, feeOn, roundPrice } from "../domain/money.ts";
 import type { Pool } from "../domain/pool.ts";
 
@@ -21,7 +30,7 @@ export function worstPrice(avgPrice: number): number {
   return Math.min(1, Math.ceil(avgPrice * (1 + SLIPPAGE) * 1e6) / 1e6);
 }
 
-export type NoQuote = "too-small" | "price-bound";
+export type NoQuote = "too-small" | "price-bound" | "cannot-pay-off";
 
 /** The engine's own computation, on the pool that the page knows of. The server's answer may differ if others trade first. */
 export function quoteBuy(
@@ -36,6 +45,7 @@ export function quoteBuy(
   if (sharesMicro <= 0n) return "too-small";
   const price = yesPriceOf(mechanism, after);
   if (!(price >= MIN_PRICE && price <= MAX_PRICE)) return "price-bound";
+  if (!canPayOff(amountMicro, sharesMicro)) return "cannot-pay-off";
   return {
     amountMicro,
     feeMicro,

@@ -6,7 +6,7 @@ import { microFromUsd } from "../domain/money.ts";
 import type { Api } from "./api.ts";
 import { cents, dollars, dollarsOfMicro, nameOf, shares } from "./format.ts";
 import { Problem } from "./problem.tsx";
-import { type Quote, quoteBuy, worstPrice } from "./quote.ts";
+import { type NoQuote, type Quote, quoteBuy, worstPrice } from "./quote.ts";
 import { QuoteLines } from "./quote-lines.tsx";
 import type { LiveMarket } from "./use-market.ts";
 import { type Phase, usePurchase } from "./use-purchase.ts";
@@ -27,9 +27,10 @@ export interface TradeFormProps {
 
 const SIDES = ["yes", "no"] as const;
 const CHIPS = [5, 25, 100];
-const NOT_QUOTED: Record<string, string> = {
-  "too-small": "That is too little to buy a share.",
-  "price-bound": "That would move the price too far. Try less.",
+const NOT_QUOTED: Record<NoQuote, (side: Side) => string> = {
+  "too-small": () => "That is too little to buy a share.",
+  "price-bound": () => "That would move the price too far. Try less.",
+  "cannot-pay-off": (side) => `With the fee that costs more than ${nameOf(side)} can pay.`,
 };
 
 /** Side, amount, what it comes to, a last look, and what became of it. */
@@ -127,9 +128,7 @@ function quoteOrWhyNot(
 ): { quote?: Quote; said?: string | undefined } {
   if (amountMicro === undefined || amountMicro <= 0n) return { said: "Enter an amount in dollars." };
   const quote = quoteBuy(mechanism, pool, { side, amountMicro, feeBps });
-  if (typeof quote === "string") return { said: NOT_QUOTED[quote] };
-  const isHopeless = quote.payoutMicro <= quote.amountMicro;
-  return isHopeless ? { said: `With the fee that costs more than ${nameOf(side)} can pay.` } : { quote };
+  return typeof quote === "string" ? { said: NOT_QUOTED[quote](side) } : { quote };
 }
 
 /** What the server would refuse the amount for; in US dollars. */

@@ -33,6 +33,9 @@ const WORDS: Record<string, Words> = {
   },
   INSUFFICIENT_FUNDS: { text: "There is not enough money in your wallet for this.", offer: "deposit" },
   PRICE_BOUND: { text: "This would move the price too far. Try a smaller amount." },
+  COST_EXCEEDS_PAYOUT: {
+    text: "With the fee this costs more than it could ever pay. Wait for a lower price, or choose the other side.",
+  },
   AMOUNT_TOO_SMALL: { text: "That is too little to buy a share." },
   SLIPPAGE: { text: "The price has moved since you looked. Nothing was bought: check the new price and try again." },
   USER_REQUIRED: { text: "Please sign in to trade.", offer: "sign-in" },

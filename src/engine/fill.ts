@@ -1,6 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import {
   buyShares,
+  canPayOff,
   MAX_PRICE,
   MIN_PRICE,
   requireTradable,
@@ -37,7 +38,7 @@ export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 
 /**
  * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, the
- * price bound, then the caller's own bounds.
+ * price bound, what the shares can pay, then the caller's own bounds.
  * @param traderId undefined for a quote that nobody in particular asks for; what depends on the user is then not checked
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
@@ -68,6 +69,10 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
   const { sharesMicro, pool } = buyShares(market, book, side, netMicro);
   if (sharesMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount buys no share");
   const yesPriceAfter = requireInBounds(market, pool);
+  if (!canPayOff(amountMicro, sharesMicro))
+    throw new Fault("COST_EXCEEDS_PAYOUT", "With the fee this costs more than it can pay", {
+      detail: bound("policy.feeBps", decimalFromMicro(sharesMicro), decimalFromMicro(amountMicro)),
+    });
   const avgPrice = averagePrice(amountMicro, sharesMicro);
   if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
     throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`, {

@@ -17,20 +17,28 @@ export interface Submission<C extends Command = Command> {
   actor: string;
   /** An operator's words, into the audit entry. */
   reason?: string | undefined;
-  idempotency?: Idempotency<C> | undefined;
+  /** Makes the answer, before anything is written: a command whose answer cannot be made is refused. */
+  render?: ((result: Results[C["type"]]) => Rendered) | undefined;
+  idempotency?: Idempotency | undefined;
 }
 
-export interface Idempotency<C extends Command = Command> {
+export interface Idempotency {
   caller: string;
   key: string;
   requestHash: string;
-  /** The answer to store with the effect: status and body. */
-  render: (result: Results[C["type"]]) => { status: number; body: string };
+}
+
+/** An answer as it is given. */
+export interface Rendered {
+  status: number;
+  body: string;
+  /** What repeats of the request are answered with instead, where the body holds a secret. */
+  repeatBody?: string | undefined;
 }
 
 /** What a submission comes to, once the commit (or the head) has confirmed it. */
 export type Outcome =
-  | { kind: "done"; result: Results[Command["type"]]; entry: AuditEntry | undefined }
+  | { kind: "done"; result: Results[Command["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined }
   | { kind: "replayed"; answer: StoredAnswer }
   | { kind: "refused"; fault: unknown };
 
@@ -93,13 +101,14 @@ export function prepareBatch(
       const replay = findAnswer(overlay, submission, now);
       if (replay) return { kind: "replayed", answer: replay };
       const { result, draft } = execute(overlay, submission.command, now);
-      storeAnswer(draft, submission, result, now);
+      const rendered = submission.render?.(result);
+      storeAnswer(draft, submission, rendered, now);
       const sealed = draft.audit.length > 0;
       if (!sealed)
         for (const { table } of draft.writes()) invariant(QUIET.has(table), `a change of ${table} has an audit entry`);
       append(batch, draft, submission, isoTs, key);
       for (const write of draft.writes()) overlay.adopt(write);
-      return { kind: "done", result, entry: sealed ? batch.audit.at(-1) : undefined };
+      return { kind: "done", result, rendered, entry: sealed ? batch.audit.at(-1) : undefined };
     } catch (fault) {
       return { kind: "refused", fault };
     }
@@ -143,8 +152,11 @@ function findAnswer(state: Reader, { idempotency }: Submission, now: number): St
   return answer;
 }
 
-function storeAnswer(draft: Draft, { idempotency }: Submission, result: Results[Command["type"]], now: number): void {
+function storeAnswer(draft: Draft, { idempotency }: Submission, rendered: Rendered | undefined, now: number): void {
   if (!idempotency) return;
-  const { caller, key, requestHash, render } = idempotency;
-  draft.put("storedAnswer", answerKey(caller, key), { caller, key, requestHash, ...render(result), createdAt: now });
+  invariant(rendered, "a request with an Idempotency-Key has an answer to repeat");
+  const { caller, key, requestHash } = idempotency;
+  const { status, body, repeatBody = body } = rendered;
+  const answer = { caller, key, requestHash, status, body: repeatBody, createdAt: now };
+  draft.put("storedAnswer", answerKey(caller, key), answer);
 }

@@ -1,7 +1,9 @@
 import type { FrameData, FrameMarket } from "../contract/embed.ts";
 import type { WireResult } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { decodeInput, encodeResult, withDatabaseFaults } from "../services/invoke.ts";
+import { encodeResult } from "../services/answers.ts";
+import type { Cursors } from "../services/cursor.ts";
+import { decodeInput, withDatabaseFaults } from "../services/invoke.ts";
 import { readHistory, readTrending, requireMarket } from "../services/market-views.ts";
 import { marketDetail, readMarkets } from "../services/markets.ts";
 import { readPolicy } from "../services/policy.ts";
@@ -31,27 +33,37 @@ export type View = FrameData["view"];
 /** Reads what a view shows at first, as anybody may see it: all of it of one moment. */
 export class FrameReader {
   readonly #pool: Pool;
+  readonly #cursors: Cursors;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, cursors: Cursors) {
     this.#pool = pool;
+    this.#cursors = cursors;
   }
 
   /** @throws Fault BAD_REQUEST for what cannot be an id, MARKET_NOT_FOUND, DATABASE_UNAVAILABLE */
   async read(view: View, marketId: string | undefined): Promise<Contents> {
     const id = marketId === undefined ? undefined : decodeInput("getMarket", { id: marketId }).id;
-    return withDatabaseFaults(this.#pool.snapshot((sql) => readContents(sql, view, id)));
+    return withDatabaseFaults(this.#pool.snapshot((sql) => readContents(sql, this.#cursors, view, id)));
   }
 }
 
 type Contents = Pick<FrameData, "limits" | "market" | "markets" | "nextCursor" | "sparks" | "trending">;
 
-async function readContents(sql: ReadSql, view: View, marketId: string | undefined): Promise<Contents> {
+async function readContents(
+  sql: ReadSql,
+  cursors: Cursors,
+  view: View,
+  marketId: string | undefined,
+): Promise<Contents> {
   const { feeBps, maxTradeUsd } = (await readPolicy(sql)).value;
   const limits = { feeBps, maxTradeUsd };
   if (view === "portfolio") return { limits };
   const trending = encodeResult("listTrendingMarkets", await readTrending(sql));
   if (view === "markets") {
-    const { items, nextCursor } = encodeResult("listMarkets", await readMarkets(sql, { limit: FIRST_MARKETS }));
+    const { items, nextCursor } = encodeResult(
+      "listMarkets",
+      await readMarkets(sql, cursors, { limit: FIRST_MARKETS }),
+    );
     const ids = items.map(({ id }) => id);
     return { limits, trending, markets: items, nextCursor, sparks: await readSparks(sql, ids) };
   }

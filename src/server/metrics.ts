@@ -17,6 +17,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #batches: Histogram;
   readonly #deliveries: Counter;
+  readonly #mismatches: Counter;
   #queueLength: () => number = () => 0;
   #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
 
@@ -33,6 +34,12 @@ export class Metrics {
       name: "pmctl_webhook_deliveries_total",
       help: "Attempts to deliver an outgoing webhook, by what came of them.",
       labelNames: ["receiver", "result"],
+      registers,
+    });
+    this.#mismatches = new Counter({
+      name: "pmctl_contract_mismatches_total",
+      help: "Answers given although they are not what the OpenAPI document says, by operationId.",
+      labelNames: ["operation"],
       registers,
     });
     const oldestUndelivered = () => this.#oldestUndelivered();
@@ -71,6 +78,11 @@ export class Metrics {
   /** For the delivery of webhooks: what came of an attempt. */
   countDelivery(receiver: string, result: "delivered" | "failed" | "dead"): void {
     this.#deliveries.inc({ receiver, result });
+  }
+
+  /** An answer left its schema. */
+  countMismatch(operation: string): void {
+    this.#mismatches.inc({ operation });
   }
 
   /** How to read since when each receiver's oldest undelivered event waits, milliseconds since the epoch. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { webhookBodies, webhookEventTypes } from "../contract/webhooks.ts";
+import { webhookBodies, webhookEventTypes, webhookOperationId } from "../contract/webhooks.ts";
 import { exampleOf } from "./openapi-examples.ts";
 import type { JsonObject } from "./openapi-parts.ts";
 import { wireSchema } from "./openapi-schemas.ts";
@@ -50,7 +50,7 @@ export function webhookSection(components: Record<string, JsonObject>): Record<s
       const { id, description } = webhookBodies[type].meta() ?? {};
       const schema = { $ref: `#/components/schemas/${String(id)}` };
       const operation = {
-        operationId: `on${String(id)}`,
+        operationId: webhookOperationId(type),
         summary: description,
         description: `${SCHEME}\n\n${RETRIES}`,
         "x-extension": true,

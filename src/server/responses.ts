@@ -44,7 +44,12 @@ export function securityHeaders({ contentType, contentSecurityPolicy, cacheContr
 }
 
 export function ok(value: unknown, headers?: readonly Header[]): Answer {
-  return headers ? { status: 200, body: JSON.stringify(value), headers } : { status: 200, body: JSON.stringify(value) };
+  return written(JSON.stringify(value), headers);
+}
+
+/** @param body JSON that stands already */
+export function written(body: string, headers?: readonly Header[]): Answer {
+  return headers ? { status: 200, body, headers } : { status: 200, body };
 }
 
 /** A refusal as it travels: one key for people, the `Error-Code` header for programs. */

@@ -18,7 +18,7 @@ import { wallClockMs } from "./clock.ts";
 import { isForBrowsers } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import { assembleInput, planInput } from "./input.ts";
-import { type Answer, type Header, ok } from "./responses.ts";
+import { type Answer, type Header, ok, written } from "./responses.ts";
 
 /** Something that answers requests of one method on one path. */
 export interface Route {
@@ -128,19 +128,20 @@ function attemptOf(
 function wireAnswer(
   exchange: Exchange,
   operation: Operation,
-  { value, replayed, tag, seal, verifiedAt }: Invocation<OperationId>,
+  { wire, replayed, tag, seal, verifiedAt }: Invocation<OperationId>,
 ): Answer {
   if (operation.paged) {
-    const page = value as unknown as { items: unknown; nextCursor: string | null };
+    const page = wire.value as unknown as { items: unknown; nextCursor: string | null };
     return ok(page.items, page.nextCursor === null ? undefined : nextPage(exchange, page.nextCursor));
   }
-  if (seal) return ok(value, tag === undefined ? sealHeaders(seal) : [["etag", `"${tag}"`], ...sealHeaders(seal)]);
-  if (tag !== undefined) return ok(value, [["etag", `"${tag}"`]]);
-  if (verifiedAt !== undefined) return ok(value, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
-  if (replayed) return ok(value, [["idempotent-replayed", "true"]]);
-  const answer = ok(value);
+  const { text } = wire;
+  if (seal) return written(text, tag === undefined ? sealHeaders(seal) : [["etag", `"${tag}"`], ...sealHeaders(seal)]);
+  if (tag !== undefined) return written(text, [["etag", `"${tag}"`]]);
+  if (verifiedAt !== undefined) return written(text, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
+  if (replayed) return written(text, [["idempotent-replayed", "true"]]);
+  const answer = written(text);
   // Health alone answers with its usual body when it is bad (decision 6).
-  const unhealthy = operation === operations.getHealth && (value as { ok: boolean }).ok === false;
+  const unhealthy = operation === operations.getHealth && (wire.value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
 }
 
@@ -155,8 +156,11 @@ function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
 }
 
 /** The same page as a table, to be saved: one column per field of the item's schema. */
-function csvAnswer(exchange: Exchange, operation: Operation, { value }: Invocation<OperationId>): Answer {
-  const { items, nextCursor } = value as unknown as { items: Record<string, unknown>[]; nextCursor: string | null };
+function csvAnswer(exchange: Exchange, operation: Operation, { wire }: Invocation<OperationId>): Answer {
+  const { items, nextCursor } = wire.value as unknown as {
+    items: Record<string, unknown>[];
+    nextCursor: string | null;
+  };
   const element = operation.output instanceof z.ZodArray ? operation.output.element : undefined;
   const columns = element instanceof z.ZodObject ? Object.keys(element.shape) : Object.keys(items[0] ?? {});
   return {
@@ -210,8 +214,8 @@ function webhookRoute(
         invariant(sequencer, "where a provider is heard, its news can be kept");
         return ok(await keepNews({ sequencer }, said, delivery));
       }
-      const { value } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { actor, delivery });
-      return ok(value);
+      const { wire } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { actor, delivery });
+      return written(wire.text);
     },
   };
 }

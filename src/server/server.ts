@@ -9,6 +9,7 @@ import { monotonicMs } from "./clock.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { createListener, type KeyPair, listen, renewKeyPair, trackHandshakes } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
+import { watchMismatches } from "./mismatch-watch.ts";
 import { createOpsListener } from "./ops-listener.ts";
 import { createTenantSite, type TenantSiteOptions } from "./tenant-site.ts";
 
@@ -70,6 +71,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     throw error;
   });
   const stopForgetting = forgetRegularly(options.pool);
+  const stopWatching = watchMismatches(metrics, log);
   const shutDown = async (): Promise<void> => {
     stopForgetting();
     site.endStreams();
@@ -77,6 +79,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     await site.close();
     ops.close();
     ops.closeAllConnections();
+    stopWatching();
   };
   let closing: Promise<void> | undefined;
   return {

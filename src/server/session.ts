@@ -1,6 +1,7 @@
 import { type OperationId, operationIds, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { encodeResult, type Handlers } from "../services/invoke.ts";
+import { encodeResult } from "../services/answers.ts";
+import type { Handlers } from "../services/invoke.ts";
 import { authenticate, type Identities } from "./authenticate.ts";
 import { wallClockMs } from "./clock.ts";
 import { ok } from "./responses.ts";

@@ -1,4 +1,6 @@
+import { streamEvents } from "../contract/stream.ts";
 import { Fault } from "../domain/fault.ts";
+import { holdAgainst } from "../services/answers.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { readBeginning } from "../services/live-snapshot.ts";
 import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
@@ -134,8 +136,14 @@ export class StreamHub {
 }
 
 function render(entry: FollowedEntry): Rendered {
-  const events = liveEventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, event.data) }));
+  const events = liveEventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, checked(event)) }));
   return { seq: entry.seq, events };
+}
+
+/** Held against the contract like any other answer. A fill says all that the price and the trade of its entry say. */
+function checked({ name, data }: LiveEvent): LiveEvent["data"] {
+  const isPart = name === "price" || name === "trade";
+  return isPart ? data : holdAgainst("streamEvents", streamEvents[name], data);
 }
 
 function deliver({ stream, userId, markets }: StreamClient, { seq, events }: Rendered): void {

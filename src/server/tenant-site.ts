@@ -1,7 +1,9 @@
 import type { H3 } from "h3";
 import type { Logger } from "pino";
+import { invariant } from "../domain/fault.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
+import type { Cursors } from "../services/cursor.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/refusal-log.ts";
@@ -34,8 +36,14 @@ export interface TenantSiteOptions {
   tenantId: string;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
-  /** Without a tail there is no stream of events; an identity provider's news needs the sequencer. */
-  services: { handlers: Handlers; sequencer?: Sequencer; tail?: AuditTail; refusals?: RefusalLog };
+  /** Without a tail there is no stream of events; an identity provider's news needs the sequencer, the widget cursors. */
+  services: {
+    handlers: Handlers;
+    sequencer?: Sequencer;
+    tail?: AuditTail;
+    refusals?: RefusalLog;
+    cursors?: Cursors;
+  };
   /** For API keys, the shared request count and what streams and the widget begin with. */
   pool: Pool;
   jwt: JwtOptions;
@@ -158,11 +166,15 @@ function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
   };
 }
 
-function widgetRoutes({ embed: options, playground, pool }: TenantSiteOptions, keys: KeyRing): Route[] {
+function widgetRoutes(
+  { embed: options, playground, pool, services: { cursors } }: TenantSiteOptions,
+  keys: KeyRing,
+): Route[] {
   if (!options) return [];
+  invariant(cursors, "where the widget is served, its list of markets can be paged");
   const assets = readAssets();
   const traders = new Origins(options.allowedOrigins, options.baseUrl);
-  const services = { options, assets, reader: new FrameReader(pool), keys, traders };
+  const services = { options, assets, reader: new FrameReader(pool, cursors), keys, traders };
   return [
     ...assetRoutes(assets),
     ...embedRoutes(services),

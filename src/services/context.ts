@@ -1,12 +1,13 @@
 import type { OperationId, Result } from "../contract/operations.ts";
-import { Fault } from "../domain/fault.ts";
+import { Fault, invariant } from "../domain/fault.ts";
 import type { Command, Results } from "../engine/commands.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { Pool } from "../store/pool.ts";
+import { encodeResult } from "./answers.ts";
 import type { AuditWatch } from "./audit-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
-import { type Caller, encodeResult, Replayed } from "./invoke.ts";
+import { Answered, type Caller } from "./invoke.ts";
 
 /** What handlers work with. */
 export interface ServiceContext {
@@ -27,10 +28,10 @@ export interface ServiceContext {
 }
 
 /**
- * Sends a command through the sequencer and turns its result into the operation's. With an `Idempotency-Key` the
- * answer is stored in the same commit, or the stored one comes back.
+ * Sends a command through the sequencer. Its answer is made before the commit and is given out as it was made; with an
+ * `Idempotency-Key` it is stored in the same commit, or the stored one comes back.
  *
- * @param toStored what is stored in place of the answer, when that holds a secret
+ * @param toRepeated what repeats of the request are answered with, when the answer holds a secret
  */
 export async function submit<Id extends OperationId, C extends Command>(
   { sequencer }: ServiceContext,
@@ -38,20 +39,25 @@ export async function submit<Id extends OperationId, C extends Command>(
   command: C,
   caller: Caller,
   toResult: (result: Results[C["type"]]) => Result<Id>,
-  toStored: (result: Results[C["type"]]) => Result<Id> = toResult,
-): Promise<Result<Id> | Replayed> {
+  toRepeated?: (result: Results[C["type"]]) => Result<Id>,
+): Promise<Answered> {
   const { actor, reason, idempotency, onSealed } = caller;
-  const answer = await sequencer.submit<C>({
+  const text = (result: Result<Id>) => JSON.stringify(encodeResult(id, result));
+  const { rendered, entry, replayed } = await sequencer.submit<C>({
     command,
     actor,
     reason,
-    idempotency: idempotency && {
-      ...idempotency,
-      render: (result) => ({ status: 200, body: JSON.stringify(encodeResult(id, toStored(result))) }),
-    },
+    render: (result) => ({
+      status: 200,
+      body: text(toResult(result)),
+      repeatBody: toRepeated && text(toRepeated(result)),
+    }),
+    idempotency,
   });
-  if (answer.entry) onSealed?.(answer.entry);
-  return answer.replayed ? new Replayed(answer.replayed) : toResult(answer.result);
+  if (entry) onSealed?.(entry);
+  if (replayed) return new Answered(replayed.body, true);
+  invariant(rendered, "what is submitted with a rendering is answered with it");
+  return new Answered(rendered.body, false);
 }
 
 /** The trader on whose behalf the caller acts. The doors have checked that there is one. */

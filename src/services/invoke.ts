@@ -1,10 +1,10 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { StoredAnswer } from "../engine/rows.ts";
 import { ConnectionLost, classify, StatementFailed } from "../store/connect.ts";
 import { OutcomeUnknown } from "../store/pool.ts";
+import { encodeResult, Wire } from "./answers.ts";
 
 /** On whose behalf an operation runs. The doors establish it; services trust it. */
 export interface Caller {
@@ -28,12 +28,19 @@ export interface Caller {
   idempotency?: { caller: string; key: string; requestHash: string } | undefined;
 }
 
-/** The stored first answer to a request that is a repeat. */
-export class Replayed {
-  readonly answer: StoredAnswer;
+/** An answer whose text stands already: it was made before the commit, or when the same request came first. */
+export class Answered {
+  /** JSON. */
+  readonly text: string;
+  /** Whether an earlier request has had the effect. */
+  readonly replayed: boolean;
+  /** The version that it shows, where the operation is `tagged`. */
+  readonly tag: string | undefined;
 
-  constructor(answer: StoredAnswer) {
-    this.answer = answer;
+  constructor(text: string, replayed: boolean, tag?: string) {
+    this.text = text;
+    this.replayed = replayed;
+    this.tag = tag;
   }
 }
 
@@ -52,13 +59,13 @@ export class Tagged<Value> {
 export type Handler<Id extends OperationId> = (
   input: Input<Id>,
   caller: Caller,
-) => Promise<Result<Id> | Replayed | Tagged<Result<Id>>>;
+) => Promise<Result<Id> | Answered | Tagged<Result<Id>>>;
 
 /** One handler per operation that is served; an operation without one answers 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
 
 export interface Invocation<Id extends OperationId> {
-  value: WireResult<Id>;
+  wire: Wire<WireResult<Id>>;
   replayed: boolean;
   /** The version of what was read or changed, where the operation is `tagged`. */
   tag?: string;
@@ -92,10 +99,15 @@ export async function invoke<Id extends OperationId>(
   // What traders read has nothing to say beside its answer.
   const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
   const result = await withDatabaseFaults(handler(decoded, observed));
-  if (result instanceof Replayed) return { value: JSON.parse(result.answer.body) as WireResult<Id>, replayed: true };
+  if (result instanceof Answered) {
+    const { text, replayed, tag } = result;
+    const wire = Wire.ofText<WireResult<Id>>(text);
+    if (replayed) return { wire, replayed };
+    return { wire, replayed, ...(tag === undefined ? {} : { tag }), ...said };
+  }
   if (result instanceof Tagged)
-    return { value: encodeResult(id, result.value), replayed: false, tag: result.tag, ...said };
-  return { value: method === "GET" ? encodeOnce(id, result) : encodeResult(id, result), replayed: false, ...said };
+    return { wire: Wire.ofValue(encodeResult(id, result.value)), replayed: false, tag: result.tag, ...said };
+  return { wire: encodeOnce(id, result), replayed: false, ...said };
 }
 
 /** The same work, whose callers hear of the database's trouble in words of ours. */
@@ -137,23 +149,13 @@ export function describeIssue(issue: z.core.$ZodIssue | undefined): string {
   return path === "" ? issue.message : `${path.slice(0, 200)}: ${issue.message}`;
 }
 
-const encodedResults = new WeakMap<object, unknown>();
+const encodedResults = new WeakMap<object, Wire<unknown>>();
 
 /** Callers whose reads were answered by one batch share the result, and so its wire form. */
-function encodeOnce<Id extends OperationId>(id: Id, result: Result<Id>): WireResult<Id> {
+function encodeOnce<Id extends OperationId>(id: Id, result: Result<Id>): Wire<WireResult<Id>> {
   const known = encodedResults.get(result);
-  if (known !== undefined) return known as WireResult<Id>;
-  const encoded = encodeResult(id, result);
-  encodedResults.set(result, encoded);
-  return encoded;
-}
-
-/** Wire form of a result. A failure here is our bug: the schema and the handler disagree. */
-export function encodeResult<Id extends OperationId>(id: Id, result: Result<Id>): WireResult<Id> {
-  const { output } = operations[id];
-  if ("paged" in operations[id]) {
-    const page = result as { items: unknown; nextCursor: string | null };
-    return { items: z.encode(output as z.ZodType, page.items), nextCursor: page.nextCursor } as WireResult<Id>;
-  }
-  return z.encode(output as z.ZodType, result) as WireResult<Id>;
+  if (known) return known as Wire<WireResult<Id>>;
+  const wire = Wire.ofValue(encodeResult(id, result));
+  encodedResults.set(result, wire);
+  return wire;
 }

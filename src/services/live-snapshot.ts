@@ -1,8 +1,9 @@
-import { STREAM_MARKETS, type StreamEvents } from "../contract/stream.ts";
+import { STREAM_MARKETS, type StreamEvents, streamEvents } from "../contract/stream.ts";
 import { pricesOf, statusAt } from "../domain/market.ts";
 import type { ReadSql } from "../store/connect.ts";
 import { readAuditHead } from "../store/queries/audit.ts";
 import { listLiveMarkets } from "../store/queries/stream.ts";
+import { encodeAs } from "./answers.ts";
 
 /** Where a stream of events begins. */
 export interface Beginning {
@@ -16,8 +17,8 @@ export async function readBeginning(sql: ReadSql, ids: readonly string[] | undef
   const [{ seq }, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
   const markets = rows.map((row) => {
     const { yes, no } = pricesOf(row, row);
-    const closeAt = new Date(row.closeAt).toISOString();
-    return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt };
+    return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt: row.closeAt };
   });
-  return { seq, snapshot: { markets } };
+  const snapshot = encodeAs("streamEvents", streamEvents.snapshot, { markets }) as StreamEvents["snapshot"];
+  return { seq, snapshot };
 }

@@ -7,7 +7,7 @@ import type { ReadSql } from "../store/connect.ts";
 import { loadRows } from "../store/load.ts";
 import { readClock } from "../store/queries/clock.ts";
 import { type ServiceContext, submit } from "./context.ts";
-import { type Caller, type Handlers, Replayed, Tagged } from "./invoke.ts";
+import { Answered, type Caller, type Handlers, Tagged } from "./invoke.ts";
 
 /** The policy in force, and changes of it. */
 export function policyHandlers(context: ServiceContext) {
@@ -48,5 +48,5 @@ async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy"
       return { ...policy, updatedAt };
     },
   );
-  return result instanceof Replayed ? result : new Tagged(result, tag);
+  return result.replayed ? result : new Answered(result.text, false, tag);
 }

@@ -1,5 +1,6 @@
-import type { WebhookData, WebhookEventType } from "../contract/webhooks.ts";
+import { type WebhookData, type WebhookEventType, webhookBodies, webhookOperationId } from "../contract/webhooks.ts";
 import { averagePrice, microFromDecimal, usdFromMicro } from "../domain/money.ts";
+import { holdAgainst } from "../services/answers.ts";
 import type { FollowedEntry } from "../store/queries/stream.ts";
 
 /** What names an event for ever. */
@@ -59,8 +60,8 @@ export function marketOf({ payloadText }: FollowedEntry): string | undefined {
 export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
   const payload = JSON.parse(entry.payloadText) as Payload;
   return eventNamesOf(entry).map(({ id, type }) => {
-    const data = dataOf(type, payload, entry, question);
-    return { id, type, timestamp: entry.ts, data } as OutgoingEvent;
+    const body = { type, timestamp: entry.ts, data: dataOf(type, payload, entry, question) };
+    return { id, ...holdAgainst(webhookOperationId(type), webhookBodies[type], body) } as OutgoingEvent;
   });
 }
 

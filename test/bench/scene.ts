@@ -31,7 +31,7 @@ export const traderOf = (client: number) => `usr_${client % TRADERS}`;
 export async function createMarkets(services: TenantServices): Promise<string[]> {
   const ids: string[] = [];
   for (let index = 0; index < MARKETS; index++) {
-    const { value } = await invoke(
+    const { wire } = await invoke(
       services.handlers,
       "createMarket",
       {
@@ -44,7 +44,7 @@ export async function createMarkets(services: TenantServices): Promise<string[]>
       },
       { actor: "cli:bench" },
     );
-    ids.push((value as WireOutput<"createMarket">).id);
+    ids.push((wire.value as WireOutput<"createMarket">).id);
   }
   return ids;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CROWD, Crowd, opinionAt, orderTowards, wander } from "../../src/cli/demo-crowd.ts";
+import { tradeOn } from "../../src/cli/demo-story.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import { Random } from "../sequencer/random.ts";
 import { TENANT } from "../server/support/harness.ts";
@@ -82,6 +83,23 @@ describe("the crowd", () => {
       .filter(({ payload }) => payload.marketId === "mkt_1")
       .map((each) => each.payload.yesPriceAfter);
     expect(new Set(prices).size).toBeGreaterThan(20);
+    expect(await tenant.isSound()).toBe(true);
+  });
+
+  test("lives with markets whose shares cost more than they can pay, and so do the demo's first trades", async () => {
+    await tenant.openMarket("mkt_sure", { p0Ppm: 995_000 });
+    const users = CROWD.slice(0, 2);
+    const as = (userId: string) => {
+      const user = users[userId === "alice" ? 0 : 1] ?? "";
+      return localApi(tenant.services.handlers, { actor: `user:${user}`, user: { id: user } });
+    };
+    await expect(
+      as("alice").placeTrade({ marketId: "mkt_sure", selection: { side: "yes" }, amount: 1 }),
+    ).rejects.toThrow("With the fee this costs more than it can pay");
+    // Four trades are tried, two of them on the side that cannot win.
+    expect(await tradeOn({ as }, ["mkt_sure", "mkt_halted"])).toBe(2);
+    const crowd = new Crowd(tenant.services, seeded(4));
+    for (let n = 0; n < 40; n++) await crowd.trade(["mkt_sure"]);
     expect(await tenant.isSound()).toBe(true);
   });
 

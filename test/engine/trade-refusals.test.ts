@@ -33,6 +33,7 @@ const OBSTACLES: Obstacle[] = [
   { code: "EXPOSURE_EXCEEDED", what: "over the exposure cap", put: (world) => world.policy({ maxUserExposureUsd: 9 }) },
   { code: "INSUFFICIENT_FUNDS", what: "not enough money", put: (world) => world.fund("ann", 9) },
   { code: "PRICE_BOUND", what: "the price would leave its bounds", put: (world) => makeShallow(world) },
+  { code: "COST_EXCEEDS_PAYOUT", what: "with the fee it costs more than it pays", put: (world) => makeDear(world) },
 ];
 
 const TRADE = tradeOf();
@@ -62,6 +63,13 @@ function settle(state: World): void {
 function makeShallow(state: World): void {
   const book = state.get("book", "m1");
   if (book) state.put("book", "m1", { ...book, yesMicro: usd(1), noMicro: usd(995) });
+}
+
+/** At 0.95 a tenth of the amount in fees leaves less than a share for each dollar. */
+function makeDear(state: World): void {
+  state.policy({ feeBps: 1000 });
+  const book = state.get("book", "m1");
+  if (book) state.put("book", "m1", { ...book, yesMicro: usd(50), noMicro: usd(950) });
 }
 
 function refusalWith(obstacles: Obstacle[]): string {
@@ -109,5 +117,27 @@ describe("refusals of a trade", () => {
     expect(world.refusal(tradeOf({ amountMicro: 1n }))).toBe("AMOUNT_TOO_SMALL");
     world.fund("ann", 0);
     expect(world.refusal(tradeOf({ amountMicro: 1n }))).toBe("INSUFFICIENT_FUNDS");
+  });
+
+  test("a purchase that cannot win is told before the caller's own bounds, in the agreed words", () => {
+    makeDear(world);
+    for (const bound of [{ maxAvgPrice: 0.1 }, { minSharesMicro: usd(1000) }])
+      expect(world.refusal(tradeOf(bound))).toBe("COST_EXCEEDS_PAYOUT");
+    expect(() => world.decide(tradeOf())).toThrow("With the fee this costs more than it can pay");
+  });
+
+  test("a purchase passes whose shares pay exactly what it costs, and not one micro-dollar less", () => {
+    world.policy({ feeBps: 1000 });
+    const refusals = [];
+    // Two micro-dollars, one of them the fee: at 0.4 the other buys two micro-shares, at 0.6 only one.
+    for (const [yesMicro, noMicro] of [
+      [usd(600), usd(400)],
+      [usd(400), usd(600)],
+    ] as const) {
+      const book = world.get("book", "m1");
+      if (book) world.put("book", "m1", { ...book, yesMicro, noMicro });
+      refusals.push(world.refusal(tradeOf({ amountMicro: 2n })));
+    }
+    expect(refusals).toEqual(["accepted", "COST_EXCEEDS_PAYOUT"]);
   });
 });

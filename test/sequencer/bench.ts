@@ -1,6 +1,6 @@
 import type { Command } from "../../src/engine/commands.ts";
 import { auditKey } from "../../src/engine/seal.ts";
-import type { Idempotency } from "../../src/sequencer/batch.ts";
+import type { Idempotency, Submission } from "../../src/sequencer/batch.ts";
 import type { Answer } from "../../src/sequencer/job.ts";
 import { Sequencer } from "../../src/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
@@ -8,6 +8,9 @@ import { FakeJournal, NO_FAULTS } from "./fake-journal.ts";
 import { Random } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 import { openingCommands } from "./tasks.ts";
+
+/** A request with an Idempotency-Key, and how it is answered. */
+export type Keyed = Idempotency & Pick<Submission, "render">;
 
 export type Heard = { answer: Answer<Command> } | { code: string; fault: Error & { retryAfterSec?: number } };
 
@@ -48,8 +51,10 @@ export class Bench {
     return bench;
   }
 
-  submit(command: Command, process: 0 | 1 = 0, idempotency?: Idempotency): Promise<Heard> {
-    return this.sequencers[process].submit({ command, actor: "test", idempotency }).then(
+  submit(command: Command, process: 0 | 1 = 0, keyed?: Keyed): Promise<Heard> {
+    const { render, ...idempotency } = keyed ?? {};
+    const submission = { command, actor: "test", render, idempotency: keyed && (idempotency as Idempotency) };
+    return this.sequencers[process].submit(submission).then(
       (answer) => ({ answer }),
       (fault) => ({ code: fault.code ?? String(fault), fault }),
     );

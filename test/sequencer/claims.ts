@@ -51,6 +51,9 @@ export function holds({ attempt, what }: Claim, ledger: NaiveLedger, keys: Keys)
       return ledger.balance(`wallet:${traderId}`) < amountMicro;
     case "AMOUNT_TOO_SMALL":
       return amountMicro === 1n;
+    case "COST_EXCEEDS_PAYOUT":
+      // The fee is below one per cent, so only next to the highest price or for a few micro-dollars.
+      return amountMicro < 1000n || priceAfter(book, command.side, Number(amountMicro)) > 0.99;
     case "PRICE_BOUND":
       return book.kind !== "cpmm" || priceAfter(book, command.side, Number(amountMicro)) > 0.999 - 1e-6;
     default:

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Command, TradeResult } from "../../src/engine/commands.ts";
-import type { Idempotency } from "../../src/sequencer/batch.ts";
-import { Bench, buy, code, depositOf, type Heard } from "./bench.ts";
+import { Bench, buy, code, depositOf, type Heard, type Keyed } from "./bench.ts";
 
 let bench: Bench;
 
@@ -11,7 +10,7 @@ beforeEach(async () => {
 
 const DOLLAR = 1_000_000n;
 
-function keyed(change: Partial<Idempotency> = {}): Idempotency {
+function keyed(change: Partial<Keyed> = {}): Keyed {
   const render = (result: unknown) => ({ status: 200, body: (result as TradeResult | undefined)?.tradeId ?? "none" });
   return { caller: "u0", key: "k", requestHash: "h", render, ...change };
 }
@@ -102,12 +101,47 @@ describe("an Idempotency-Key", () => {
     expect(bench.database.row("storedAnswer", "u0\nk")?.requestHash).toBe("new");
   });
 
-  test("whose answer cannot be rendered takes no effect", async () => {
+  test("answers the first request with what it renders, and repeats with what is kept instead of a secret", async () => {
+    const render = () => ({ status: 200, body: "the secret", repeatBody: "no secret" });
+    const first = await bench.run(bench.submit(buy(DOLLAR), 0, keyed({ render })));
+    expect(first).toMatchObject({ answer: { rendered: { body: "the secret" } } });
+    expect(body(await bench.run(bench.submit(buy(DOLLAR), 1, keyed({ render }))))).toBe("no secret");
+    expect(JSON.stringify(bench.database.row("storedAnswer", "u0\nk"))).not.toContain("the secret");
+  });
+});
+
+describe("an answer is made before the commit", () => {
+  test.each(["with", "without"])("%s a key: a command whose answer cannot be made takes no effect", async (how) => {
     const render = () => {
-      throw new Error("the schema and the handler disagree");
+      throw new Error("there is no answer");
     };
-    expect(code(await bench.run(bench.submit(buy(DOLLAR), 0, keyed({ render }))))).toContain("disagree");
-    expect(bench.entries("trade.executed")).toBe(0);
+    const command = buy(DOLLAR);
+    const heard =
+      how === "with"
+        ? bench.submit(command, 0, keyed({ render }))
+        : bench.sequencers[0].submit({ command, actor: "test", render }).then(
+            (answer): Heard => ({ answer }),
+            (fault) => ({ code: String(fault), fault }),
+          );
+    const neighbour = bench.submit(buy(2n * DOLLAR));
+    expect(code(await bench.run(heard))).toContain("there is no answer");
+    expect(code(await bench.run(neighbour))).toBe("answered");
+    expect(bench.entries("trade.executed")).toBe(1);
+    expect(bench.balance("wallet:u0")).toBe(248n * DOLLAR);
+  });
+
+  test("again when another process was first: what is given belongs to the execution that was committed", async () => {
+    const rendered: string[] = [];
+    const render = (result: unknown) => {
+      rendered.push(String((result as TradeResult).sharesMicro));
+      return { status: 200, body: String((result as TradeResult).sharesMicro) };
+    };
+    // Both processes know the market; then the second one trades, and the first learns of it by its lost swap.
+    for (const process of [0, 1] as const) await bench.run(bench.submit(buy(DOLLAR), process));
+    await bench.run(bench.submit(buy(20n * DOLLAR), 1));
+    const heard = await bench.run(bench.sequencers[0].submit({ command: buy(DOLLAR), actor: "test", render }));
+    expect(heard.rendered?.body).toBe(String((heard.result as TradeResult).sharesMicro));
+    expect(rendered.at(-1)).toBe(heard.rendered?.body);
   });
 });
 

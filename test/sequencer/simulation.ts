@@ -75,9 +75,10 @@ class Process {
 
   async submit(task: Task, command: Command): Promise<Outcome> {
     const render = (result: Results[Command["type"]]) => ({ status: 200, body: bodyOf(result) });
-    const idempotency = task.key && { ...task.key, render };
     const silence = new Promise<Outcome>((resolve) => this.#unheard.add(() => resolve({ kind: "silence" })));
-    const answer = this.sequencer.submit({ command, actor: task.actor, idempotency }).then(heard, refused);
+    const answer = this.sequencer
+      .submit({ command, actor: task.actor, render, idempotency: task.key })
+      .then(heard, refused);
     return Promise.race([answer, silence]);
   }
 
@@ -89,7 +90,7 @@ class Process {
 
 function heard(answer: Answer<Command>): Outcome {
   if (answer.replayed) return { kind: "replayed", body: answer.replayed.body };
-  return { kind: "done", result: answer.result, body: bodyOf(answer.result) };
+  return { kind: "done", result: answer.result, body: answer.rendered?.body ?? "not rendered" };
 }
 
 function refused(error: unknown): Outcome {

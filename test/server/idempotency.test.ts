@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
-import { type Caller, type Handlers, Replayed } from "../../src/services/invoke.ts";
+import { Answered, type Caller, type Handlers } from "../../src/services/invoke.ts";
 import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, sha256, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 
@@ -10,8 +10,7 @@ const handlers = {
   submitSuitability: async (_input: unknown, caller: Caller) => {
     callers.push(caller);
     if (caller.idempotency?.key !== "again") return answer;
-    const stored = { ...caller.idempotency, status: 200, body: JSON.stringify(answer), createdAt: 0 };
-    return new Replayed(stored);
+    return new Answered(JSON.stringify(answer), true);
   },
   suspendMarket: async ({ id }: { id: string }, caller: Caller) => {
     callers.push(caller);

@@ -149,9 +149,12 @@ test("the operation says when the background last walked a chain beyond the tena
   try {
     await served.auditWatch.round();
     const asked = () => invoke(served.handlers, "getAuditStatus", {}, { actor: "admin:ops" });
-    const { verifiedAt, value } = await asked();
+    const { verifiedAt, wire } = await asked();
     await tenant.api().reconcile({});
-    expect(await asked()).toMatchObject({ verifiedAt, value: { verified: true, count: value.count + 1 } });
+    expect(await asked()).toMatchObject({
+      verifiedAt,
+      wire: { value: { verified: true, count: wire.value.count + 1 } },
+    });
   } finally {
     await served.close();
   }

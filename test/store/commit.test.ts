@@ -39,7 +39,8 @@ const opening = () =>
     {
       command: trade("m1", "ann", { id: "trd_a", side: "yes", amountMicro: 10n * DOLLAR }),
       actor: "user:ann",
-      idempotency: { caller: "ann", key: "k1", requestHash: "h1", render },
+      idempotency: { caller: "ann", key: "k1", requestHash: "h1" },
+      render,
     },
     trade("m1", "ann", { id: "trd_b", side: "no", amountMicro: 5n * DOLLAR }),
   ]);

@@ -18,6 +18,8 @@ const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
       ? "the amount buys less than a millionth of a share"
       : `the fee on ${value} USD is ${limit} USD`,
   PRICE_BOUND: ({ value, limit }) => `the price of YES would have become ${value}; prices stay within ${limit}`,
+  COST_EXCEEDS_PAYOUT: ({ value, limit }) =>
+    `the shares for ${value} USD, fee included, could pay ${limit} USD at most`,
   SLIPPAGE: ({ value, limit, field }) => `the caller asked for a ${field} of ${limit}, and it would have been ${value}`,
   KYC_REQUIRED: ({ value }) => `the user's identity check stood at "${value}", and kyc.required asks for a passed one`,
   SUITABILITY_REQUIRED: ({ value, limit, field }) =>

@@ -58,7 +58,7 @@ export async function explainLedger(sql: ReadSql): Promise<ExplainedCheck[]> {
     select name, trunc(sum(difference))::text as difference, count(*) filter (where difference <> 0)::text as rows,
            coalesce(trunc(sum(stated)), 0)::text as stated, coalesce(trunc(sum(expected)), 0)::text as expected,
            coalesce(
-             jsonb_agg(jsonb_build_array(place, trunc(stated)::text, trunc(expected)::text, trunc(difference)::text)
+             jsonb_agg(jsonb_build_array(place, trunc(stated::numeric)::text, trunc(expected::numeric)::text, trunc(difference::numeric)::text)
                        order by rank) filter (where rank <= ${FIRST_PLACES}), '[]')::text as places
       from ranked
      group by name`;

@@ -1,3 +1,4 @@
+import { localApi } from "../../../src/client/local-api.ts";
 import type { RunningServer, ServerOptions } from "../../../src/server/server.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
@@ -61,10 +62,9 @@ export async function serveTenant(options: Partial<ServerOptions> = {}): Promise
       await sequencer.submit({ command: marketOf({ id, closeAt, ...change }), actor: "admin:ops" });
     },
     async isSound() {
-      const caller = { actor: "cli:test" };
-      const checked = (await handlers.reconcile?.({}, caller)) as { ok: boolean } | undefined;
-      const status = (await handlers.getAuditStatus?.({}, caller)) as { verified: boolean } | undefined;
-      return checked?.ok === true && status?.verified === true;
+      const operator = localApi(handlers, { actor: "cli:test" });
+      const { ok } = await operator.reconcile({});
+      return ok && (await operator.getAuditStatus({})).verified;
     },
     async close() {
       await server.close();

@@ -1,0 +1,107 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { encode } from "../../src/contract/encode.ts";
+import { operationIds, operations } from "../../src/contract/operations.ts";
+import { Timestamp, Usd, UsdAmount } from "../../src/contract/scalars.ts";
+import { streamEvents } from "../../src/contract/stream.ts";
+import { webhookBodies } from "../../src/contract/webhooks.ts";
+
+/** What no schema expects, and what a column, a sum or an older version may hold all the same. */
+const strange = fc.oneof(
+  fc.constantFrom<unknown>(null, undefined, Number.NaN, Number.POSITIVE_INFINITY, -0, 1e300, 2 ** 60, -1, 1.000001),
+  fc.constantFrom<unknown>("", "\0", "\ud800", "line\nline", "\u202eevil", "q".repeat(1000), "not a date"),
+  fc.constantFrom<unknown>(2n ** 80n, -(2n ** 80n), 10n ** 400n, 0n, new Date(Number.NaN), Symbol("s"), () => 1),
+  fc.constantFrom<unknown>(8.64e15 + 1, -62_135_596_800_001, 253_402_300_800_000, [], {}, [[1n]], { a: { b: 1n } }),
+  fc.anything({ withBigInt: true, withDate: true }),
+);
+
+/** Values of about the shape of a schema, any part of which may be strange. */
+function nearly(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
+  if (depth > 6) return strange;
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const within = (inner: z.core.$ZodType) => nearly(inner, depth + 1);
+  const mostly = (shaped: fc.Arbitrary<unknown>) =>
+    fc.oneof({ weight: 12, arbitrary: shaped }, { weight: 1, arbitrary: strange });
+  switch (def.type) {
+    case "object": {
+      const fields = Object.entries(def.shape).map(([key, field]) => [key, within(field)] as const);
+      return mostly(fc.record({ ...Object.fromEntries(fields), unknownToTheSchema: strange }, { requiredKeys: [] }));
+    }
+    case "array":
+      return mostly(fc.array(within(def.element), { maxLength: 3 }));
+    case "record":
+      return mostly(fc.dictionary(fc.string(), within(def.valueType), { maxKeys: 3 }));
+    case "optional":
+    case "nullable":
+      return mostly(within(def.innerType));
+    case "union":
+      return mostly(fc.oneof(...def.options.map(within)));
+    case "pipe":
+      return within(def.out);
+    case "bigint":
+      return fc.oneof(fc.bigInt(), strange);
+    case "number":
+      return fc.oneof(fc.double(), fc.integer(), strange);
+    case "enum":
+      return fc.oneof(fc.constantFrom<unknown>(...Object.values(def.entries)), strange);
+    default:
+      return fc.oneof(fc.string({ unit: "binary" }), strange);
+  }
+}
+
+const schemas: [name: string, schema: z.ZodType][] = [
+  ...operationIds.map((id): [string, z.ZodType] => [id, operations[id].output]),
+  ...Object.entries(streamEvents).map(([name, schema]): [string, z.ZodType] => [`event ${name}`, schema]),
+  ...Object.entries(webhookBodies).map(([name, schema]): [string, z.ZodType] => [`webhook ${name}`, schema]),
+];
+
+describe("encoding is total:", () => {
+  test.each(schemas)("%s: whatever the value, there is JSON, and what fits is not called a mismatch", (_, schema) => {
+    fc.assert(
+      fc.property(nearly(schema), (value) => {
+        const { wire, mismatch } = encode(schema, value);
+        const text = JSON.stringify(wire);
+        if (wire !== undefined) expect(JSON.parse(text)).toBeDefined();
+        expect(text ?? "").not.toContain("unknownToTheSchema");
+        if (mismatch === undefined) expect(z.safeEncode(schema, value).success).toBe(true);
+        else expect(mismatch.length).toBeLessThan(10_000);
+      }),
+      { numRuns: 150, seed: 11 },
+    );
+  });
+});
+
+describe("what does not fit is told as well as it can be:", () => {
+  const row = z.object({ id: z.string(), amount: UsdAmount, at: Timestamp, name: z.string().max(3) });
+  const good = { id: "a", amount: 2_500_000n, at: 0, name: "ann" };
+  const fits = { id: "a", amount: 2.5, at: "1970-01-01T00:00:00.000Z", name: "ann" };
+
+  test.each([
+    ["what fits, as it is", {}, {}],
+    ["an amount out of bounds", { amount: -1_000_000n }, { amount: -1 }],
+    ["an amount beyond 2^53 micro-dollars", { amount: 2n ** 70n }, { amount: Number(2n ** 70n) / 1e6 }],
+    ["null where a number is meant: null, and not 0", { amount: null, at: null }, { amount: null, at: null }],
+    ["no date", { at: Number.NaN }, { at: null }],
+    ["a date beyond all dates", { at: 9e15 }, { at: 9e15 }],
+    ["a text that is too long", { name: "anne" }, { name: "anne" }],
+    ["a bigint where a text is meant", { id: 7n }, { id: 7 }],
+    ["a field that the schema does not name: nothing", { secret: "s", name: "anne" }, { name: "anne" }],
+  ])("%s", (_, change, told) => {
+    const { wire, mismatch } = encode(row, { ...good, ...change });
+    expect(JSON.parse(JSON.stringify(wire))).toEqual({ ...fits, ...told });
+    expect(mismatch === undefined).toBe(Object.keys(told).length === 0);
+    expect(encode(z.array(row), [good, { ...good, ...change }]).wire).toEqual([fits, { ...fits, ...told }]);
+  });
+
+  test("a mismatch names the place, and neither the value nor more than five of many", () => {
+    const { mismatch = "" } = encode(z.array(row), Array(9).fill({ ...good, name: "secret" }));
+    expect(mismatch).toMatch(/^0\.name: .*and 4 more$/);
+    expect(mismatch).not.toContain("secret");
+  });
+
+  test("a sum is told to the nearest micro-dollar, however large", () => {
+    for (const usd of [2 ** 33, 2 ** 40, -(2 ** 40), 0])
+      expect(encode(Usd, BigInt(usd) * 1_000_000n)).toEqual({ wire: usd, mismatch: undefined });
+  });
+});

@@ -1,0 +1,91 @@
+import { auditLines, canonicalJson } from "../../src/domain/audit-link.ts";
+import { decimalFromMicro } from "../../src/domain/money.ts";
+import { needsOf, type PlaceTrade } from "../../src/engine/commands.ts";
+import type { Draft, Reader } from "../../src/engine/draft.ts";
+import { execute } from "../../src/engine/execute.ts";
+import { RowMap } from "../../src/engine/row-map.ts";
+import { FEES, positionKey, type Table, type Tables, type Tenant, walletOf } from "../../src/engine/rows.ts";
+import { auditHash } from "../../src/engine/seal.ts";
+import type { TenantServices } from "../../src/services/tenant.ts";
+import type { Connection } from "../../src/store/connect.ts";
+import { openJournal } from "../../src/store/journal.ts";
+import { loadRows } from "../../src/store/load.ts";
+
+/**
+ * Commits a purchase that costs more than it can pay, with everything that an older version wrote of one: transfers, trade,
+ * position, exposure, volume and audit entry, so that the ledger and the chain hold.
+ */
+export async function insertDearTrade(
+  services: TenantServices,
+  connection: Connection,
+  command: PlaceTrade & { feeMicro: bigint },
+): Promise<void> {
+  const { feeMicro, traderId, marketId, side } = command;
+  const journal = openJournal(connection, { restricted: false });
+  try {
+    const { head, now: precise } = await journal.readHead();
+    const now = Math.floor(precise);
+    const state = await readState(services, command);
+    const { draft } = execute(state, { ...command, amountMicro: command.amountMicro - feeMicro }, now);
+    addFee(draft, { feeMicro, traderId, key: positionKey(traderId, marketId, side), marketId });
+    const seq = head.seq + 1n;
+    const [event] = draft.audit;
+    if (!event) throw new Error("A trade is on record");
+    const entry = {
+      seq,
+      type: event.type,
+      actor: `user:${traderId}`,
+      payloadText: canonicalJson({
+        ...event.payload,
+        amount: decimalFromMicro(command.amountMicro),
+        fee: decimalFromMicro(feeMicro),
+      }),
+      ts: new Date(Math.max(now, head.ts)).toISOString(),
+      keyId: services.auditKey.id,
+    };
+    const hash = auditHash(services.auditKey, head.hash, auditLines(entry));
+    const { swapped } = await journal.commit({
+      expected: head,
+      next: { ...head, seq, hash, ts: Math.max(now, head.ts) },
+      before: null,
+      writes: [...draft.writes()],
+      transfers: draft.transfers.map((transfer, leg) => ({ ...transfer, seq, leg })),
+      trades: draft.trades.map((trade) => ({ ...trade, amountMicro: command.amountMicro, feeMicro, seq })),
+      audit: [{ ...entry, hash }],
+    });
+    if (!swapped) throw new Error("The head moved meanwhile");
+  } finally {
+    await journal.close();
+  }
+}
+
+/** The rows that the trade reads, under a policy without a fee. */
+async function readState({ pool }: TenantServices, command: PlaceTrade): Promise<Reader> {
+  const rows = new RowMap<Tables[Table] | null>();
+  for (const { table, key, row } of await pool.read((sql) => loadRows(sql, needsOf(command))))
+    rows.set(table, key, row);
+  return {
+    get: <T extends Table>(table: T, key: string) => {
+      const row = (rows.get(table, key) ?? undefined) as Tables[T] | undefined;
+      if (table !== "tenant" || !row) return row;
+      const tenant = row as Tenant;
+      return { ...tenant, policy: { ...tenant.policy, feeBps: 0 } } as Tables[T];
+    },
+  };
+}
+
+function addFee(
+  draft: Draft,
+  { feeMicro, traderId, marketId, key }: { feeMicro: bigint; traderId: string; marketId: string; key: string },
+): void {
+  draft.transfer(walletOf(traderId), FEES, feeMicro);
+  const [position, portfolio, book] = [
+    draft.get("position", key),
+    draft.get("portfolio", traderId),
+    draft.get("book", marketId),
+  ];
+  if (!position || !portfolio || !book) throw new Error("A trade leaves all of these");
+  draft.put("position", key, { ...position, costMicro: position.costMicro + feeMicro });
+  draft.put("portfolio", traderId, { exposureMicro: portfolio.exposureMicro + feeMicro });
+  draft.put("book", marketId, { ...book, volumeMicro: book.volumeMicro + feeMicro });
+}
