@@ -1,6 +1,7 @@
 import { execa } from "execa";
 import { type Choices, decide } from "../config/plan-decision.ts";
 import type { Plan } from "../config/plan-types.ts";
+import type { PutOnRecord } from "../services/provision.ts";
 import type { ConfigSession, LiveTenant } from "./config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
@@ -13,6 +14,8 @@ export interface Applied {
   migrations: string[];
   /** Whether anything of the tenant changed. */
   changed: boolean;
+  /** What of older versions was put on record before. */
+  recorded?: PutOnRecord | undefined;
   plan: Plan;
 }
 
@@ -23,8 +26,8 @@ export interface Applied {
  */
 export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
   const source = fromFiles(session);
-  const { migrations, ...live } = await session.prepare();
-  return { migrations, ...(await applyOn(session, live, { choose, source })) };
+  const { migrations, recorded, ...live } = await session.prepare();
+  return { migrations, recorded, ...(await applyOn(session, live, { choose, source })) };
 }
 
 /**
@@ -35,7 +38,7 @@ export async function applyOn(
   { directory, feeds }: Pick<ConfigSession, "directory" | "feeds">,
   live: LiveTenant,
   { choose, source, rollbackTo }: { choose: Chooser; source: Source; rollbackTo?: number },
-): Promise<Omit<Applied, "migrations">> {
+): Promise<Omit<Applied, "migrations" | "recorded">> {
   const planned = await planOn(live, source, feeds);
   const { plan, desired } = planned;
   const writes = decide(plan, desired, planned.live, await choose(plan));

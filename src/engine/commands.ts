@@ -145,6 +145,11 @@ export interface ApplyConfig {
   adopted?: string[] | undefined;
 }
 
+/** States in the log, once, what older versions of this program left beside it. */
+export interface PutOnRecord {
+  type: "putOnRecord";
+}
+
 export type Command =
   | CreateMarket
   | SuspendMarket
@@ -163,6 +168,7 @@ export type Command =
   | AcceptRollback
   | RecordRestore
   | ApplyConfig
+  | PutOnRecord
   | CreateKey
   | RotateKey
   | RevokeKey;
@@ -177,6 +183,8 @@ export interface Results extends TraderResults, KeyResults {
   holdMarket: { recorded: boolean };
   updatePolicy: { policy: Policy; updatedAt: number; version: number };
   endOverrides: { ended: number };
+  /** Undefined when there was nothing to state. */
+  putOnRecord: { keys: number; refused: { name: string; hash: string }[] } | undefined;
   recordKyc: undefined;
   recordDeposit: undefined;
   /** Whom the payment belongs to; not the caller's owner: nothing was done, ask again with this one. */
@@ -274,10 +282,13 @@ export function needsOf(command: Command): Need[] {
       return [
         tenant,
         { table: "keyring", key: SINGLE },
+        { table: "pastRecord", key: SINGLE },
         account(CAPITAL),
         account(TREASURY),
         ...(command.marketStates ?? []).flatMap(({ marketId }) => market(marketId)),
       ];
+    case "putOnRecord":
+      return [tenant, { table: "keyring", key: SINGLE }, { table: "pastRecord", key: SINGLE }];
     case "createKey":
     case "rotateKey":
     case "revokeKey":
@@ -290,5 +301,10 @@ export function needsOf(command: Command): Need[] {
  * version moves once per batch, so two changes of the tenant's row in one would both pass the same precondition.
  */
 export function needsOwnBatch(command: Command): boolean {
-  return command.type === "settleMarket" || command.type === "updatePolicy" || command.type === "applyConfig";
+  return (
+    command.type === "settleMarket" ||
+    command.type === "updatePolicy" ||
+    command.type === "applyConfig" ||
+    command.type === "putOnRecord"
+  );
 }

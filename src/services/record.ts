@@ -98,6 +98,8 @@ function ledgerCheck(check: ExplainedCheck): Result<"explainLedger">[number] {
     places: places.map((at) => ({
       place: at.place,
       ...sums(at.statedMicro, at.expectedMicro, at.differenceMicro),
+      held: at.held,
+      said: at.said,
     })),
   };
 }

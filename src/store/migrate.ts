@@ -128,6 +128,7 @@ const MUTABLE = [
   "payment",
   "oracle_watch",
   "oracle_sweep",
+  "key_use",
 ];
 const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery", "oracle_tick"];
 

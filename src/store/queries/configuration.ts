@@ -62,7 +62,8 @@ export async function listLiveChanges(sql: ReadSql, limit: number): Promise<Conf
        and type <> 'config.applied'
      order by seq desc
      limit ${limit}`;
-  return rows.map(toEntry);
+  // Whole states stand in the entries for the log's own sake; who changed what is told by the rest.
+  return rows.map(toEntry).map(({ payload: { state: _, keys: __, ...payload }, ...entry }) => ({ ...entry, payload }));
 }
 
 /** The applies, newest first: those before a seq, or only the one with it. */
