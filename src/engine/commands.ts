@@ -3,6 +3,7 @@ import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import type { MarketTerms } from "../domain/terms.ts";
 import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.ts";
 import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
+import type { PutOnRecord, RecordResults } from "./on-record.ts";
 import type { HoldMarket, OracleEvidence } from "./oracle.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import type { RecordRestore } from "./restore.ts";
@@ -145,11 +146,6 @@ export interface ApplyConfig {
   adopted?: string[] | undefined;
 }
 
-/** States in the log, once, what older versions of this program left beside it. */
-export interface PutOnRecord {
-  type: "putOnRecord";
-}
-
 export type Command =
   | CreateMarket
   | SuspendMarket
@@ -174,7 +170,7 @@ export type Command =
   | RevokeKey;
 
 /** What each command resolves to. */
-export interface Results extends TraderResults, KeyResults {
+export interface Results extends TraderResults, KeyResults, RecordResults {
   createMarket: { id: string; yesPrice: number; createdAt: number };
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
@@ -183,8 +179,6 @@ export interface Results extends TraderResults, KeyResults {
   holdMarket: { recorded: boolean };
   updatePolicy: { policy: Policy; updatedAt: number; version: number };
   endOverrides: { ended: number };
-  /** Undefined when there was nothing to state. */
-  putOnRecord: { keys: number; refused: { name: string; hash: string }[] } | undefined;
   recordKyc: undefined;
   recordDeposit: undefined;
   /** Whom the payment belongs to; not the caller's owner: nothing was done, ask again with this one. */

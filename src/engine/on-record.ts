@@ -1,10 +1,19 @@
 import { createHash } from "node:crypto";
 import type { Json } from "../domain/audit-link.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import type { Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { createdKey, isLive, statedKeys } from "./keys.ts";
 import { type ApiKey, type PastRecord, SINGLE, type Tenant } from "./rows.ts";
+
+/** States in the log, once, what older versions of this program left beside it. */
+export interface PutOnRecord {
+  type: "putOnRecord";
+}
+
+export interface RecordResults {
+  /** The number of keys stated, and the keys that the log knows nothing of; undefined when there was nothing to state. */
+  putOnRecord: { keys: number; refused: { name: string; hash: string }[] } | undefined;
+}
 
 /**
  * The tenant's row as an entry states it, so that the last entry to change the row says all of it. The document stands
@@ -26,7 +35,7 @@ export function statedTenant(tenant: Tenant): { [field: string]: Json } {
  * States, once, the keys and the configuration that older versions left with entries that do not say enough. A key that
  * their log knows nothing of is not stated: it was put into the table by another hand, and stays shut.
  */
-export function putOnRecord(draft: Draft, now: number): Results["putOnRecord"] {
+export function putOnRecord(draft: Draft, now: number): RecordResults["putOnRecord"] {
   const past = draft.get("pastRecord", SINGLE);
   const tenant = draft.get("tenant", SINGLE);
   if (!past || past.complete || !tenant) return undefined;

@@ -17,8 +17,8 @@ export interface AppliedTenant {
   changed: boolean;
   /** Migrations that brought the schema forward. */
   migrations: string[];
-  /** How many keys that older versions left were put on record, and the fingerprints of those that no entry made. */
-  recorded: { keys: number; refused: string[] } | null;
+  /** How many keys that an older version left were put on record, and the fingerprints of those that no entry made. */
+  recorded?: { keys: number; refused: string[] };
 }
 
 type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
@@ -77,7 +77,7 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
         if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
         writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
         noteRecorded(tenant, recorded, io.output);
-        applied.push({ tenant, changed, migrations, recorded: recorded ? shownRecord(recorded) : null });
+        applied.push({ tenant, changed, migrations, ...(recorded && { recorded: shownRecord(recorded) }) });
       } catch (error) {
         writeStepSummary(() => refusalMarkdown(tenant, error));
         if (targets.length === 1) throw error;
