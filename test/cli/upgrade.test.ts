@@ -80,9 +80,7 @@ beforeAll(async () => {
   operator = await newOperator();
   [present, old] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   expect((await operator.run("init", "acme", "--yes")).exitCode).toBe(0);
-  await operator.edit("acme", (text) =>
-    text.replace(/^database: embedded.*$/m, "database: { url: { env: ACME_DATABASE_URL } }"),
-  );
+  await operator.edit("acme", (text) => `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\n`);
   await useDatabase(present);
   await json("apply", "--yes");
   await json("key", "create", "--type", "admin", "--name", "robot");
