@@ -53,11 +53,12 @@ const sums = {
 const held = z
   .string()
   .nullable()
+  .optional()
   .meta({
     description: "Of what is no amount: what the table holds, in words; null for no row.",
     examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
   });
-const said = z.string().nullable().meta({ description: "What the audit log says of it; null for nothing." });
+const said = z.string().nullable().optional().meta({ description: "What the audit log says of it; null for nothing." });
 export const LedgerCheck = z
   .object({
     name: z.string().meta({ examples: ["escrow"] }),

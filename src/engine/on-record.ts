@@ -22,7 +22,7 @@ export interface RecordResults {
 export function statedTenant(tenant: Tenant): { [field: string]: Json } {
   return {
     policy: { ...tenant.policy } as unknown as Json,
-    overrides: tenant.overrides.map((each) => ({ ...each })) as unknown as Json,
+    overrides: tenant.overrides.map((each) => ({ ...each, until: new Date(each.until).toISOString() })) as Json,
     policyUpdatedAt: new Date(tenant.policyUpdatedAt).toISOString(),
     kycRequired: tenant.kycRequired,
     liquidity: decimalFromMicro(tenant.liquidityMicro),

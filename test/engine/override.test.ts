@@ -39,7 +39,7 @@ describe("an override", () => {
           until: new Date(world.now + HOUR).toISOString(),
           state: expect.objectContaining({
             policy: expect.objectContaining({ maxTradeUsd: 100 }),
-            overrides: [{ field: "maxTradeUsd", value: 5, until: world.now + HOUR }],
+            overrides: [{ field: "maxTradeUsd", value: 5, until: new Date(world.now + HOUR).toISOString() }],
           }),
         },
       },

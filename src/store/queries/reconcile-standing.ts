@@ -39,7 +39,7 @@ const readable = (sql: ReadSql) => sql`jsonb_typeof(entry) is not distinct from 
 /** Milliseconds since 1970 as entries write an instant; what no calendar holds stays a number, and so is a difference. */
 const isoOf = (sql: ReadSql, column: string) =>
   sql.unsafe(`(case when ${column} between -62135596800000 and 253402300799999
-    then to_char(timestamp '1970-01-01' + ${column} * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    then to_char(timestamp '1970-01-01' + ${column}::float8 * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     else ${column}::text end)`);
 
 /** A JSON object's members; none for what is no object, which may be an entry that was broken. */
@@ -168,6 +168,17 @@ function suitability(sql: ReadSql) {
     )`;
 }
 
+/** The overrides of the tenant's row, their ends written as entries write instants. */
+function overrides(sql: ReadSql) {
+  return sql`
+    case when jsonb_typeof(overrides) = 'array' then (
+      select coalesce(jsonb_agg(case when jsonb_typeof(one -> 'until') = 'number'
+                 then one || jsonb_build_object('until', ${isoOf(sql, "(one ->> 'until')::numeric")})
+                 else one end order by place), '[]')::text
+        from jsonb_array_elements(overrides) with ordinality as each (one, place)
+    ) else overrides::text end`;
+}
+
 /** The tenant's row, field by field, against the last entry that states it whole. */
 function settings(sql: ReadSql) {
   const state = (field: string) => sql.unsafe(`state ->> '${field}'`);
@@ -192,7 +203,7 @@ function settings(sql: ReadSql) {
             from tenant_held
             full join tenant_said on true
            cross join lateral (
-             values ('policy', 'policy.overrides', overrides::text, ${state("overrides")}),
+             values ('policy', 'policy.overrides', ${overrides(sql)}, ${state("overrides")}),
                     ('policy', 'policy.updatedAt', ${isoOf(sql, "policy_updated_at")}, ${state("policyUpdatedAt")}),
                     ('configuration', 'kyc.required', kyc_required::text, ${state("kycRequired")}),
                     ('configuration', 'markets.liquidityUsd', trim_scale(liquidity_micro * 0.000001)::text,
