@@ -44,15 +44,8 @@ export interface CreateMarket {
   terms?: MarketTerms | null | undefined;
 }
 
-export interface SuspendMarket {
-  type: "suspendMarket";
-  marketId: string;
-}
-
-export interface ResumeMarket {
-  type: "resumeMarket";
-  marketId: string;
-}
+export type SuspendMarket = { type: "suspendMarket"; marketId: string };
+export type ResumeMarket = { type: "resumeMarket"; marketId: string };
 
 export interface SettleMarket {
   type: "settleMarket";
@@ -192,6 +185,7 @@ export interface Results extends TraderResults, KeyResults, RecordResults {
 
 const tenant: Need = { table: "tenant", key: SINGLE };
 const account = (key: string): Need => ({ table: "account", key });
+const record = (["keyring", "pastRecord"] as const).map((table): Need => ({ table, key: SINGLE }));
 const watch = (key: string): Need => ({ table: "watch", key });
 const market = (key: string): Need[] => [
   { table: "market", key },
@@ -275,14 +269,13 @@ export function needsOf(command: Command): Need[] {
     case "applyConfig":
       return [
         tenant,
-        { table: "keyring", key: SINGLE },
-        { table: "pastRecord", key: SINGLE },
+        ...record,
         account(CAPITAL),
         account(TREASURY),
         ...(command.marketStates ?? []).flatMap(({ marketId }) => market(marketId)),
       ];
     case "putOnRecord":
-      return [tenant, { table: "keyring", key: SINGLE }, { table: "pastRecord", key: SINGLE }];
+      return [tenant, ...record];
     case "createKey":
     case "rotateKey":
     case "revokeKey":
