@@ -3,6 +3,7 @@ import { ConfigError } from "../config/config-error.ts";
 import { type Choices, decide } from "../config/plan-decision.ts";
 import type { Desired, Plan } from "../config/plan-types.ts";
 import { Fault } from "../domain/fault.ts";
+import type { PutOnRecord } from "../services/provision.ts";
 import type { ConfigSession, LiveTenant } from "./config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
@@ -15,6 +16,8 @@ export interface Applied {
   migrations: string[];
   /** Whether anything of the tenant changed. */
   changed: boolean;
+  /** What of older versions was put on record before. */
+  recorded?: PutOnRecord | undefined;
   plan: Plan;
 }
 
@@ -25,10 +28,10 @@ export interface Applied {
  */
 export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
   const source = fromFiles(session);
-  const { migrations, ...live } = await session.prepare();
+  const { migrations, recorded, ...live } = await session.prepare();
   try {
     const { changed, plan } = await applyOn(session, live, { choose, source });
-    return { migrations, changed, plan };
+    return { migrations, recorded, changed, plan };
   } catch (error) {
     throw atSearch(error, session);
   }
@@ -48,7 +51,7 @@ export async function applyOn(
   { directory, feeds }: Pick<ConfigSession, "directory" | "feeds">,
   live: LiveTenant,
   { choose, source, rollbackTo }: { choose: Chooser; source: Source; rollbackTo?: number },
-): Promise<Omit<Applied, "migrations"> & { desired: Desired }> {
+): Promise<Omit<Applied, "migrations" | "recorded"> & { desired: Desired }> {
   const planned = await planOn(live, source, feeds);
   const { plan, desired } = planned;
   const writes = decide(plan, desired, planned.live, await choose(plan));

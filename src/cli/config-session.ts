@@ -8,7 +8,7 @@ import type { Api, WireResult } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { OracleSetup } from "../services/feeds.ts";
-import { openIfApplied, prepareDatabase } from "../services/provision.ts";
+import { openIfApplied, type PutOnRecord, prepareDatabase, putOnRecord } from "../services/provision.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "../services/tenant.ts";
 import { chooseDoor } from "./doors.ts";
 import { readOperatorTenant } from "./operator-tenant.ts";
@@ -32,7 +32,7 @@ export interface ConfigSession extends Tenant {
   /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
   open(): Promise<LiveTenant | undefined>;
   /** The same once database and schema are there. Over HTTP they are the server's, and nothing is made. */
-  prepare(): Promise<LiveTenant & { migrations: string[] }>;
+  prepare(): Promise<LiveTenant & { migrations: string[]; recorded?: PutOnRecord | undefined }>;
   close(): Promise<void>;
 }
 
@@ -133,7 +133,10 @@ export function overDatabase(
     },
     prepare: async () => {
       const migrations = await prepareDatabase(database.connection);
-      return { ...(await live(await openTenant(options))), migrations };
+      const opened = await openTenant(options);
+      services = opened;
+      const recorded = await putOnRecord(opened, operatorActor());
+      return { ...(await live(opened)), migrations, recorded };
     },
     close: async () => services?.close(),
   };

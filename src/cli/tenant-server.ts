@@ -11,6 +11,7 @@ import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { startOverrideSweeper } from "../services/override-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
 import type { Cluster } from "../store/embedded/cluster.ts";
+import { requireOnRecord } from "../store/load-standing.ts";
 import { DeliveryWorker } from "../webhooks/delivery.ts";
 import { kycProvider } from "../webhooks/providers/kyc.ts";
 import type { TenantDatabase } from "./database.ts";
@@ -63,6 +64,12 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands }) => metrics.observeBatch(commands),
   });
+  await services.pool
+    .read((sql) => requireOnRecord(sql, config.tenant))
+    .catch(async (error: unknown) => {
+      await services.close();
+      throw error;
+    });
   metrics.setQueueLength(() => services.sequencer.queueLength);
   const server = await listen({ ...options, host }, services, metrics, log, certificate).catch(
     async (error: unknown) => {

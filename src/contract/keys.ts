@@ -22,8 +22,20 @@ export const ApiKeyItem = z
     name: StoredName,
     type: KeyType,
     active: z.boolean().meta({ description: "Whether it works now." }),
+    onRecord: z.boolean().meta({
+      description:
+        "Whether an audit entry made it. A row that none did is listed as the table has it, and opens nothing.",
+    }),
+    fingerprint: z.string().meta({
+      description: "The beginning of the SHA-256 of its value, as plans show it.",
+      examples: ["fp:0a1b2c3d"],
+    }),
+    from: z.array(z.string()).meta({ description: "Networks (CIDR) that it works from; an empty list is anywhere." }),
     createdAt: Timestamp,
     expiresAt,
+    lastUsedAt: Timestamp.nullable().meta({
+      description: "When a request last came with it, at most a minute late; null before the first.",
+    }),
   })
   .meta({ id: "ApiKey", description: "What may be told of a key. Its value is nowhere." });
 

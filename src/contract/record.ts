@@ -50,14 +50,23 @@ const sums = {
   stated: z.number().meta({ description: "What the rows under test say." }),
   expected: z.number().meta({ description: "What they should." }),
 };
+const held = z
+  .string()
+  .nullable()
+  .optional()
+  .meta({
+    description: "Of what is no amount: what the table holds, in words; null for no row.",
+    examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
+  });
+const said = z.string().nullable().optional().meta({ description: "What the audit log says of it; null for nothing." });
 export const LedgerCheck = z
   .object({
     name: z.string().meta({ examples: ["escrow"] }),
-    unit: z.enum(["usd", "count"]).meta({ description: "What the numbers are: US dollars, or a number of entries." }),
+    unit: z.enum(["usd", "count"]).meta({ description: "What the numbers are: US dollars, or a number of rows." }),
     ok: z.boolean(),
     ...sums,
     rows: z.number().int().min(0).meta({ description: "How many rows disagree." }),
-    places: z.array(z.object({ place: z.string(), ...sums })).meta({ description: "The first of them." }),
+    places: z.array(z.object({ place: z.string(), ...sums, held, said })).meta({ description: "The first of them." }),
   })
   .meta({ id: "LedgerCheck" });
 

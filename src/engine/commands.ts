@@ -3,6 +3,7 @@ import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import type { MarketTerms } from "../domain/terms.ts";
 import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.ts";
 import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
+import type { PutOnRecord, RecordResults } from "./on-record.ts";
 import type { HoldMarket, OracleEvidence } from "./oracle.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
 import type { RecordRestore } from "./restore.ts";
@@ -43,15 +44,8 @@ export interface CreateMarket {
   terms?: MarketTerms | null | undefined;
 }
 
-export interface SuspendMarket {
-  type: "suspendMarket";
-  marketId: string;
-}
-
-export interface ResumeMarket {
-  type: "resumeMarket";
-  marketId: string;
-}
+export type SuspendMarket = { type: "suspendMarket"; marketId: string };
+export type ResumeMarket = { type: "resumeMarket"; marketId: string };
 
 export interface SettleMarket {
   type: "settleMarket";
@@ -163,12 +157,13 @@ export type Command =
   | AcceptRollback
   | RecordRestore
   | ApplyConfig
+  | PutOnRecord
   | CreateKey
   | RotateKey
   | RevokeKey;
 
 /** What each command resolves to. */
-export interface Results extends TraderResults, KeyResults {
+export interface Results extends TraderResults, KeyResults, RecordResults {
   createMarket: { id: string; yesPrice: number; createdAt: number };
   suspendMarket: { id: string; status: "suspended" };
   resumeMarket: { id: string; status: "open" };
@@ -190,6 +185,7 @@ export interface Results extends TraderResults, KeyResults {
 
 const tenant: Need = { table: "tenant", key: SINGLE };
 const account = (key: string): Need => ({ table: "account", key });
+const record = (["keyring", "pastRecord"] as const).map((table): Need => ({ table, key: SINGLE }));
 const watch = (key: string): Need => ({ table: "watch", key });
 const market = (key: string): Need[] => [
   { table: "market", key },
@@ -273,11 +269,13 @@ export function needsOf(command: Command): Need[] {
     case "applyConfig":
       return [
         tenant,
-        { table: "keyring", key: SINGLE },
+        ...record,
         account(CAPITAL),
         account(TREASURY),
         ...(command.marketStates ?? []).flatMap(({ marketId }) => market(marketId)),
       ];
+    case "putOnRecord":
+      return [tenant, ...record];
     case "createKey":
     case "rotateKey":
     case "revokeKey":
@@ -290,5 +288,10 @@ export function needsOf(command: Command): Need[] {
  * version moves once per batch, so two changes of the tenant's row in one would both pass the same precondition.
  */
 export function needsOwnBatch(command: Command): boolean {
-  return command.type === "settleMarket" || command.type === "updatePolicy" || command.type === "applyConfig";
+  return (
+    command.type === "settleMarket" ||
+    command.type === "updatePolicy" ||
+    command.type === "applyConfig" ||
+    command.type === "putOnRecord"
+  );
 }

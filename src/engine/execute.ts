@@ -5,6 +5,7 @@ import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, decideWithdrawal, requestWithdrawal } from "./funding.ts";
 import { createKey, revokeKey, rotateKey } from "./keys.ts";
 import { createMarket, resumeMarket, settleMarket, suspendMarket } from "./markets.ts";
+import { putOnRecord } from "./on-record.ts";
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
@@ -78,6 +79,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return recordRestore(draft, command);
     case "applyConfig":
       return applyConfig(draft, command, now);
+    case "putOnRecord":
+      return putOnRecord(draft, now);
     case "createKey":
       return createKey(draft, command, now);
     case "rotateKey":

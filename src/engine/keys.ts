@@ -1,3 +1,4 @@
+import type { Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Draft } from "./draft.ts";
 import { type ApiKey, type KeyType, SINGLE } from "./rows.ts";
@@ -44,11 +45,11 @@ export function createKey(draft: Draft, command: CreateKey, now: number): KeyRes
   const { name, keyType, hash, expiresAt } = command;
   requireFuture(expiresAt, now);
   const keyring = draft.get("keyring", SINGLE) ?? [];
-  if (keyring.some((key) => key.name === name && isLive(key, now)))
+  if (keyring.some((key) => key.name === name && isInForce(key, now)))
     throw new Fault("KEY_EXISTS", `There is a key of the name ${name}: rotate it, or revoke it first`);
-  const key: ApiKey = { hash, name, type: keyType, createdAt: now, expiresAt, version: 0 };
+  const key: ApiKey = { hash, name, type: keyType, createdAt: now, expiresAt, onRecord: true, version: 0 };
   put(draft, [...keyring, key], [key]);
-  draft.record("key.created", { name, type: keyType, expiresAt: isoOrNull(expiresAt) });
+  draft.record("key.created", { ...createdKey(key), keys: statedKeys([key]) });
   return key;
 }
 
@@ -56,7 +57,11 @@ export function createKey(draft: Draft, command: CreateKey, now: number): KeyRes
 export function rotateKey(draft: Draft, command: RotateKey, now: number): KeyResults["rotateKey"] {
   const { name, hash, overlapMs } = command;
   const keyring = draft.get("keyring", SINGLE) ?? [];
-  const live = liveKeys(keyring, command, now);
+  const live = liveKeys(
+    keyring.filter(({ onRecord }) => onRecord),
+    command,
+    now,
+  );
   const newest = live.reduce((a, b) => (b.createdAt >= a.createdAt ? b : a));
   const lifetime = newest.expiresAt === null ? null : newest.expiresAt - newest.createdAt;
   const expiresAt = command.expiresAt ?? (lifetime === null ? null : now + lifetime);
@@ -64,17 +69,16 @@ export function rotateKey(draft: Draft, command: RotateKey, now: number): KeyRes
   // Never past its own end: a rotation must not make an old value live longer.
   const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
   const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key) }));
-  const key: ApiKey = { hash, name, type: newest.type, createdAt: now, expiresAt, version: 0 };
+  const key: ApiKey = { hash, name, type: newest.type, createdAt: now, expiresAt, onRecord: true, version: 0 };
   put(draft, [...keyring.filter((each) => !live.includes(each)), ...ending, key], [...ending, key]);
   const oldUntil = Math.max(...ending.map(ends));
   draft.record("key.created", {
-    name,
-    type: key.type,
-    expiresAt: isoOrNull(expiresAt),
+    ...createdKey(key),
     replaces: true,
     oldUntil: isoOrNull(oldUntil),
+    keys: statedKeys([key, ...ending]),
   });
-  if (overlapMs === 0) draft.record("key.revoked", { name, type: key.type, replaced: true });
+  if (overlapMs === 0) draft.record("key.revoked", { name, type: key.type, replaced: true, keys: statedKeys(ending) });
   return { key, oldUntil };
 }
 
@@ -89,14 +93,39 @@ export function revokeKey(draft: Draft, command: RevokeKey, now: number): KeyRes
   const live = liveKeys(keyring, command, now);
   if (usedName === name)
     throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}: rotate it, or revoke it with another one`);
-  const ended = live.map((key): ApiKey => ({ ...key, expiresAt: now }));
+  const ended = live.map(
+    (key): ApiKey => ({ ...key, expiresAt: now, type: live[0]?.type ?? key.type, onRecord: true }),
+  );
   put(draft, [...keyring.filter((each) => !live.includes(each)), ...ended], ended);
   const type = live[0]?.type ?? "public";
-  draft.record("key.revoked", { name, type });
+  draft.record("key.revoked", { name, type, keys: statedKeys(ended) });
   return { name, type, revokedAt: now };
 }
 
-/** Whether a key works at an instant. */
+/** Of a new or renewed value: the hash tells which it is, and that is all that is known of it. */
+export function createdKey({ name, type, hash, expiresAt }: ApiKey) {
+  return { name, type, sha256: hash, expiresAt: isoOrNull(expiresAt) };
+}
+
+/**
+ * Every value of a name that an entry changes, as it stands from then on. With the name and type that the entry gives,
+ * the last entry to list a value says all that there is of it.
+ */
+export function statedKeys(keys: readonly ApiKey[]): { [hash: string]: Json } {
+  return Object.fromEntries(
+    keys.map(({ hash, createdAt, expiresAt }) => [
+      hash,
+      { createdAt: new Date(createdAt).toISOString(), expiresAt: isoOrNull(expiresAt) },
+    ]),
+  );
+}
+
+/** Whether a key opens anything at an instant. */
+export function isInForce(key: ApiKey, now: number): boolean {
+  return key.onRecord && isLive(key, now);
+}
+
+/** Whether a key has not ended at an instant. */
 export function isLive({ expiresAt }: Pick<ApiKey, "expiresAt">, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }

@@ -5,6 +5,7 @@ import { type Override, statedFields } from "../domain/policy-fields.ts";
 import type { Results, UpdatePolicy } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { requireTenant } from "./markets.ts";
+import { statedTenant } from "./on-record.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
 
 /**
@@ -35,6 +36,7 @@ export function updatePolicy(draft: Draft, command: UpdatePolicy, now: number): 
     changes: policyChanges(before, policy),
     ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
     ...endedOverrides(tenant.overrides, next.overrides),
+    state: statedTenant({ ...tenant, ...next, policyUpdatedAt: now }),
   });
   return { policy, updatedAt: now, version: version + 1 };
 }
@@ -50,6 +52,7 @@ export function endOverrides(draft: Draft, now: number): Results["endOverrides"]
   draft.record("policy.updated", {
     changes: policyChanges(before, after),
     ...endedOverrides(tenant.overrides, left),
+    state: statedTenant({ ...tenant, overrides: left, policyUpdatedAt: now }),
   });
   return { ended: tenant.overrides.length - left.length };
 }

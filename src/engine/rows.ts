@@ -105,6 +105,20 @@ export interface ApiKey extends Versioned {
   type: KeyType;
   createdAt: number;
   expiresAt: number | null;
+  /** Whether the audit log says all of this. What it does not say opens nothing. */
+  onRecord: boolean;
+}
+
+/** What the log says of keys that older versions left beside it: their entries name no value. */
+export interface PastRecord {
+  /** Whether the log states keys and configuration whole; then the rest is empty. */
+  complete: boolean;
+  /** When a key of a name was made or renewed. */
+  made: readonly { name: string; type: string; at: number }[];
+  /** Values of a name that are older than `at` work until `until` at the latest. */
+  ended: readonly { name: string; at: number; until: number }[];
+  /** The keys of the document that was applied last. */
+  applied: { at: number; keys: readonly { name: string; type: string; fingerprint: string }[] };
 }
 
 /** A provider's event that was taken into account, for ever (decision 25). */
@@ -197,6 +211,7 @@ export interface Tables {
   /** All API keys. */
   keyring: readonly ApiKey[];
   apiKey: ApiKey;
+  pastRecord: PastRecord;
   receipt: Receipt;
   payment: Payment;
   storedAnswer: StoredAnswer;

@@ -3,10 +3,11 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY, mergePolicy } from "../domain/policy.ts";
 import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { isLive } from "./keys.ts";
+import { createdKey, isInForce, isLive, statedKeys } from "./keys.ts";
 import { createMarket, requireMarket, resumeMarket, suspendMarket } from "./markets.ts";
+import { putOnRecord, statedTenant } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
-import { type ApiKey, CAPITAL, SINGLE, TREASURY } from "./rows.ts";
+import { type ApiKey, CAPITAL, SINGLE, type Tenant, TREASURY } from "./rows.ts";
 
 /** Puts on record that the ledger was checked, and what came of it. */
 export function recordReconciliation(
@@ -25,6 +26,7 @@ export function recordReconciliation(
  */
 export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Results["applyConfig"] {
   const { kycRequired, liquidityMicro, document } = command;
+  putOnRecord(draft, now);
   const before = draft.get("tenant", SINGLE);
   if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0)) throw stale("the configuration");
   const policy = mergePolicy(before?.policy ?? DEFAULT_POLICY, command.policy);
@@ -37,7 +39,7 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
   const settingsChanged =
     before?.kycRequired !== kycRequired || before.liquidityMicro !== liquidityMicro || before.document !== document;
   if (!policyChanged && !settingsChanged && addedMicro === 0n && !touched.includes(true)) return { changed: false };
-  draft.put("tenant", SINGLE, {
+  const tenant: Tenant = {
     policy,
     overrides: before?.overrides ?? [],
     policyUpdatedAt: policyChanged ? now : before.policyUpdatedAt,
@@ -46,7 +48,8 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
     capitalMicro: capitalBefore + addedMicro,
     document,
     version: before?.version ?? 0,
-  });
+  };
+  draft.put("tenant", SINGLE, tenant);
   draft.record("config.applied", {
     sha256: command.documentSha256,
     gitCommit: command.gitCommit,
@@ -55,6 +58,7 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
     document: JSON.parse(document),
     rollbackTo: command.rollbackTo,
     adopted: command.adopted,
+    state: statedTenant(tenant),
   });
   return { changed: true };
 }
@@ -69,19 +73,20 @@ function applyKeys(draft: Draft, { keys, revoke = [], usedName }: ApplyConfig, n
   const next: ApiKey[] = keyring.map((key) => {
     const wanted = keys.find(({ hash }) => hash === key.hash);
     // A value that goes by another name from now on keeps its row: there is one for each value.
-    if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted };
-    return isRevoked(key) && isLive(key, now) ? { ...key, expiresAt: now } : key;
+    if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted, onRecord: true };
+    return isRevoked(key) && isInForce(key, now) ? { ...key, expiresAt: now } : key;
   });
   for (const key of keys) {
     if (keyring.some(({ hash }) => hash === key.hash)) continue;
-    if (next.some((each) => each.name === key.name && isLive(each, now))) throw stale(`the key ${key.name}`);
-    next.push({ ...key, createdAt: now, version: 0 });
+    if (next.some((each) => each.name === key.name && isInForce(each, now))) throw stale(`the key ${key.name}`);
+    next.push({ ...key, createdAt: now, onRecord: true, version: 0 });
   }
   const changed = next.filter((key) => !keyring.includes(key));
   if (usedName !== undefined) requireKeyInHand(usedName, keyring, next, now);
   for (const key of changed) {
     draft.put("apiKey", key.hash, key);
-    draft.record(isLive(key, now) ? "key.created" : "key.revoked", { name: key.name, type: key.type });
+    if (isLive(key, now)) draft.record("key.created", { ...createdKey(key), keys: statedKeys([key]) });
+    else draft.record("key.revoked", { name: key.name, type: key.type, keys: statedKeys([key]) });
   }
   if (changed.length > 0) draft.put("keyring", SINGLE, next);
   return changed.length > 0;
@@ -89,15 +94,15 @@ function applyKeys(draft: Draft, { keys, revoke = [], usedName }: ApplyConfig, n
 
 /** Whoever came with a key by mistake ends none that it still needs; the value may go by another name. */
 function requireKeyInHand(name: string, before: readonly ApiKey[], after: readonly ApiKey[], now: number): void {
-  const held = before.filter((key) => key.name === name && isLive(key, now)).map(({ hash }) => hash);
+  const held = before.filter((key) => key.name === name && isInForce(key, now)).map(({ hash }) => hash);
   const works = (key: ApiKey) =>
-    key.type === "admin" && isLive(key, now) && (key.name === name || held.includes(key.hash));
+    key.type === "admin" && isInForce(key, now) && (key.name === name || held.includes(key.hash));
   if (held.length === 0 || after.some(works)) return;
   throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}, which it would end; use another one`);
 }
 
 function isAsWanted(key: ApiKey, wanted: ApplyConfig["keys"][number]): boolean {
-  return key.name === wanted.name && key.type === wanted.type && key.expiresAt === wanted.expiresAt;
+  return key.onRecord && key.name === wanted.name && key.type === wanted.type && key.expiresAt === wanted.expiresAt;
 }
 
 /** Markets are only ever created, suspended and resumed here: nothing declarative settles or deletes. */

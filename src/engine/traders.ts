@@ -102,7 +102,14 @@ export function submitSuitability(
   const passed = isPassed(score, thresholds);
   draft.put("trader", traderId, { ...trader, suitabilityScore: score, suitabilityAt: now });
   draft.put("assessment", id, { id, traderId, answers: canonicalJson(answers), score, submittedAt: now });
-  draft.record("suitability.submitted", { userId: traderId, assessmentId: id, answers, score, passed });
+  draft.record("suitability.submitted", {
+    userId: traderId,
+    assessmentId: id,
+    answers,
+    score,
+    passed,
+    submittedAt: new Date(now).toISOString(),
+  });
   return { score, exposureCapMinor: capMinor(score, thresholds), passed };
 }
 

@@ -6,8 +6,11 @@ import type { Loaded } from "../store/load.ts";
 /** Rows kept at the most; past it memory starts afresh, which costs one load per row in use. */
 const MAX_ROWS = 50_000;
 
-/** Found inside another row (the keyring), only true until the next trade (holders), or never read again. */
-const NOT_KEPT = new Set<Table>(["apiKey", "holders", "assessment", "inboundDelivery"]);
+/**
+ * Found inside another row (the keyring), only true until the next trade (holders), or never read again. The keyring is
+ * read anew for each change of keys: there are few, and one that another hand put into the table must be seen to be ended.
+ */
+const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "holders", "assessment", "inboundDelivery"]);
 
 /**
  * Committed rows, and the knowledge of which do not exist. It is the truth for as long as the head has not moved by
@@ -40,7 +43,6 @@ export class Memory implements Reader {
   /** Ends a batch: takes over what its commit wrote. Versions move on, as the statement wrote `version + 1`. */
   publish(writes: readonly RowWrite[]): void {
     for (const { table, key, row } of writes) {
-      // The keyring holds the same row objects, so it sees the new version too.
       if ("version" in row) row.version += 1;
       if (!NOT_KEPT.has(table)) this.#rows.set(table, key, row);
     }

@@ -8,6 +8,7 @@ import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
 import type { Exchange } from "./exchange.ts";
 import type { KeyRing } from "./key-ring.ts";
+import type { KeyUse } from "./key-use.ts";
 import type { Origins } from "./origins.ts";
 import { tokenFromCookies } from "./session-cookie.ts";
 import type { User, UserTokens } from "./user-tokens.ts";
@@ -16,6 +17,8 @@ export interface Identities {
   keys: KeyRing;
   tokens: UserTokens;
   origins: Origins;
+  /** Told of each key that a request came with. */
+  uses?: KeyUse;
 }
 
 /** Whom the credentials of a request name. */
@@ -43,6 +46,7 @@ export async function authenticate(
   const text = exchange.header("x-api-key");
   const key = text === undefined ? undefined : identities.keys.find(text);
   if (!key) throw new Fault("KEY_INVALID", "A valid x-api-key is required");
+  identities.uses?.note(key.hash);
   // An admin key reaches everything, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
   const authorization = exchange.header("authorization");

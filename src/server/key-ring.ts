@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import { withinDeadline } from "../store/client.ts";
-import { listApiKeys } from "../store/load.ts";
+import { listApiKeys } from "../store/load-standing.ts";
 import type { Reader } from "../store/pool.ts";
 import { monotonicMs, wallClockMs } from "./clock.ts";
 

@@ -7,6 +7,8 @@ import type { Cursors } from "../services/cursor.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/refusal-log.ts";
+import { withinDeadline } from "../store/client.ts";
+import { recordKeyUse } from "../store/key-use.ts";
 import type { Pool } from "../store/pool.ts";
 import { countRequests } from "../store/request-count.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
@@ -20,6 +22,7 @@ import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
+import { KeyUse } from "./key-use.ts";
 import type { Metrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { Origins } from "./origins.ts";
@@ -30,6 +33,9 @@ import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { streamRoute } from "./stream-route.ts";
 import { type JwtOptions, UserTokens } from "./user-tokens.ts";
+
+/** A database that is away must not hold up the end of a server: an older use then stands as the last. */
+const KEY_USE_TIMEOUT_MS = 2000;
 
 /** What a tenant answers over HTTP, and to whom. */
 export interface TenantSiteOptions {
@@ -95,8 +101,15 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(pool);
   const handlers = forgettingKeys(services.handlers, keys);
+  const uses = new KeyUse((seen) =>
+    withinDeadline(
+      pool.write((sql) => recordKeyUse(sql, seen)),
+      KEY_USE_TIMEOUT_MS,
+    ),
+  );
   const identities = {
     keys,
+    uses,
     tokens: new UserTokens(options.jwt, keySetOf(options, outgoing)),
     origins: new Origins(options.corsOrigins, baseUrl),
   };
@@ -129,9 +142,10 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
     app,
     door,
     endStreams: () => hub?.close(),
-    close: () => {
+    close: async () => {
       limiter.stop();
-      return outgoing.close();
+      await uses.stop();
+      await outgoing.close();
     },
   };
 }

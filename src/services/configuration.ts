@@ -5,9 +5,10 @@ import { statusAt } from "../domain/market.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import { termsOf } from "../domain/terms.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
-import { isLive } from "../engine/keys.ts";
+import { isInForce, isLive } from "../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant, TREASURY } from "../engine/rows.ts";
-import { listApiKeys, loadRows } from "../store/load.ts";
+import { loadRows } from "../store/load.ts";
+import { listApiKeys } from "../store/load-standing.ts";
 import { readClock } from "../store/queries/clock.ts";
 import {
   type ConfigurationEntry,
@@ -79,7 +80,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
     liquidityUsd: tenant?.liquidityMicro ?? 0n,
     capitalUsd: tenant?.capitalMicro ?? 0n,
     treasuryUsd: treasuryMicro,
-    keys: keys.filter((key) => isLive(key, now)).map(keyView),
+    keys: keys.filter((key) => isInForce(key, now)).map(keyView),
     endedKeys: keys.filter((key) => !isLive(key, now)).map(keyView),
     markets: markets.map(({ market, status }) => ({
       key: market.fileKey,

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
-import { isLive } from "../engine/keys.ts";
+import { isInForce } from "../engine/keys.ts";
 import type { KeyType } from "../engine/rows.ts";
-import { listApiKeys } from "../store/load.ts";
+import { readKeyUse } from "../store/key-use.ts";
+import { listApiKeys } from "../store/load-standing.ts";
 import { readClock } from "../store/queries/clock.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
-import { hashApiKey } from "./provision.ts";
+import { hashApiKey, keyFingerprint } from "./provision.ts";
 
 const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
 
@@ -36,11 +37,25 @@ function newApiKey(type: KeyType): string {
 }
 
 async function listKeys({ pool }: ServiceContext): Promise<Result<"listKeys">> {
-  const [keys, now] = await pool.snapshot((sql) => Promise.all([listApiKeys(sql), readClock(sql)]));
+  const [keys, uses, now] = await pool.snapshot((sql) =>
+    Promise.all([listApiKeys(sql), readKeyUse(sql), readClock(sql)]),
+  );
   return keys
     .map((key) => {
-      const { name, type, createdAt, expiresAt } = key;
-      return { name, type, active: isLive(key, now), createdAt, expiresAt };
+      const { hash, name, type, onRecord, createdAt, expiresAt } = key;
+      const fingerprint = keyFingerprint(hash);
+      const lastUsedAt = uses.get(hash) ?? null;
+      return {
+        name,
+        type,
+        active: isInForce(key, now),
+        onRecord,
+        fingerprint,
+        from: [],
+        createdAt,
+        expiresAt,
+        lastUsedAt,
+      };
     })
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt - b.createdAt);
 }
@@ -95,7 +110,8 @@ interface Rotated {
 
 /** Of the newest key of the name; a name that nobody has is refused by the command. */
 async function typeOf({ pool }: ServiceContext, name: string): Promise<KeyType> {
-  const named = (await pool.read((sql) => listApiKeys(sql))).filter((key) => key.name === name);
+  const keys = await pool.read((sql) => listApiKeys(sql));
+  const named = keys.filter((key) => key.onRecord && key.name === name);
   return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
 }
 

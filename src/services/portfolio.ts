@@ -2,7 +2,7 @@ import type { Result } from "../contract/operations.ts";
 import { traderStateOf } from "../domain/trader.ts";
 import type { ReadSql } from "../store/connect.ts";
 import { listSettledPositions } from "../store/queries/positions.ts";
-import { readTrader } from "../store/queries/traders.ts";
+import { readTrader, readWallet } from "../store/queries/traders.ts";
 import { requireUser, type ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 import { readPolicy } from "./policy.ts";
@@ -23,8 +23,9 @@ export function portfolioHandlers(context: ServiceContext) {
 
 /** Everything about one user at once: whoever opens a page has a few requests a minute for all of it. */
 async function readPortfolio(sql: ReadSql, id: string): Promise<Result<"getPortfolio">> {
-  const [{ trader, wallet }, { value: policy }, positions, settled] = await Promise.all([
+  const [trader, wallet, { value: policy }, positions, settled] = await Promise.all([
     readTrader(sql, id),
+    readWallet(sql, id),
     readPolicy(sql),
     readPositions(sql, id),
     listSettledPositions(sql, id, SETTLEMENTS),

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Seal } from "../domain/audit-link.ts";
-import type { ApplyConfig } from "../engine/commands.ts";
+import type { ApplyConfig, Results } from "../engine/commands.ts";
 import { type Connection, connect } from "../store/connect.ts";
 import { ensureDatabase, isMissingDatabase, unusable } from "../store/database.ts";
 import { requirePostgres } from "../store/engine.ts";
@@ -23,6 +23,8 @@ export interface Provisioned {
   migrations: string[];
   /** Whether anything of the tenant changed. */
   changed: boolean;
+  /** What was put on record of what older versions left; undefined where nothing was. */
+  recorded: PutOnRecord | undefined;
   /** The audit entry of the change. */
   seal: Seal | undefined;
 }
@@ -36,11 +38,26 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
   const migrations = await prepareDatabase(connection);
   const tenant = await openTenant({ tenantId, connection, auditSecret, previousAuditSecrets, readers: 1 });
   try {
+    const recorded = await putOnRecord(tenant, actor);
     const answer = await tenant.sequencer.submit({ command: { type: "applyConfig", ...config }, actor, reason });
-    return { migrations, changed: answer.result?.changed ?? false, seal: answer.entry };
+    return { migrations, changed: answer.result?.changed ?? false, recorded, seal: answer.entry };
   } finally {
     await tenant.close();
   }
+}
+
+/** What an apply stated of what older versions left, and the keys that their log knows nothing of. */
+export type PutOnRecord = NonNullable<Results["putOnRecord"]>;
+
+/**
+ * States in the log, once, what older versions left beside it: a commit of its own, so that everything after it finds
+ * the keys on record. Undefined where there was nothing to state.
+ */
+export async function putOnRecord(
+  { sequencer }: Pick<TenantServices, "sequencer">,
+  actor: string,
+): Promise<PutOnRecord | undefined> {
+  return (await sequencer.submit({ command: { type: "putOnRecord" }, actor })).result;
 }
 
 /** Creates the database if need be and brings its schema to the version of this binary. Returns what was applied. */

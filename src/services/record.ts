@@ -99,6 +99,7 @@ function ledgerCheck(check: ExplainedCheck): Result<"explainLedger">[number] {
     places: places.map((at) => ({
       place: at.place,
       ...sums(at.statedMicro, at.expectedMicro, at.differenceMicro),
+      ...(at.held === null && at.said === null ? {} : { held: at.held, said: at.said }),
     })),
   };
 }

@@ -3,7 +3,7 @@ import { Fault } from "../domain/fault.ts";
 import type { Policy } from "../domain/policy.ts";
 import { capMinor, traderStateOf } from "../domain/trader.ts";
 import type { Trader } from "../engine/rows.ts";
-import { readTrader } from "../store/queries/traders.ts";
+import { readTrader, readWallet } from "../store/queries/traders.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { readPolicy } from "./policy.ts";
@@ -27,7 +27,7 @@ export function userHandlers(context: ServiceContext) {
 }
 
 async function getUser({ pool }: ServiceContext, id: string): Promise<Result<"getUser">> {
-  const { trader, wallet } = await pool.read((sql) => readTrader(sql, id));
+  const [trader, wallet] = await pool.snapshot((sql) => Promise.all([readTrader(sql, id), readWallet(sql, id)]));
   if (!trader) throw new Fault("NOT_FOUND", "User not found");
   const { kyc, jurisdiction, suitabilityScore, createdAt } = trader;
   return { userId: id, state: traderStateOf(trader), kyc, jurisdiction, suitabilityScore, ...wallet, createdAt };
@@ -43,7 +43,7 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
 
 function getSuitability({ pool }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
   return pool.snapshot(async (sql) => {
-    const [{ trader }, { value: policy }] = await Promise.all([readTrader(sql, traderId), readPolicy(sql)]);
+    const [trader, { value: policy }] = await Promise.all([readTrader(sql, traderId), readPolicy(sql)]);
     return suitabilityOf(trader, policy);
   });
 }

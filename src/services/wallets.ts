@@ -2,7 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Withdrawal, walletOf } from "../engine/rows.ts";
 import { listStatement, type StatementRow } from "../store/queries/statement.ts";
-import { readTrader } from "../store/queries/traders.ts";
+import { readWallet } from "../store/queries/traders.ts";
 import { listWithdrawals, ownerOfWithdrawal } from "../store/queries/withdrawals.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
@@ -13,10 +13,7 @@ const CSV_PAGE = 10_000;
 /** A user's money, and what operators do with it. */
 export function walletHandlers(context: ServiceContext) {
   return {
-    getWallet: async (_, caller) => {
-      const { id } = requireUser(caller);
-      return (await context.pool.read((sql) => readTrader(sql, id))).wallet;
-    },
+    getWallet: (_, caller) => context.pool.read((sql) => readWallet(sql, requireUser(caller).id)),
     listStatement: (input, caller) => statement(context, input, requireUser(caller)),
     requestWithdrawal: ({ amount }, caller) =>
       submit(

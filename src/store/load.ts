@@ -1,13 +1,12 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market.ts";
-import type { KycState } from "../domain/trader.ts";
 import {
   type Account,
   type ApiKey,
   answerKey,
   type Book,
-  type KeyType,
   type Market,
   type Need,
+  type PastRecord,
   type Receipt,
   receiptKey,
   SINGLE,
@@ -15,16 +14,15 @@ import {
   type Table,
   type Tables,
   type Tenant,
-  type Trader,
   walletOf,
 } from "../engine/rows.ts";
 import { textArray } from "./arrays.ts";
-import type { ReadSql, Row } from "./connect.ts";
+import type { ReadSql } from "./connect.ts";
 import { loadInboundDeliveries } from "./inbound-deliveries.ts";
 import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
-import { nowMs } from "./queries/clock.ts";
+import { listApiKeys, loadPastRecord, loadTraders } from "./load-standing.ts";
 import { loadWatches } from "./watches.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
@@ -75,6 +73,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   assessment: neverLoaded,
   position: neverLoaded,
   apiKey: neverLoaded,
+  pastRecord: loadPast,
 };
 
 /** Positions come with portfolios or as holders, keys as the keyring, assessments not at all. */
@@ -166,35 +165,6 @@ async function loadBooks(sql: ReadSql, ids: string[]): Promise<Map<string, Book>
   );
 }
 
-async function loadTraders(sql: ReadSql, ids: string[]): Promise<Map<string, Trader>> {
-  const rows = await sql`
-    select ${traderColumns(sql)}
-      from trader t
-     where t.id = any(${textArray(ids)}::text[])`;
-  return byKey(rows.map(toTrader), ({ id }) => id);
-}
-
-/** The columns of `toTrader`, of a trader `t`. */
-export function traderColumns(sql: ReadSql) {
-  return sql`t.id, t.kyc, t.restricted, t.jurisdiction, t.kyc_at, t.suitability_score, t.suitability_at, t.created_at,
-             t.version`;
-}
-
-/** A row that has the `traderColumns`. */
-export function toTrader(row: Row): Trader {
-  return {
-    id: row.id as string,
-    kyc: row.kyc as KycState,
-    restricted: row.restricted as boolean,
-    jurisdiction: row.jurisdiction as string | null,
-    kycAt: row.kyc_at === null ? null : Number(row.kyc_at),
-    suitabilityScore: row.suitability_score as number | null,
-    suitabilityAt: row.suitability_at === null ? null : Number(row.suitability_at),
-    createdAt: Number(row.created_at),
-    version: Number(row.version),
-  };
-}
-
 /** The positions of a market and the wallets of their holders, which a settlement pays. */
 async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
   const positions = await loadPositions(sql, marketIds);
@@ -212,21 +182,8 @@ async function loadKeyring(sql: ReadSql): Promise<Map<string, readonly ApiKey[]>
   return new Map([[SINGLE, await listApiKeys(sql)]]);
 }
 
-/** All API keys, expired ones included unless only those in force are asked for: by the database's clock, not by ours. */
-export async function listApiKeys(sql: ReadSql, { inForce = false } = {}): Promise<ApiKey[]> {
-  const rows = await sql`
-    select hash, name, type, created_at, expires_at, version
-      from api_key
-     ${inForce ? sql`where expires_at is null or expires_at > ${nowMs(sql)}` : sql``}
-     order by created_at, hash`;
-  return rows.map((row) => ({
-    hash: row.hash as string,
-    name: row.name as string,
-    type: row.type as KeyType,
-    createdAt: Number(row.created_at),
-    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-    version: Number(row.version),
-  }));
+async function loadPast(sql: ReadSql): Promise<Map<string, PastRecord>> {
+  return new Map([[SINGLE, await loadPastRecord(sql)]]);
 }
 
 async function loadReceipts(sql: ReadSql, keys: string[]): Promise<Map<string, Receipt>> {

@@ -135,6 +135,7 @@ const MUTABLE = [
   "payment",
   "oracle_watch",
   "oracle_sweep",
+  "key_use",
 ];
 const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery", "oracle_tick"];
 
@@ -160,12 +161,19 @@ async function grantToServer(sql: Sql): Promise<void> {
     end $$`);
   const exists = await sql`select 1 from pg_roles where rolname = ${APP_ROLE}`;
   if (exists.length === 0) return;
+  // The schema of an older backup, on its way to this one, does not have them all yet.
+  const tables = await sql`select tablename from pg_tables where schemaname = current_schema()`;
+  const there = new Set(tables.map(({ tablename }) => tablename as string));
+  const grant = (rights: string, names: readonly string[]) => {
+    const known = names.filter((name) => there.has(name));
+    return known.length === 0 ? "" : `grant ${rights} on ${known.join(", ")} to ${APP_ROLE};`;
+  };
   await sql.unsafe(`${LOCK};
     grant usage on schema public to ${APP_ROLE};
-    grant select, insert on ${JOURNALS.join(", ")} to ${APP_ROLE};
-    grant select, insert, update on ${MUTABLE.join(", ")} to ${APP_ROLE};
-    grant select, insert, update, delete on ${DISPOSABLE.join(", ")} to ${APP_ROLE};
-    grant select on migration to ${APP_ROLE}`);
+    ${grant("select, insert", JOURNALS)}
+    ${grant("select, insert, update", MUTABLE)}
+    ${grant("select, insert, update, delete", DISPOSABLE)}
+    ${grant("select", ["migration"])}`);
 }
 
 /** Whether a server may take the restricted role on this connection. */

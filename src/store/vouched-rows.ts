@@ -26,6 +26,7 @@ export const ACCOUNTED_BY = {
   head: "chain",
   hedge: "chain",
   inbound_delivery: "mac",
+  key_use: "mac",
   market: "chain",
   market_hour: "chain",
   oracle_sweep: "chain",

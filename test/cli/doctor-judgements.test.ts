@@ -186,6 +186,7 @@ describe("the record", () => {
     treasuryMicro: 1000n,
     liquidityMicro: 1000n,
     waiting: { count: 0, oldest: null },
+    offRecord: [],
   };
   test.each<[string, Partial<RecordFacts>, string, string]>([
     ["a treasury that funds exactly one market is well", {}, "treasury", "ok"],

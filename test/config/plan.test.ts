@@ -160,6 +160,7 @@ describe("keys", () => {
       hash: "f".repeat(64),
       createdAt: 1,
       expiresAt: null,
+      onRecord: true,
       version: 1,
     };
     tenant.world.put("keyring", "", [...(tenant.world.get("keyring", "") ?? []), created]);

@@ -37,6 +37,10 @@ describe("an override", () => {
         payload: {
           changes: { maxTradeUsd: { from: 100, to: 5 } },
           until: new Date(world.now + HOUR).toISOString(),
+          state: expect.objectContaining({
+            policy: expect.objectContaining({ maxTradeUsd: 100 }),
+            overrides: [{ field: "maxTradeUsd", value: 5, until: new Date(world.now + HOUR).toISOString() }],
+          }),
         },
       },
     ]);
@@ -46,7 +50,11 @@ describe("an override", () => {
     expect(end.draft.audit).toEqual([
       {
         type: "policy.updated",
-        payload: { changes: { maxTradeUsd: { from: 5, to: 100 } }, overridesEnded: ["maxTradeUsd"] },
+        payload: {
+          changes: { maxTradeUsd: { from: 5, to: 100 } },
+          overridesEnded: ["maxTradeUsd"],
+          state: expect.objectContaining({ overrides: [] }),
+        },
       },
     ]);
     expect(world.run({ type: "endOverrides" }).draft.audit).toEqual([]);
@@ -56,7 +64,7 @@ describe("an override", () => {
     const world = openWorld({ maxTradeUsd: 100 });
     world.run(set({ maxTradeUsd: 5, feeBps: 50 }, HOUR));
     const { draft } = world.run(set({ maxTradeUsd: 5 }));
-    expect(draft.audit[0]?.payload).toEqual({ changes: {}, overridesEnded: ["maxTradeUsd"] });
+    expect(draft.audit[0]?.payload).toMatchObject({ changes: {}, overridesEnded: ["maxTradeUsd"] });
     world.wait(HOUR);
     expect(inForce(world)).toMatchObject({ maxTradeUsd: 5, feeBps: 0 });
   });

@@ -150,6 +150,7 @@ describe("updatePolicy", () => {
             maxTradeUsd: { from: 1_000_000, to: 5 },
             jurisdictions: { from: { allowed: [], blocked: [] }, to: { allowed: [], blocked: ["IR"] } },
           },
+          state: expect.objectContaining({ policy: result.policy }),
         },
       },
     ]);

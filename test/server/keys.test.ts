@@ -91,17 +91,20 @@ describe("API keys over HTTP", () => {
     expect(await works(body.key, second.server.url)).toBe(true);
   });
 
-  test("only the hash is stored, and neither it nor the value is in the audit log or the stored answers", async () => {
+  test("only the hash is stored: in the table and the audit log, and in no stored answer; the value is nowhere", async () => {
     const { body } = await create({ name: "quiet", type: "admin" }, { idempotencyKey: "quiet-1" });
     const { sql } = tenant.backend;
     expect(await sql`select 1 from api_key where hash = ${sha256(body.key)}`).toHaveLength(1);
     const everything = await sql`
-      select payload as text from audit union all select body from stored_answer union all select key from stored_answer`;
+      select payload as text, true as log from audit
+      union all select body, false from stored_answer union all select key, false from stored_answer`;
     expect(everything.length).toBeGreaterThan(1);
-    for (const { text } of everything) {
+    for (const { text, log } of everything) {
       expect(text).not.toContain(body.key);
-      expect(text).not.toContain(sha256(body.key));
+      if (!log) expect(text).not.toContain(sha256(body.key));
     }
+    const [created] = (await tenant.audit("key.created")).filter(({ payload }) => payload.name === "quiet");
+    expect(created?.payload).toMatchObject({ sha256: sha256(body.key), type: "admin", expiresAt: null });
   });
 
   test("the repeat of a request makes no second key, and does not tell the value again", async () => {
@@ -169,17 +172,31 @@ describe("API keys over HTTP", () => {
     expect(await works(ADMIN_KEY)).toBe(true);
   });
 
-  test("the list tells names, types and times, and of no key anything else", async () => {
+  test("the list tells names, types, fingerprints and times, and of no key anything else", async () => {
     const { body } = await list();
     expect(body).toContainEqual({
       name: "ops",
       type: "admin",
       active: true,
+      onRecord: true,
+      fingerprint: `fp:${sha256(ADMIN_KEY).slice(0, 8)}`,
+      from: [],
       createdAt: expect.any(String),
       expiresAt: null,
+      lastUsedAt: null,
     });
-    for (const item of body)
-      expect(Object.keys(item).sort()).toEqual(["active", "createdAt", "expiresAt", "name", "type"]);
+    const fields = [
+      "active",
+      "createdAt",
+      "expiresAt",
+      "fingerprint",
+      "from",
+      "lastUsedAt",
+      "name",
+      "onRecord",
+      "type",
+    ];
+    for (const item of body) expect(Object.keys(item).sort()).toEqual(fields);
   });
 
   test("every step is on record with its actor, and the books still hold", async () => {

@@ -261,7 +261,7 @@ describe("under load, one answer is of one moment:", () => {
     ));
 
   test("what the widget shows first is of one pool", async () => {
-    const reader = new FrameReader(tenant.services.pool);
+    const reader = new FrameReader(tenant.services.pool, tenant.services.cursors);
     const [id = ""] = markets;
     await hold(
       () => reader.read("market", id),

@@ -7,8 +7,8 @@ import { foundIn, HEDGE, openLedger } from "./ledger.ts";
 let live: Live;
 
 const CHECKS = [
-  ...["accounts", "escrow", "fundingDays", "head", "hedges", "hours", "positions", "traderDays", "trades"],
-  ...["volume", "withdrawals"],
+  ...["accounts", "configuration", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc", "policy"],
+  ...["positions", "restrictions", "suitability", "traderDays", "trades", "volume", "withdrawals"],
 ];
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ async function number(query: (sql: Sql) => PromiseLike<readonly { n?: unknown }[
   return BigInt(String(row?.n));
 }
 
-test("an untouched ledger has eleven checks, all of them zero", async () => {
+test("an untouched ledger has seventeen checks, all of them zero", async () => {
   expect(await reconcileLedger(live.owner)).toEqual(CHECKS.map((name) => ({ name, differenceMicro: 0n, rows: 0 })));
 });
 

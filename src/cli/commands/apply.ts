@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
-import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { keyFingerprint, type PutOnRecord } from "../../services/provision.ts";
+import { counted } from "../cells.ts";
+import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "../plan-choices.ts";
@@ -15,6 +17,8 @@ export interface AppliedTenant {
   changed: boolean;
   /** Migrations that brought the schema forward. */
   migrations: string[];
+  /** How many keys that an older version left were put on record, and the fingerprints of those that no entry made. */
+  recorded?: { keys: number; refused: string[] };
 }
 
 type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
@@ -58,7 +62,7 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
     for (const { tenant, confirm } of targets) {
       try {
         const choose = chooserOf(options, io);
-        const { plan, changed, migrations } = await withConfig(
+        const { plan, changed, migrations, recorded } = await withConfig(
           workspace.directory,
           tenant,
           options,
@@ -72,7 +76,8 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
         const shown = shownPlan(plan);
         if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
         writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
-        applied.push({ tenant, changed, migrations });
+        noteRecorded(tenant, recorded, io.output);
+        applied.push({ tenant, changed, migrations, ...(recorded && { recorded: shownRecord(recorded) }) });
       } catch (error) {
         writeStepSummary(() => refusalMarkdown(tenant, error));
         if (targets.length === 1) throw error;
@@ -87,6 +92,19 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
   await io.output.print(applied, failure === undefined ? view : { ...view, empty: "Nothing was applied." });
   if (failure === undefined) return EXIT.ok;
   return applied.length > 0 ? EXIT.partly : failure;
+}
+
+const shownRecord = ({ keys, refused }: PutOnRecord) => ({
+  keys,
+  refused: refused.map(({ hash }) => keyFingerprint(hash)),
+});
+
+function noteRecorded(tenant: string, recorded: PutOnRecord | undefined, output: Io["output"]): void {
+  if (!recorded) return;
+  const keys = counted(recorded.keys, "key");
+  output.note(`${tenant}: put on record what an older version left: ${keys}, the policy and the configuration`);
+  for (const { name, hash } of recorded.refused)
+    output.note(`${tenant}: no audit entry made the key ${name} (${keyFingerprint(hash)}), so it opens nothing`);
 }
 
 /** A tenant's name wins over a file of the same name. */

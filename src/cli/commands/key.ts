@@ -21,8 +21,12 @@ interface KeyItem {
   name: string;
   type: string;
   active: boolean;
+  /** Null, as what follows, for what is no API key. */
+  onRecord: boolean | null;
+  from: string[] | null;
   createdAt: string | null;
   expiresAt: string | null;
+  lastUsedAt: string | null;
   /** Where the tenant file keeps it; null for what only the database knows. */
   reference: string | null;
   fingerprint: string | null;
@@ -124,9 +128,15 @@ const listView: View<readonly KeyItem[], KeyItem> = {
   columns: [
     { title: "NAME", cell: ({ name }) => name, whole: true },
     { title: "TYPE", cell: ({ type }) => type },
-    { title: "ACTIVE", cell: ({ active }) => (active ? "yes" : "no") },
+    { title: "ACTIVE", cell: ({ active, onRecord }) => (onRecord === false ? "NOT ON RECORD" : active ? "yes" : "no") },
     { title: "CREATED", cell: ({ createdAt }) => orDash(createdAt && time(createdAt)), whole: true, optional: true },
     { title: "EXPIRES", cell: ({ expiresAt }) => orDash(expiresAt && time(expiresAt)), whole: true },
+    {
+      title: "LAST USED",
+      cell: ({ lastUsedAt }) => orDash(lastUsedAt && time(lastUsedAt)),
+      whole: true,
+      optional: true,
+    },
     { title: "KEPT IN", cell: ({ reference }) => orDash(reference) },
     { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
   ],
@@ -176,8 +186,10 @@ export async function runKeyList(
 ): Promise<ExitCode> {
   const declared = secrets.filter(({ type }) => type === "key");
   const keys = (await api.listKeys({})).map((key): KeyItem => {
-    const place = key.active ? declared.find(({ keyName }) => keyName === key.name) : undefined;
-    return { ...key, reference: place?.reference ?? null, fingerprint: place?.fingerprint ?? null };
+    // The name speaks for a value that is not at hand here, and for no other.
+    const isPlace = ({ fingerprint, keyName }: FileSecret) =>
+      fingerprint === null ? key.active && keyName === key.name : fingerprint === key.fingerprint;
+    return { ...key, reference: declared.find(isPlace)?.reference ?? null };
   });
   const others = secrets.filter(({ type }) => type !== "key");
   const items = others.map(
@@ -185,8 +197,11 @@ export async function runKeyList(
       name,
       type,
       active: true,
+      onRecord: null,
+      from: null,
       createdAt: null,
       expiresAt: null,
+      lastUsedAt: null,
       reference,
       fingerprint,
     }),

@@ -47,7 +47,9 @@ function checkFields({ name, unit, ok, discrepancy, rows, stated, expected, plac
     [`  ${name}`, verdict],
     ...places.map((at): [string, string] => [
       "",
-      `${at.place}: ${figure(at.stated)} stated, ${figure(at.expected)} expected, off by ${figure(at.discrepancy)}`,
+      at.held === undefined
+        ? `${at.place}: ${figure(at.stated)} stated, ${figure(at.expected)} expected, off by ${figure(at.discrepancy)}`
+        : `${at.place}: the table says ${at.held ?? "nothing"}, the audit log says ${at.said ?? "nothing"}`,
     ]),
   ];
 }

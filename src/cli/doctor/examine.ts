@@ -118,7 +118,7 @@ async function checkKeySet({ config, secrets }: Patient): Promise<Check[]> {
 }
 
 async function checkRecord({ sql, config, secrets }: Patient): Promise<Check[]> {
-  if (!sql) return withoutDatabase("audit chain", "treasury", "settlements");
+  if (!sql) return withoutDatabase("audit chain", "on record", "treasury", "settlements");
   return judgeRecord(await gatherRecord(sql, config, secrets?.auditKey));
 }
 

@@ -7,6 +7,7 @@ import type { Sql } from "../../store/connect.ts";
 import { loadRows } from "../../store/load.ts";
 import { readerOf } from "../../store/pool.ts";
 import { countUnsettled } from "../../store/queries/closings.ts";
+import { reconcileStanding } from "../../store/queries/reconcile.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export interface RecordFacts {
@@ -16,6 +17,8 @@ export interface RecordFacts {
   /** What one market with the tenant's default liquidity takes. */
   liquidityMicro: bigint;
   waiting: { count: number; oldest: string | null };
+  /** Keys, users and fields that are not as the audit log says. */
+  offRecord: readonly { name: string; place: string }[];
 }
 
 /** More than a doctor should wait for is `pmctl audit verify`'s. */
@@ -35,11 +38,17 @@ export async function gatherRecord(
     treasuryMicro: balance,
     liquidityMicro: limitFromUsd(markets.liquidityUsd),
     waiting: await countUnsettled(sql),
+    offRecord: await reconcileStanding(sql),
   };
 }
 
-export function judgeRecord({ tail, treasuryMicro, liquidityMicro, waiting }: RecordFacts): Check[] {
-  return [judgeTail(tail), judgeTreasury(treasuryMicro, liquidityMicro), judgeWaiting(waiting)];
+export function judgeRecord({ tail, treasuryMicro, liquidityMicro, waiting, offRecord }: RecordFacts): Check[] {
+  return [
+    judgeTail(tail),
+    judgeStanding(offRecord),
+    judgeTreasury(treasuryMicro, liquidityMicro),
+    judgeWaiting(waiting),
+  ];
 }
 
 function judgeTail(tail: TailVerification | undefined): Check {
@@ -49,6 +58,17 @@ function judgeTail(tail: TailVerification | undefined): Check {
     "audit chain",
     tail.broken,
     "If the audit key was changed, put the old one back; else nobody may touch the database: pmctl audit verify",
+  );
+}
+
+function judgeStanding(offRecord: RecordFacts["offRecord"]): Check {
+  const [first] = offRecord;
+  if (!first) return ok("on record", "keys, users' standing and configuration are as the audit log says");
+  const more = offRecord.length > 1 ? `, and ${offRecord.length - 1} more` : "";
+  return fail(
+    "on record",
+    `the audit log does not say what the database holds of ${first.name}: ${first.place}${more}`,
+    "Somebody wrote to the database past pmctl: pmctl reconcile --explain shows what",
   );
 }
 

@@ -62,7 +62,13 @@ export async function listLiveChanges(sql: ReadSql, limit: number): Promise<Conf
        and type <> 'config.applied'
      order by seq desc
      limit ${limit}`;
-  return rows.map(toEntry);
+  return rows.map((row) => withoutStates(toEntry(row)));
+}
+
+/** Whole states, and hashes of keys, stand in entries for the log's own sake: who changed what is told by the rest. */
+function withoutStates({ payload, ...entry }: ConfigurationEntry): ConfigurationEntry {
+  const { state: _state, keys: _keys, sha256: _sha256, ...change } = payload;
+  return { ...entry, payload: change };
 }
 
 /** The applies, newest first: those before a seq, or only the one with it. */

@@ -1,8 +1,12 @@
 import type { ReadSql } from "../connect.ts";
 import { hedges, trades } from "./reconcile-entries.ts";
+import { standingChecks } from "./reconcile-standing.ts";
 import { fundedSums, movedSums, tradedSums } from "./reconcile-sums.ts";
 
-/** The rows `(name, place, stated, expected, difference)` of every check, as common table expressions. */
+/**
+ * The rows `(name, place, stated, expected, difference, held, said)` of every check, as common table expressions. The
+ * last two are words, of checks that compare no amounts.
+ */
 export function ledgerChecks(sql: ReadSql) {
   return sql`
     with
@@ -20,18 +24,23 @@ export function ledgerChecks(sql: ReadSql) {
     ${traderDays(sql)},
     ${fundingDays(sql)},
     ${ends(sql)},
+    ${standingChecks(sql)},
     checks as (
-      select 'accounts' as name, place, stated, expected, difference from accounts
-      union all select 'escrow', place, stated, expected, difference from escrows
-      union all select 'positions', place, stated, expected, difference from positions
-      union all select 'trades', place, stated, expected, difference from trades
-      union all select 'hedges', place, stated, expected, difference from hedges
-      union all select 'withdrawals', place, stated, expected, difference from withdrawals
-      union all select 'volume', place, stated, expected, difference from volumes
-      union all select 'hours', place, stated, expected, difference from hours
-      union all select 'traderDays', place, stated, expected, difference from trader_days
-      union all select 'fundingDays', place, stated, expected, difference from funding_days
-      union all select 'head', place, stated, expected, difference from ends
+      select 'accounts' as name, place, stated, expected, difference, null::text as held, null::text as said from accounts
+      union all select 'escrow', place, stated, expected, difference, null, null from escrows
+      union all select 'positions', place, stated, expected, difference, null, null from positions
+      union all select 'trades', place, stated, expected, difference, null, null from trades
+      union all select 'hedges', place, stated, expected, difference, null, null from hedges
+      union all select 'withdrawals', place, stated, expected, difference, null, null from withdrawals
+      union all select 'volume', place, stated, expected, difference, null, null from volumes
+      union all select 'hours', place, stated, expected, difference, null, null from hours
+      union all select 'traderDays', place, stated, expected, difference, null, null from trader_days
+      union all select 'fundingDays', place, stated, expected, difference, null, null from funding_days
+      union all select 'head', place, stated, expected, difference, null, null from ends
+      union all
+      select name, place, case when held is null then 0 else 1000000 end, case when said is null then 0 else 1000000 end,
+             difference, held, said
+        from standing
     )`;
 }
 

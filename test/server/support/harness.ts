@@ -3,6 +3,10 @@ import { SignJWT } from "jose";
 import { pino } from "pino";
 import type { Operation } from "../../../src/contract/operation.ts";
 import { operations } from "../../../src/contract/operations.ts";
+import { auditLines, canonicalJson } from "../../../src/domain/audit-link.ts";
+import { createdKey, statedKeys } from "../../../src/engine/keys.ts";
+import type { ApiKey, KeyType } from "../../../src/engine/rows.ts";
+import { auditHash, auditKey } from "../../../src/engine/seal.ts";
 import { type ListenOptions, type RunningServer, type ServerOptions, startServer } from "../../../src/server/server.ts";
 import type { Handlers } from "../../../src/services/invoke.ts";
 import { connect, type Sql } from "../../../src/store/connect.ts";
@@ -15,6 +19,9 @@ export const ADMIN_KEY = "sk_admin_0123456789";
 export const PUBLIC_KEY = "pk_public_0123456789";
 export const EXPIRED_KEY = "pk_expired_0123456789";
 export const JWT_SECRET = "a tenant's secret that is long enough for HS256";
+/** Seals the audit log of tenants of the tests. */
+export const AUDIT_SECRET = "an audit key of the tests";
+const HARNESS_KEY = auditKey(AUDIT_SECRET);
 export const WEBHOOK_SECRET = "whsec_tenant_demo_0123456789abcdef";
 
 export interface Backend {
@@ -45,10 +52,27 @@ export async function openBackend(): Promise<Backend> {
   };
 }
 
-export async function insertKey(sql: Sql, key: string, name: string, type: string, expiresAt: number | null = null) {
+/** A key with the entry that makes it, sealed as a tenant of the tests seals: without one it would open nothing. */
+export async function insertKey(sql: Sql, value: string, name: string, type: KeyType, expiresAt: number | null = null) {
+  const key: ApiKey = { hash: sha256(value), name, type, createdAt: 0, expiresAt, onRecord: true, version: 1 };
+  const [head] = await sql`select seq, hash from head`;
+  const unsealed = {
+    seq: BigInt(head?.seq) + 1n,
+    type: "key.created",
+    actor: "cli:test",
+    payloadText: canonicalJson({ ...createdKey(key), keys: statedKeys([key]) }),
+    ts: new Date(0).toISOString(),
+    keyId: HARNESS_KEY.id,
+  };
+  const hash = auditHash(HARNESS_KEY, head?.hash, auditLines(unsealed));
+  await sql`
+    insert into audit (seq, type, actor, payload, ts, key_id, hash)
+    values (${String(unsealed.seq)}, ${unsealed.type}, ${unsealed.actor}, ${unsealed.payloadText}, ${unsealed.ts},
+            ${unsealed.keyId}, ${hash})`;
+  await sql`update head set seq = ${String(unsealed.seq)}, hash = ${hash}`;
   await sql`
     insert into api_key (hash, name, type, created_at, expires_at, version)
-    values (${sha256(key)}, ${name}, ${type}, 0, ${expiresAt}, 1)`;
+    values (${key.hash}, ${name}, ${type}, 0, ${expiresAt}, 1)`;
 }
 
 export const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

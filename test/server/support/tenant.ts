@@ -2,7 +2,7 @@ import { localApi } from "../../../src/client/local-api.ts";
 import type { RunningServer, ServerOptions } from "../../../src/server/server.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
-import { type Backend, openBackend, serve, TENANT } from "./harness.ts";
+import { AUDIT_SECRET, type Backend, openBackend, serve, TENANT } from "./harness.ts";
 
 /** A whole tenant behind a real socket: services, sequencer and database. */
 export interface ServedTenant {
@@ -25,7 +25,7 @@ export async function serveTenant(options: Partial<ServerOptions> = {}): Promise
   const services = await openTenant({
     tenantId: TENANT,
     connection: backend.database.connection,
-    auditSecret: "an audit key of the tests",
+    auditSecret: AUDIT_SECRET,
   });
   const { sequencer, handlers } = services;
   // The keys that the harness inserted are named again, or the apply would revoke them.

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import type { Json } from "../domain/audit-link.ts";
+import { decimalFromMicro } from "../domain/money.ts";
+import type { Draft } from "./draft.ts";
+import { createdKey, isLive, statedKeys } from "./keys.ts";
+import { type ApiKey, type PastRecord, SINGLE, type Tenant } from "./rows.ts";
+
+/** States in the log, once, what older versions of this program left beside it. */
+export interface PutOnRecord {
+  type: "putOnRecord";
+}
+
+export interface RecordResults {
+  /** The number of keys stated, and the keys that the log knows nothing of; undefined when there was nothing to state. */
+  putOnRecord: { keys: number; refused: { name: string; hash: string }[] } | undefined;
+}
+
+/**
+ * The tenant's row as an entry states it, so that the last entry to change the row says all of it. The document stands
+ * whole in the entry of its apply; here its SHA-256 says which one holds.
+ */
+export function statedTenant(tenant: Tenant): { [field: string]: Json } {
+  return {
+    policy: { ...tenant.policy } as unknown as Json,
+    overrides: tenant.overrides.map((each) => ({ ...each, until: new Date(each.until).toISOString() })) as Json,
+    policyUpdatedAt: new Date(tenant.policyUpdatedAt).toISOString(),
+    kycRequired: tenant.kycRequired,
+    liquidity: decimalFromMicro(tenant.liquidityMicro),
+    capital: decimalFromMicro(tenant.capitalMicro),
+    document: createHash("sha256").update(tenant.document).digest("hex"),
+  };
+}
+
+/**
+ * States, once, the keys and the configuration that older versions left with entries that do not say enough. A key that
+ * their log knows nothing of is not stated: it was put into the table by another hand, and stays shut.
+ */
+export function putOnRecord(draft: Draft, now: number): RecordResults["putOnRecord"] {
+  const past = draft.get("pastRecord", SINGLE);
+  const tenant = draft.get("tenant", SINGLE);
+  if (!past || past.complete || !tenant) return undefined;
+  const keyring = draft.get("keyring", SINGLE) ?? [];
+  const { known, refused } = knownKeys(
+    keyring.filter(({ onRecord }) => !onRecord),
+    past,
+    now,
+  );
+  const stated = known.map((key): ApiKey => ({ ...key, onRecord: true }));
+  for (const key of stated) {
+    draft.put("apiKey", key.hash, key);
+    const keys = statedKeys([key]);
+    if (isLive(key, now)) draft.record("key.created", { ...createdKey(key), keys, migrated: true });
+    else draft.record("key.revoked", { name: key.name, type: key.type, keys, migrated: true });
+  }
+  const byHash = new Map(stated.map((key) => [key.hash, key]));
+  draft.put(
+    "keyring",
+    SINGLE,
+    keyring.map((key) => byHash.get(key.hash) ?? key),
+  );
+  draft.put("pastRecord", SINGLE, { complete: true, made: [], ended: [], applied: { at: 0, keys: [] } });
+  draft.record("state.recorded", {
+    keys: stated.length,
+    refused: refused.map(({ name, hash }) => ({ name, sha256: hash })),
+    state: statedTenant(tenant),
+  });
+  return { keys: stated.length, refused: refused.map(({ name, hash }) => ({ name, hash })) };
+}
+
+/**
+ * The keys that the log of an older version accounts for, with the ends that it gives them. Its entries name no value: a
+ * key is known by its fingerprint in the document applied last, or by an entry that made a key of its name and type when
+ * it was made. Where more keys claim an entry or a fingerprint than it speaks of, nothing tells the true one, and none
+ * is known. What has ended opens nothing, and is stated as it is.
+ */
+export function knownKeys(
+  keys: readonly ApiKey[],
+  past: PastRecord,
+  now: number,
+): { known: ApiKey[]; refused: ApiKey[] } {
+  const alike = (a: ApiKey, b: ApiKey) => a.name === b.name && a.type === b.type;
+  const printOf = ({ hash }: ApiKey) => `fp:${hash.slice(0, 8)}`;
+  const isApplied = (key: ApiKey) =>
+    past.applied.keys.some(
+      ({ name, type, fingerprint }) => name === key.name && type === key.type && fingerprint === printOf(key),
+    ) && keys.filter((each) => alike(each, key) && printOf(each) === printOf(key)).length === 1;
+  const made = (key: ApiKey) => past.made.filter(({ name, type }) => name === key.name && type === key.type);
+  // An entry never bears an earlier time than its key, and a later one only where clocks disagree.
+  const claimOf = (key: ApiKey) => {
+    const at = Math.min(...made(key).flatMap((entry) => (entry.at >= key.createdAt ? [entry.at] : [])));
+    return at - key.createdAt <= CLOCKS_APART_MS ? at : undefined;
+  };
+  const isClaimant = (key: ApiKey) => {
+    const claim = claimOf(key);
+    if (claim === undefined) return false;
+    const rivals = keys.filter((each) => alike(each, key) && claimOf(each) === claim);
+    return rivals.length <= made(key).filter(({ at }) => at === claim).length;
+  };
+  const asLogged = (key: ApiKey): ApiKey => {
+    const ends = past.ended.filter(
+      ({ name, at }) => name === key.name && key.createdAt < at && !(isApplied(key) && past.applied.at >= at),
+    );
+    const until = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, ...ends.map((each) => each.until));
+    return { ...key, expiresAt: until === Number.POSITIVE_INFINITY ? null : until };
+  };
+  const isKnown = (key: ApiKey) => !isLive(key, now) || isApplied(key) || isClaimant(key);
+  return { known: keys.filter(isKnown).map(asLogged), refused: keys.filter((key) => !isKnown(key)) };
+}
+
+const CLOCKS_APART_MS = 60_000;

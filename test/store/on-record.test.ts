@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Command } from "../../src/engine/commands.ts";
+import type { Sql } from "../../src/store/connect.ts";
+import { loadRows } from "../../src/store/load.ts";
+import { listApiKeys } from "../../src/store/load-standing.ts";
+import { explainLedger, reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { config, DOLLAR, type Live, openLive } from "../sequencer/live.ts";
+import { foundIn } from "./ledger.ts";
+
+const HOUR = 3_600_000;
+const hashOf = (digit: string) => digit.repeat(64);
+const createKey = (name: string, digit: string, expiresAt: number | null = null): Command => ({
+  type: "createKey",
+  name,
+  keyType: "public",
+  hash: hashOf(digit),
+  expiresAt,
+});
+const kyc = (traderId: string, status: string, verifiedAt: number, jurisdiction?: string): Command => ({
+  type: "recordKyc",
+  traderId,
+  status,
+  provider: "idv",
+  verifiedAt,
+  jurisdiction,
+});
+
+/** A user whose identifier needs every care that JSON and SQL ask for. */
+const ODD = `o"dd\\ 'é�{"userId":"ann"}`;
+
+let live: Live;
+beforeAll(async () => {
+  live = await openLive();
+  await live.run(config({ suitabilityRequired: true }));
+  const later = Date.now() + HOUR;
+  await live.run(createKey("web", "b"));
+  await live.run(createKey("app", "c", later));
+  await live.run({ type: "rotateKey", name: "web", hash: hashOf("d"), overlapMs: HOUR });
+  await live.run({ type: "rotateKey", name: "web", hash: hashOf("e"), overlapMs: 0 });
+  await live.run(createKey("gone", "f"));
+  await live.run({ type: "revokeKey", name: "gone" });
+  for (const id of ["ann", ODD]) {
+    await live.run(kyc(id, "passed", Date.parse("2026-01-01T00:00:00.123Z"), "DE"));
+    await live.run({ type: "submitSuitability", id: `s1 ${id}`, traderId: id, answers: { a: 4, b: 3 } });
+  }
+  await live.run(kyc("ann", "passed", Date.parse("2026-02-01T00:00:00.000Z")));
+  await live.run({ type: "submitSuitability", id: "s2", traderId: "ann", answers: { userId: 2 } });
+  await live.run(kyc("bob", "failed", 1000, "US-NY"));
+  await live.run({ type: "restrictUser", traderId: "ann", restricted: true });
+  await live.run({ type: "restrictUser", traderId: "bob", restricted: true });
+  await live.run({ type: "restrictUser", traderId: "bob", restricted: false });
+  await live.run({ type: "updatePolicy", patch: { feeBps: 120 } });
+  await live.run({ type: "updatePolicy", patch: { maxTradeUsd: 50 }, ttlMs: HOUR });
+  await live.run({ type: "updatePolicy", patch: { resolution_url: "https://o.example/x" } });
+});
+afterAll(() => live.close());
+
+const found = (tamper: (sql: Sql) => PromiseLike<unknown>) => foundIn(live, tamper);
+
+async function within<T>(tamper: (sql: Sql) => PromiseLike<unknown>, look: (sql: Sql) => Promise<T>): Promise<T> {
+  const undone = new Error("undone");
+  let seen: T | undefined;
+  const attempt = live.owner.begin(async (transaction) => {
+    await tamper(transaction as unknown as Sql);
+    seen = await look(transaction as unknown as Sql);
+    throw undone;
+  });
+  await expect(attempt).rejects.toBe(undone);
+  return seen as T;
+}
+
+const traderAfter = (id: string, tamper: (sql: Sql) => PromiseLike<unknown>) =>
+  within(tamper, async (sql) => (await loadRows(sql, [{ table: "trader", key: id }]))[0]?.row);
+const keysAfter = (tamper: (sql: Sql) => PromiseLike<unknown>) => within(tamper, (sql) => listApiKeys(sql));
+
+test("what was done through the door is all on record", async () => {
+  const checks = await reconcileLedger(live.owner);
+  expect(checks.filter(({ differenceMicro }) => differenceMicro !== 0n)).toEqual([]);
+  expect((await listApiKeys(live.owner)).every(({ onRecord }) => onRecord)).toBe(true);
+});
+
+describe("what somebody writes beside the log is found by reconciliation, and named", () => {
+  test.each<[string, string, Record<string, bigint>]>([
+    ["a key", `insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1)`, { keys: DOLLAR }],
+    ["a key's type", "update api_key set type = 'admin' where name = 'app'", { keys: DOLLAR }],
+    ["a key's end", "update api_key set expires_at = expires_at + 1 where name = 'app'", { keys: DOLLAR }],
+    ["a key that was revoked", "update api_key set expires_at = null where name = 'gone'", { keys: DOLLAR }],
+    ["a key that is gone", "delete from api_key where name = 'app'", { keys: DOLLAR }],
+    ["a verified user", "insert into trader values ('eve','verified',false,null,1,null,null,1,1)", { kyc: DOLLAR }],
+    ["an identity state", "update trader set kyc = 'verified' where id = 'bob'", { kyc: DOLLAR }],
+    ["a jurisdiction", "update trader set jurisdiction = 'FR' where id = 'ann'", { kyc: DOLLAR }],
+    ["the time of a check", "update trader set kyc_at = 9223372036854775807 where id = 'bob'", { kyc: DOLLAR }],
+    ["a restriction's end", "update trader set restricted = false where id = 'ann'", { restrictions: DOLLAR }],
+    ["a score", "update trader set suitability_score = 20 where id = 'ann'", { suitability: DOLLAR }],
+    ["the time of an assessment", "update trader set suitability_at = 5 where id = 'ann'", { suitability: DOLLAR }],
+    [
+      "a user that is gone",
+      "delete from trader where id = 'ann'",
+      { kyc: DOLLAR, restrictions: DOLLAR, suitability: DOLLAR },
+    ],
+    ["a limit", "update tenant set policy = jsonb_set(policy::jsonb, '{feeBps}', '0')::text", { policy: DOLLAR }],
+    ["an override", "update tenant set overrides = '[]'", { policy: DOLLAR }],
+    ["whether identity checks are required", "update tenant set kyc_required = true", { configuration: DOLLAR }],
+    ["the document", "update tenant set document = document || ' '", { configuration: DOLLAR }],
+    ["markets' liquidity", "update tenant set liquidity_micro = 1", { configuration: DOLLAR }],
+  ])("%s", async (_, statement, expected) => {
+    expect(await found((sql) => sql.unsafe(statement))).toEqual(expected);
+  });
+
+  test("a policy that is no JSON is a difference in every field, and no error", async () => {
+    const { policy = 0n, ...rest } = await found((sql) => sql`update tenant set policy = 'gone'`);
+    expect(rest).toEqual({});
+    expect(policy).toBeGreaterThanOrEqual(7n * DOLLAR);
+  });
+
+  test("an entry that nobody can read is a difference, and no error", async () => {
+    for (const text of ["gone", "", "{", "null", "[1]", '"x"', '{"keys":[1]}', '{"keys":{"a":1}}', '{"userId":{}}'])
+      for (const [type, check] of [
+        ["key.created", "keys"],
+        ["key.revoked", "keys"],
+        ["kyc.updated", "kyc"],
+        ["user.restricted", "restrictions"],
+        ["suitability.submitted", "suitability"],
+        ["policy.updated", "policy"],
+      ] as const) {
+        const differences = await found((sql) => sql`update audit set payload = ${text} where type = ${type}`);
+        expect(differences[check], `${type} ${text}`).toBeGreaterThanOrEqual(DOLLAR);
+      }
+  });
+
+  test("entries beyond the head make nothing true", async () => {
+    const forge = (sql: Sql) => sql`
+      insert into audit (seq, type, actor, payload, ts, key_id, hash)
+      select max(seq) + 1, 'kyc.updated', 'provider:idv',
+             '{"provider":"idv","status":"passed","userId":"bob","verifiedAt":"2026-01-01T00:00:00.000Z"}',
+             max(ts), 'k', 'h' from audit`;
+    expect(await traderAfter("bob", forge)).toMatchObject({ kyc: "rejected" });
+    expect(await found(forge)).toEqual({ head: DOLLAR });
+  });
+
+  test("in words: what the table holds, and what the log says", async () => {
+    const tamper = (sql: Sql) =>
+      sql.unsafe(`update api_key set type = 'admin' where name = 'app';
+                  insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1);
+                  update trader set kyc = 'verified', restricted = true where id = 'bob';
+                  update tenant set kyc_required = true;
+                  update tenant set policy = jsonb_set(policy::jsonb, '{feeBps}', '0')::text`);
+    const checks = await within(tamper, (sql) => explainLedger(sql));
+    const places = checks.flatMap(({ name, places }) =>
+      places.map(({ place, held, said }) => [name, place, held?.slice(0, 14), said?.slice(0, 14)]),
+    );
+    expect(places).toEqual([
+      ["configuration", "kyc.required", "true", "false"],
+      ["keys", "app", "admin key app ", "public key app"],
+      ["keys", "thief", "admin key thie", undefined],
+      ["kyc", "bob", "verified by 19", "rejected by 19"],
+      ["policy", "policy.feeBps", "0", "120"],
+      ["restrictions", "bob", "restricted", "not restricted"],
+    ]);
+  });
+});
+
+describe("what no entry says counts for nothing", () => {
+  test("a key that was put into the table is not on record, whatever else it copies", async () => {
+    const keys = await keysAfter((sql) =>
+      sql.unsafe(`insert into api_key select '${hashOf("9")}', name, 'admin', created_at, null, version from api_key
+                   where name = 'app'`),
+    );
+    expect(keys.filter(({ onRecord }) => !onRecord).map(({ hash }) => hash)).toEqual([hashOf("9")]);
+  });
+
+  test("name, type and end of a key are the log's", async () => {
+    const [before, after] = [
+      await listApiKeys(live.owner),
+      await keysAfter((sql) => sql`update api_key set type = 'admin', name = 'x', expires_at = null, created_at = 0`),
+    ];
+    const sorted = (keys: typeof before) => keys.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+    expect(sorted(after)).toEqual(sorted(before));
+  });
+
+  test("a user's standing is the log's", async () => {
+    const all = (sql: Sql) => sql`
+      update trader set kyc = 'verified', restricted = false, jurisdiction = 'FR', kyc_at = 1, suitability_score = 20`;
+    expect(await traderAfter("bob", all)).toMatchObject({
+      kyc: "rejected",
+      restricted: false,
+      jurisdiction: "US-NY",
+      kycAt: 1000,
+      suitabilityScore: null,
+    });
+    expect(await traderAfter("ann", all)).toMatchObject({
+      kyc: "verified",
+      restricted: true,
+      jurisdiction: "DE",
+      kycAt: Date.parse("2026-02-01T00:00:00.000Z"),
+      suitabilityScore: 2,
+    });
+    expect(await traderAfter(ODD, all)).toMatchObject({ kyc: "verified", jurisdiction: "DE", suitabilityScore: 7 });
+    const eve = (sql: Sql) => sql`insert into trader values ('eve','verified',false,'DE',1,20,1,1,1)`;
+    expect(await traderAfter("eve", eve)).toMatchObject({
+      kyc: "unverified",
+      jurisdiction: null,
+      suitabilityScore: null,
+    });
+  });
+
+  test("a restriction outlives the row that held it", async () => {
+    const gone = (sql: Sql) => sql`delete from trader where id = 'ann'`;
+    expect(await traderAfter("ann", gone)).toMatchObject({ restricted: true, version: 0 });
+  });
+
+  test("an entry with a time that is none breaks no load", async () => {
+    const broken = (sql: Sql) => sql`
+      update audit set payload = replace(payload, '2026-02-01', '2026-99-99'), ts = 'never' where type = 'kyc.updated'`;
+    expect(await traderAfter("ann", broken)).toMatchObject({ kycAt: null });
+  });
+});
