@@ -79,33 +79,48 @@ const isLive = ({ expiresAt }: Key, at: number) => expiresAt === null || Date.pa
 export const liveKeys = (state: State, name: string, at: number): Key[] =>
   state.keys.filter((key) => key.name === name && isLive(key, at));
 
-const value = (type: Key["type"]) =>
+/** The newest of them whose value somebody knows. */
+export const usableKey = (state: State, name: string, at: number): Key | undefined =>
+  liveKeys(state, name, at).findLast((key) => key.value !== null);
+
+/** Shown once. Where the first answer may have been lost, its repeat shows none. */
+const value = (type: Key["type"], { idempotencyKey }: Request) =>
   new Like(
     `a ${type} key`,
-    (actual) => typeof actual === "string" && actual.startsWith(type === "admin" ? "sk_" : "pk_"),
+    (actual) =>
+      (typeof actual === "string" && actual.startsWith(type === "admin" ? "sk_" : "pk_")) ||
+      (actual === null && idempotencyKey !== undefined),
   );
 
 /** A value is shown once; a name has one key in force. */
-export function judgeKeyCreation(state: State, { body, actor, during }: Request): Outcome[] {
+export function judgeKeyCreation(state: State, request: Request): Outcome[] {
+  const { body, actor, during } = request;
   const { name, type } = body as { name: string; type: Key["type"] };
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) || (type !== "admin" && type !== "public"))
     return refuse("BAD_REQUEST");
   if (liveKeys(state, name, during.from).length > 0) return refuse("KEY_EXISTS");
   const commit = (answered: Record<string, unknown>): ExpectedEntry[] => {
-    const { key, createdAt } = answered as { key: string; createdAt: string };
+    const { key, createdAt } = answered as { key: string | null; createdAt: string };
     state.keys.push({ name, type, value: key, createdAt, expiresAt: null });
     return [{ type: "key.created", actor, payload: { name, type } }];
   };
   return [
     {
-      answer: { name, type, key: value(type), expiresAt: null, createdAt: new Between(during.from, during.to) },
+      answer: {
+        name,
+        type,
+        key: value(type, request),
+        expiresAt: null,
+        createdAt: new Between(during.from, during.to),
+      },
       commit,
     },
   ];
 }
 
 /** The old values end with the overlap, a new one takes over. Without an overlap they end at once, which is on record. */
-export function judgeRotation(state: State, { params, body, actor, during }: Request): Outcome[] {
+export function judgeRotation(state: State, request: Request): Outcome[] {
+  const { params, body, actor, during } = request;
   const { name = "" } = params;
   const live = liveKeys(state, name, during.from);
   const { overlapSeconds = 86_400 } = body as { overlapSeconds?: number };
@@ -113,7 +128,7 @@ export function judgeRotation(state: State, { params, body, actor, during }: Req
   if (type === undefined) return refuse("NOT_FOUND");
   const ends = { from: during.from + overlapSeconds * 1000, to: during.to + overlapSeconds * 1000 };
   const commit = (answered: Record<string, unknown>): ExpectedEntry[] => {
-    const { key, createdAt, oldUntil } = answered as { key: string; createdAt: string; oldUntil: string };
+    const { key, createdAt, oldUntil } = answered as { key: string | null; createdAt: string; oldUntil: string };
     for (const each of live)
       if (each.expiresAt === null || Date.parse(each.expiresAt) > Date.parse(oldUntil)) each.expiresAt = oldUntil;
     state.keys.push({ name, type, value: key, createdAt, expiresAt: null });
@@ -121,7 +136,10 @@ export function judgeRotation(state: State, { params, body, actor, during }: Req
     return overlapSeconds > 0 ? [created] : [created, { type: "key.revoked", actor, payload: { name, type } }];
   };
   return [
-    { answer: { name, type, key: value(type), expiresAt: null, oldUntil: new Between(ends.from, ends.to) }, commit },
+    {
+      answer: { name, type, key: value(type, request), expiresAt: null, oldUntil: new Between(ends.from, ends.to) },
+      commit,
+    },
   ];
 }
 

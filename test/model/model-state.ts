@@ -143,8 +143,8 @@ export interface Payment {
 export interface Key {
   name: string;
   type: "admin" | "public";
-  /** Undefined for keys of the tenant file. */
-  value?: string;
+  /** Null when the only answer that showed it was lost: nobody can use it. */
+  value: string | null;
   createdAt: string | null;
   expiresAt: string | null;
 }

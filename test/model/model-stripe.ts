@@ -51,9 +51,10 @@ export function judgeStripe(state: State, { body, bytes = "", actor, during }: R
         during,
       );
     }
-    const before = takenBackOf(payment);
-    note(payment, type, object);
-    return payment.user === null || takenBackOf(payment) === before ? [] : settle(state, payment, reference, actor);
+    if (!note(payment, type, object)) return [];
+    const entries = settle(state, payment, reference, actor);
+    // What is new and moves nothing, such as a refund before its payment, is on record all the same.
+    return entries.length > 0 ? entries : [conflict(reference, actor)];
   };
   return [{ answer: { received: true }, commit }];
 }
@@ -116,36 +117,42 @@ function paidAgain(
   if (user !== undefined && user !== payment.user) return [conflict(reference, actor)];
   if (received && amount < known) {
     payment.received = amount;
-    return settle(state, payment, reference, actor);
+    const entries = settle(state, payment, reference, actor);
+    return entries.length > 0 ? entries : [conflict(reference, actor)];
   }
   return (received ? amount > known : amount < known) ? [conflict(reference, actor)] : [];
 }
 
-function note(payment: Payment, type: string, { id, status, amount, amount_refunded }: StripeObject): void {
-  if (type === "charge.refunded") payment.refundTotal = larger(payment.refundTotal, cents(amount_refunded));
-  else if (type.startsWith("refund.")) {
-    payment.refunds[id] ??= cents(amount);
-    if (status === "failed") payment.refundsFailed[id] ??= cents(amount);
-  } else if (type.startsWith("charge.dispute.")) {
-    payment.disputes[id] ??= cents(amount);
-    if (status === "won") payment.disputesWon[id] ??= cents(amount);
+/** Adds a fact to what is known; whether it says anything new. */
+function note(payment: Payment, type: string, { id, status, amount, amount_refunded }: StripeObject): boolean {
+  if (type.startsWith("charge.dispute.")) {
+    const won = status === "won" && add(payment.disputesWon, id, cents(amount));
+    return add(payment.disputes, id, cents(amount)) || won;
   }
+  const before = refundedOf(payment);
+  if (type === "charge.refunded") payment.refundTotal = larger(payment.refundTotal, cents(amount_refunded));
+  else add(payment.refunds, id, cents(amount));
+  const failed = status === "failed" && add(payment.refundsFailed, id, cents(amount));
+  return failed || refundedOf(payment) !== before;
 }
 
-/** What the facts say is to be taken back in all. */
-function takenBackOf({
-  credited: all,
-  received,
-  refunds,
-  refundTotal,
-  refundsFailed,
-  disputes,
-  disputesWon,
-}: Payment): bigint {
-  const total = (items: Record<string, bigint>) => sum(Object.values(items));
+function add(facts: Record<string, bigint>, id: string, amount: bigint): boolean {
+  const isNew = facts[id] === undefined;
+  facts[id] ??= amount;
+  return isNew;
+}
+
+const totalOf = (items: Record<string, bigint>) => sum(Object.values(items));
+
+/** Refunds come by their ids and as a running total; the larger of the two counts. */
+const refundedOf = ({ refunds, refundTotal, refundsFailed }: Payment): bigint =>
+  larger(0n, larger(totalOf(refunds), refundTotal) - totalOf(refundsFailed));
+
+/** What the facts say is to be taken back in all, which is never more than was credited. */
+function takenBackOf(payment: Payment): bigint {
+  const { credited: all, received, disputes, disputesWon } = payment;
   const kept = received === null ? all : smaller(all, received);
-  const refunded = larger(0n, larger(total(refunds), refundTotal) - total(refundsFailed));
-  return all - kept + smaller(kept, refunded + total(disputes) - total(disputesWon));
+  return all - kept + smaller(kept, refundedOf(payment) + totalOf(disputes) - totalOf(disputesWon));
 }
 
 /** Moves the difference between what is to be taken back and what was: out of the wallet first, the rest is owed. */

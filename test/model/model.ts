@@ -15,7 +15,7 @@ import {
   judgeReconciliation,
   judgeRevocation,
   judgeRotation,
-  liveKeys,
+  usableKey,
 } from "./model-policy.ts";
 import { type Outcome, type Request, type Rule, refuse, type State, unchanged } from "./model-state.ts";
 import { judgeStripe } from "./model-stripe.ts";
@@ -49,19 +49,30 @@ const RULES: Record<string, { auth: "admin" | "user" | "public" | "signature"; r
 
 /** What may rightly come of a request: the key, then the role, then a stored answer, then the operation itself. */
 export function judge(state: State, request: Request): Outcome[] {
-  const { operation, key, idempotencyKey } = request;
+  const { operation, key, during } = request;
   const row = RULES[operation];
   if (!row) throw new Error(`The model knows no operation ${operation}`);
-  if (row.auth !== "signature") {
-    const [found] = liveKeys(state, key ?? "", request.during.from);
-    if (!found) return refuse("KEY_INVALID");
-    if (row.auth === "admin" && found.type !== "admin") return refuse("FORBIDDEN");
-  }
+  if (row.auth === "signature") return judgeAdmitted(state, request, row.rule);
+  const found = usableKey(state, key ?? "", during.from - KEYS_KNOWN_WITHIN_MS);
+  if (!found) return refuse("KEY_INVALID");
+  const admitted =
+    row.auth === "admin" && found.type !== "admin" ? refuse("FORBIDDEN") : judgeAdmitted(state, request, row.rule);
+  // Another server knows of a key, or of its end, a moment later.
+  const isNew = found.createdAt !== null && Date.parse(found.createdAt) > during.from - KEYS_KNOWN_WITHIN_MS;
+  const isEnding = found.expiresAt !== null && Date.parse(found.expiresAt) < during.to;
+  return isNew || isEnding ? [...admitted, ...refuse("KEY_INVALID")] : admitted;
+}
+
+const KEYS_KNOWN_WITHIN_MS = 1500;
+
+/** A stored answer goes before the operation itself. */
+function judgeAdmitted(state: State, request: Request, rule: Rule): Outcome[] {
+  const { idempotencyKey } = request;
   const stored = idempotencyKey === undefined ? undefined : state.answers[callerKey(request)];
-  if (!stored) return row.rule(state, request);
+  if (!stored) return rule(state, request);
   if (stored.request !== textOf(request)) {
     // What cannot be read at all is told before what the key stands for.
-    const fresh = row.rule(state, request);
+    const fresh = rule(state, request);
     return fresh.some((outcome) => "refused" in outcome && outcome.refused === "BAD_REQUEST")
       ? fresh
       : refuse("IDEMPOTENCY_MISMATCH");
@@ -91,10 +102,12 @@ const describe = ({ status, code, body }: Observed) => `${status} ${code ?? ""} 
 
 /** Keeps the first answer to a change under its key. A key's value is never kept. */
 export function remember(state: State, request: Request, answer: Record<string, unknown>): void {
-  if (request.idempotencyKey === undefined || request.operation === "quoteTrade") return;
+  // Only what is posted and changes something is kept.
+  if (request.idempotencyKey === undefined || UNKEPT.includes(request.operation)) return;
   const kept = "key" in answer ? { ...answer, key: null } : answer;
   state.answers[callerKey(request)] ??= { request: textOf(request), answer: kept };
 }
 
+const UNKEPT = ["quoteTrade", "updatePolicy"];
 const callerKey = ({ key, user, idempotencyKey }: Request) => JSON.stringify([key, user, idempotencyKey]);
 const textOf = ({ operation, params, body }: Request) => JSON.stringify([operation, params, body]);

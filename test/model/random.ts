@@ -1,3 +1,6 @@
+export const USERS = ["ann", "bob", "cem", "dee"] as const;
+export const COUNTRIES = ["GB", "US", "US-NY", "DE", "FR-IDF", "no"] as const;
+
 /** A small generator of pseudo-random numbers (mulberry32): the same seed, the same numbers, everywhere. */
 export class Random {
   #state: number;

@@ -56,8 +56,8 @@ export function openingState({ kycRequired, capitalUsd, liquidityUsd, policy }: 
     payments: {},
     deliveries: [],
     keys: [
-      { name: "ops", type: "admin", createdAt: null, expiresAt: null },
-      { name: "web", type: "public", createdAt: null, expiresAt: null },
+      { name: "ops", type: "admin", value: SECRETS.ACME_ADMIN_KEY, createdAt: null, expiresAt: null },
+      { name: "web", type: "public", value: SECRETS.ACME_PUBLIC_KEY, createdAt: null, expiresAt: null },
     ],
     answers: {},
     log: [],
