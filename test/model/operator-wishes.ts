@@ -72,7 +72,6 @@ export class OperatorWishes {
       [["risk"], "/v1/risk"],
       [["hedge"], "/v1/hedge/exposure"],
       [["policy", "show"], "/v1/policy"],
-      [["key", "list"], "/v1/keys"],
       [["audit", "status"], "/v1/audit/status"],
       [["oracle", "status"], "/v1/oracle/status"],
       [["market", "trending"], "/v1/markets/trending"],
