@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+const folder = import.meta.dirname;
+const isModel = (name: string) => /^model.*\.ts$/.test(name);
+
+/** The files that the model is made of: its own, and what they import. */
+function filesOfModel(): string[] {
+  const seen = new Set<string>();
+  const visit = (file: string) => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const [, target = ""] of readFileSync(file, "utf8").matchAll(/from "([^"]+)"/g))
+      if (target.startsWith(".")) visit(join(dirname(file), target));
+  };
+  for (const name of readdirSync(folder).filter(isModel)) visit(join(folder, name));
+  return [...seen];
+}
+
+test("the model shares no code with what it judges, and none with the database or the network", () => {
+  const files = filesOfModel();
+  expect(files.length).toBeGreaterThan(8);
+  for (const file of files) {
+    expect(dirname(file), file).toBe(folder);
+    expect(
+      [...readFileSync(file, "utf8").matchAll(/from "([^."][^"]*)"/g)].map(([, name]) => name),
+      file,
+    ).toEqual([]);
+  }
+});
+
+test("files of the model test stay under 300 lines", () => {
+  for (const name of readdirSync(folder).filter((each) => each.endsWith(".ts")))
+    expect(readFileSync(join(folder, name), "utf8").split("\n").length, name).toBeLessThan(300);
+});

@@ -1,0 +1,146 @@
+import { InAnyOrder, OneOf } from "./match.ts";
+import { millionths, yesMillionths } from "./model-makers.ts";
+import { heldOf, stakesOf, worth } from "./model-markets.ts";
+import { larger, ONE, smaller, sum, usd } from "./model-numbers.ts";
+import type { Market, State, Trade } from "./model-state.ts";
+
+/** All that happened lies within the 30 days of a report, so they are sums over everything. */
+
+const feesOf = (trades: Trade[]) => sum(trades.map(({ fee }) => fee));
+const volumeOf = (trades: Trade[]) => sum(trades.map(({ amount }) => amount));
+
+/** What the market maker kept of a settled market: the stakes less what the winning shares were paid. */
+const spreadOf = (state: State, markets: Market[]) =>
+  sum(markets.map(({ id, outcome }) => stakesOf(state, id) - heldOf(state, id, outcome ?? "yes")));
+
+const settledOf = ({ markets }: State) => markets.filter(({ status }) => status === "settled");
+
+export function overview(state: State) {
+  return {
+    totalVolume: usd(volumeOf(state.trades)),
+    houseRevenue: usd(feesOf(state.trades) + spreadOf(state, settledOf(state))),
+    settledMarkets: settledOf(state).length,
+    activeTraders: new Set(state.trades.map(({ user }) => user)).size,
+  };
+}
+
+export function house(state: State) {
+  const byCategory = [...new Set(state.markets.map(({ category }) => category))].flatMap((category) => {
+    const markets = state.markets.filter((market) => market.category === category);
+    const trades = state.trades.filter(({ marketId }) => markets.some(({ id }) => id === marketId));
+    const settled = markets.filter(({ status }) => status === "settled");
+    if (trades.length + settled.length === 0) return [];
+    const [revenue, volume] = [feesOf(trades) + spreadOf(state, settled), volumeOf(trades)];
+    return [
+      { category, revenue: usd(revenue), volume: usd(volume), netMargin: volume === 0n ? 0 : ratio(revenue, volume) },
+    ];
+  });
+  const totalFees = usd(feesOf(state.trades));
+  return { totalFees, spreadIncome: usd(spreadOf(state, settledOf(state))), byCategory: new InAnyOrder(byCategory) };
+}
+
+/** Six decimals; both neighbours where a double could round either way. */
+function ratio(a: bigint, b: bigint) {
+  const [value = 0, other] = millionths(a, b).map((ppm) => Number(ppm) / 1e6);
+  return other === undefined ? value : new OneOf([value, other]);
+}
+
+export function traders(state: State) {
+  const rows = [...new Set(state.trades.map(({ user }) => user))].map((userId) => {
+    const own = state.trades.filter(({ user }) => user === userId);
+    const { realized, unrealized, positions, wins } = resultOf(state, userId, own);
+    return {
+      userId,
+      volume: usd(volumeOf(own)),
+      trades: own.length,
+      markets: new Set(own.map(({ marketId }) => marketId)).size,
+      winRate: positions === 0 ? null : ratio(BigInt(wins), BigInt(positions)),
+      realizedPnl: usd(realized),
+      unrealizedPnl: usd(unrealized),
+      totalPnl: usd(realized + unrealized),
+      pnl: realized + unrealized,
+    };
+  });
+  return {
+    traders: new InAnyOrder(rows.map(({ pnl: _, ...row }) => row)),
+    totals: {
+      traders: rows.length,
+      trades: state.trades.length,
+      volume: usd(volumeOf(state.trades)),
+      totalPnl: usd(sum(rows.map(({ pnl }) => pnl))),
+    },
+  };
+}
+
+/** Sales and settlements are realised, what is held is marked to the price of six decimals. */
+function resultOf(state: State, userId: string, own: Trade[]) {
+  const result = { realized: sum(own.map(({ realized }) => realized ?? 0n)), unrealized: 0n, positions: 0, wins: 0 };
+  for (const { marketId, side, shares, cost } of state.positions.filter(({ user }) => user === userId)) {
+    const market = state.markets.find(({ id }) => id === marketId);
+    if (market?.status === "settled") {
+      const won = market.outcome === side;
+      result.realized += (won ? shares : 0n) - cost;
+      result.positions += shares > 0n ? 1 : 0;
+      result.wins += shares > 0n && won ? 1 : 0;
+    } else if (market) {
+      const yes = yesMillionths(market.maker);
+      result.unrealized += worth(shares, side === "yes" ? yes : ONE - yes) - cost;
+    }
+  }
+  return result;
+}
+
+export function funding({ flows, withdrawals }: State) {
+  const inflow = (amounts: bigint[]) => sum(amounts.filter((amount) => amount > 0n));
+  const outflow = (amounts: bigint[]) => -sum(amounts.filter((amount) => amount < 0n));
+  const all = flows.map(({ amount }) => amount);
+  const byProvider = [...new Set(flows.map(({ provider }) => provider))].map((provider) => {
+    const own = flows.filter((flow) => flow.provider === provider).map(({ amount }) => amount);
+    return { provider, inflows: usd(inflow(own)), outflows: usd(outflow(own)) };
+  });
+  const pending = withdrawals.filter(({ status }) => status === "pending").map(({ amount }) => amount);
+  return {
+    inflows: usd(inflow(all)),
+    outflows: usd(outflow(all)),
+    pendingWithdrawals: usd(sum(pending)),
+    netMovement: usd(sum(all)),
+    byProvider: new InAnyOrder(byProvider),
+  };
+}
+
+/** What the house loses if the market settles now the worse way. */
+export function risk(state: State, { id, question }: Market) {
+  const [yes, no] = [heldOf(state, id, "yes"), heldOf(state, id, "no")];
+  const maxLiability = larger(0n, larger(yes, no) - stakesOf(state, id));
+  return { marketId: id, question, maxLiability: usd(maxLiability), yesPayout: usd(yes), noPayout: usd(no) };
+}
+
+/** Tags of purchases whose position is still held; what is left of its cost is shared among its tags in proportion. */
+export function hedgeBook(state: State) {
+  const tagged = state.trades.filter(({ hedgeRef }) => hedgeRef !== null);
+  const open = tagged.flatMap((trade) => {
+    const market = state.markets.find(({ id }) => id === trade.marketId);
+    const isOwn = (each: { user: string; marketId: string; side: string }) =>
+      each.user === trade.user && each.marketId === trade.marketId && each.side === trade.side;
+    const held = state.positions.find((position) => isOwn(position) && position.shares > 0n);
+    if (!held || market?.status === "settled" || !trade.hedgeRef) return [];
+    const all = sum(tagged.filter(isOwn).map(({ amount }) => amount));
+    return [{ hedge: trade.hedgeRef, active: (trade.amount * smaller(held.cost, all) * FINE) / all }];
+  });
+  return [...new Set(open.map(({ hedge }) => hedge.symbol))].toSorted().map((symbol) => {
+    const own = open.filter(({ hedge }) => hedge.symbol === symbol);
+    const count = (direction: string) => own.filter(({ hedge }) => hedge.direction === direction).length;
+    const active = sum(own.map((each) => each.active));
+    // The divisions may have lost a little that makes a whole cent.
+    const cents = [...new Set([active, active + 1000n].map((each) => Number(each / FINE / 10_000n)))];
+    return {
+      symbol,
+      openTrades: own.length,
+      longHedges: count("long"),
+      shortHedges: count("short"),
+      totalNotionalMinor: own.reduce((total, { hedge }) => total + hedge.notional, 0),
+      activeCostMinor: cents.length === 1 ? cents[0] : new OneOf(cents),
+    };
+  });
+}
+const FINE = 1_000_000n;

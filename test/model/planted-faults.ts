@@ -1,0 +1,131 @@
+/** A small change of the product that makes it wrong. */
+export interface PlantedFault {
+  name: string;
+  /** Below the project's root. */
+  file: string;
+  /** Stands exactly once in the file. */
+  right: string;
+  wrong: string;
+}
+
+export const FAULTS: readonly PlantedFault[] = [
+  {
+    name: "a fee is rounded down",
+    file: "src/domain/money.ts",
+    right: "(amountMicro * BigInt(feeBps) + 9_999n) / 10_000n",
+    wrong: "(amountMicro * BigInt(feeBps)) / 10_000n",
+  },
+  {
+    name: "a micro-dollar of the escrow is lost",
+    file: "src/engine/trade.ts",
+    right: "draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);",
+    wrong: "draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro - 1n);",
+  },
+  {
+    name: "a market is read from a second ago",
+    file: "src/services/markets.ts",
+    right: `const detail = batchReads(async (ids) => mapValues(await findMarkets(context.read, ids), marketDetail));`,
+    wrong: `const seen = new Map<string, { at: number; market: Promise<Result<"getMarket"> | undefined> }>();
+  const fresh = batchReads(async (ids) => mapValues(await findMarkets(context.read, ids), marketDetail));
+  const detail = (id: string) => {
+    const last = seen.get(id);
+    if (last && last.at > performance.now() - 1000) return last.market;
+    const market = fresh(id);
+    seen.set(id, { at: performance.now(), market });
+    return market;
+  };`,
+  },
+  {
+    name: "a payout is doubled",
+    file: "src/engine/markets.ts",
+    right: "for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);",
+    wrong: `for (const { traderId, sharesMicro } of winners) {
+    draft.transfer(escrow, walletOf(traderId), sharesMicro);
+    draft.transfer(TREASURY, walletOf(traderId), sharesMicro);
+  }`,
+  },
+  {
+    name: "a purchase above 1 is executed",
+    file: "src/engine/fill.ts",
+    right: "if (!canPayOff(amountMicro, sharesMicro))",
+    wrong: "if (sharesMicro === 0n)",
+  },
+  {
+    name: "an output constraint that stored values leave",
+    file: "src/contract/funding.ts",
+    right: "exposureUsd: Usd.meta(",
+    wrong: "exposureUsd: Usd.refine((micro) => micro < 100_000_000n).meta(",
+  },
+  {
+    name: "exposure leaves the fee out",
+    file: "src/engine/trade.ts",
+    right: "costMicro: held.costMicro + amountMicro,",
+    wrong: "costMicro: held.costMicro + amountMicro - fill.feeMicro,",
+  },
+  {
+    name: "a sale gives up its cost rounded up",
+    file: "src/engine/trade.ts",
+    right: "const releasedMicro = (held.costMicro * sharesMicro) / held.sharesMicro;",
+    wrong: "const releasedMicro = (held.costMicro * sharesMicro + held.sharesMicro - 1n) / held.sharesMicro;",
+  },
+  {
+    name: "a suspended market trades",
+    file: "src/domain/market.ts",
+    right: 'if (status === "open") return;',
+    wrong: 'if (status === "open" || status === "suspended") return;',
+  },
+  {
+    name: "a rejected withdrawal is paid back again by every repeat",
+    file: "src/engine/funding.ts",
+    right: "if (withdrawal.status === status) return withdrawal;",
+    wrong: "if (withdrawal.status === status && approve) return withdrawal;",
+  },
+  {
+    name: "volume leaves the fee out",
+    file: "src/engine/trade.ts",
+    right: "volumeMicro: book.volumeMicro + amountMicro }",
+    wrong: "volumeMicro: book.volumeMicro + amountMicro - feeMicro }",
+  },
+  {
+    name: "the trade limit excludes its own value",
+    file: "src/engine/fill.ts",
+    right: "if (amountMicro > limitFromUsd(policy.maxTradeUsd))",
+    wrong: "if (amountMicro >= limitFromUsd(policy.maxTradeUsd))",
+  },
+  {
+    name: "an older KYC result overrides a newer one",
+    file: "src/engine/traders.ts",
+    right: "if (trader.kycAt !== null && verifiedAt <= trader.kycAt) return;",
+    wrong: "if (trader.kycAt !== null && verifiedAt === trader.kycAt) return;",
+  },
+  {
+    name: "a deposit's reference counts per amount",
+    file: "src/engine/traders.ts",
+    right: "const key = receiptKey(provider, reference);",
+    wrong: "const key = receiptKey(provider, reference + amountMicro);",
+  },
+  {
+    name: "the lmsr pool rounds in favour of the trader",
+    file: "src/domain/lmsr.ts",
+    right: "const sharesMicro = BigInt(Math.floor(shares * (1 - 2 ** -50)));",
+    wrong: "const sharesMicro = BigInt(Math.ceil(shares));",
+  },
+  {
+    name: "a restriction does not stop withdrawals",
+    file: "src/engine/funding.ts",
+    right: 'if (draft.get("trader", traderId)?.restricted)',
+    wrong: 'if (draft.get("trader", traderId)?.restricted === null)',
+  },
+  {
+    name: "unrealised results are rounded up",
+    file: "src/services/trading.ts",
+    right: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6))) / 1_000_000n;",
+    wrong: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6)) + 999_999n) / 1_000_000n;",
+  },
+  {
+    name: "a refund is taken back once per event",
+    file: "src/engine/payments.ts",
+    right: "larger(0n, larger(refundsMicro, refundTotalMicro) - refundsFailedMicro)",
+    wrong: "larger(0n, refundsMicro + refundTotalMicro - refundsFailedMicro)",
+  },
+];

@@ -1,0 +1,3 @@
+import { holdSeeds } from "./seeds.ts";
+
+holdSeeds(1, 7);
