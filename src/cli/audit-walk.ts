@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Api, WireResult } from "../contract/operations.ts";
-import { auditLines, canonicalJson } from "../domain/audit-link.ts";
+import { auditLines, type ChainProblem, canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { GENESIS, type SealedLines, type Walked, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
+import { type ChainBreak, GENESIS, type SealedLines, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
 import { auditKey } from "../engine/seal.ts";
 import { PAGE } from "./paging.ts";
 
@@ -17,7 +17,7 @@ export interface ChainReport {
   head: string;
   count: number;
   /** The first entry that does not hold, and why; with the hash that stands there and the one that should. */
-  broken?: { seq: number; problem: string; stored?: string; computed?: string };
+  broken?: { kind: ChainProblem; seq: number; problem: string; stored?: string; computed?: string };
 }
 
 /** Where to begin, what the chain must go through, and who is told of its progress. */
@@ -36,7 +36,7 @@ export async function verifyOverApi(
   secrets: readonly string[],
   { from, anchors, onProgress }: VerifyOptions = {},
 ): Promise<ChainReport> {
-  const { head, count } = await api.getAuditStatus({});
+  const { head, count, problem } = await api.getAuditStatus({});
   const walked = await walkChain(sealedPages(entriesAfter(api, from?.seq ?? 0n)), {
     keys: secrets.map(auditKey),
     head: { seq: BigInt(count), hash: head },
@@ -44,7 +44,21 @@ export async function verifyOverApi(
     anchors,
     onPage: (seq) => onProgress?.(Number(seq), count),
   });
-  return chainReport({ head, count }, walked);
+  const broken = walked.broken ?? (await beyondHead(api, count)) ?? saidBy(problem);
+  return chainReport({ head, count }, { broken });
+}
+
+/** A row after the stated head is a newer entry, or stands where none was written. */
+async function beyondHead(api: Api, count: number): Promise<ChainBreak | undefined> {
+  const { entries } = await api.listAudit({ after: count, limit: 1 });
+  const [next] = entries;
+  if (!next || (await api.getAuditStatus({})).count >= next.seq) return undefined;
+  return { kind: "beyond-head", seq: BigInt(next.seq), problem: `row ${next.seq} stands after the head, ${count}` };
+}
+
+/** What the server knows and a walk cannot see, such as that the log was set back under it. */
+function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | undefined {
+  return problem ? { kind: problem.kind, seq: BigInt(problem.seq), problem: problem.text } : undefined;
 }
 
 /**
@@ -66,7 +80,10 @@ export async function verifyFile(
 }
 
 /** What a walk found, as it is printed. */
-export function chainReport(head: { head: string; count: number }, { broken }: Pick<Walked, "broken">): ChainReport {
+export function chainReport(
+  head: { head: string; count: number },
+  { broken }: { broken?: ChainBreak | undefined },
+): ChainReport {
   if (!broken) return { verified: true, ...head };
   return { verified: false, ...head, broken: { ...broken, seq: Number(broken.seq) } };
 }

@@ -10,6 +10,7 @@ import { Fault } from "../domain/fault.ts";
 import type { OracleSetup } from "../services/feeds.ts";
 import { openIfApplied, type PutOnRecord, prepareDatabase, putOnRecord } from "../services/provision.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "../services/tenant.ts";
+import { anchorPlaces } from "./anchor-sources.ts";
 import { chooseDoor } from "./doors.ts";
 import { readOperatorTenant } from "./operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "./ready-tenant.ts";
@@ -114,6 +115,7 @@ export function overDatabase(
     previousAuditSecrets: secrets.previousAuditKeys,
     oracle: feeds,
     readers: 2,
+    anchors: anchorPlaces({ directory, config }),
   };
   let services: TenantServices | undefined;
   const live = async (opened: TenantServices): Promise<LiveTenant> => {

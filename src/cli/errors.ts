@@ -7,6 +7,7 @@ export const EXIT = {
   unexpected: 1,
   planned: 2,
   usage: 6,
+  integrity: 8,
   unreachable: 9,
   partly: 10,
   interrupted: 130,

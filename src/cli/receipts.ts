@@ -2,6 +2,9 @@ import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } fr
 import { readFile } from "node:fs/promises";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { isGenuine, parseAnchor } from "../engine/anchor.ts";
+import type { AuditKey } from "../engine/seal.ts";
+import type { KnownAnchor } from "../engine/set-back.ts";
 import type { Output } from "./output.ts";
 
 /** Proof of what a command put on record, to be kept where nobody who can write to the database can reach it. */
@@ -78,32 +81,35 @@ function openForAppending(file: string): number {
 }
 
 /**
- * The receipts of a tenant in a file: hashes by seq.
+ * The receipts and anchors of a tenant in a file. An anchor that none of the keys signed counts for nothing.
  * @throws Fault USAGE when it holds none, or anything else; INTEGRITY when two contradict each other
  */
-export async function readAnchors(file: string, tenant: string): Promise<Map<bigint, string>> {
+export async function readAnchors(file: string, tenant: string, keys: readonly AuditKey[]): Promise<KnownAnchor[]> {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw new Fault("USAGE", `--anchor ${file} cannot be read: ${(cause as Error).message}`, { cause });
   });
-  const anchors = new Map<bigint, string>();
+  const anchors = new Map<number, KnownAnchor>();
   for (const [index, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
-    const { tenant: owner, seq, hash } = parseReceipt(line, `${file}:${index + 1}`);
+    const anchor = parseAnchor(line);
+    if (anchor && !isGenuine(anchor, keys)) continue;
+    const { tenant: owner, seq, hash, ts } = anchor ?? parseReceipt(line, `${file}:${index + 1}`);
     if (owner !== tenant) continue;
-    const known = anchors.get(BigInt(seq));
-    if (known !== undefined && known !== hash)
+    const known = anchors.get(seq);
+    if (known !== undefined && known.hash !== hash)
       throw new Fault("INTEGRITY", `${file} holds two receipts for entry ${seq} with different hashes`);
-    anchors.set(BigInt(seq), hash);
+    anchors.set(seq, { seq: BigInt(seq), hash, ts, source: `there is a receipt for entry ${seq} in ${file}` });
   }
   if (anchors.size === 0) throw new Fault("USAGE", `${file} holds no receipt of ${tenant}`);
-  return anchors;
+  return [...anchors.values()];
 }
 
-function parseReceipt(line: string, where: string): Pick<Receipt, "tenant" | "seq" | "hash"> {
+function parseReceipt(line: string, where: string): Pick<Receipt, "tenant" | "seq" | "hash"> & { ts?: string } {
   try {
-    const { tenant, seq, hash } = JSON.parse(line) as Record<string, unknown>;
+    const { tenant, seq, hash, ts } = JSON.parse(line) as Record<string, unknown>;
+    const time = typeof ts === "string" ? { ts } : {};
     if (typeof tenant === "string" && typeof hash === "string" && Number.isSafeInteger(seq) && Number(seq) > 0)
-      return { tenant, seq: Number(seq), hash };
+      return { tenant, seq: Number(seq), hash, ...time };
   } catch {
     // Said below.
   }

@@ -110,15 +110,23 @@ async function openDatabaseSession(
   const auditSecrets = auditSecretsOf(tenant);
   const [auditSecret, ...previousAuditSecrets] = auditSecrets;
   const databaseUrl = databaseUrlOf(tenant);
-  const [{ openDatabase }, { openTenant }, { localApi }, { localEvents }, { tenantFeeds }, { onMismatch }] =
-    await Promise.all([
-      import("./database.ts"),
-      import("../services/tenant.ts"),
-      import("../client/local-api.ts"),
-      import("../client/local-events.ts"),
-      import("./tenant-oracle.ts"),
-      import("../services/answers.ts"),
-    ]);
+  const [
+    { openDatabase },
+    { openTenant },
+    { localApi },
+    { localEvents },
+    { tenantFeeds },
+    { onMismatch },
+    { anchorPlaces },
+  ] = await Promise.all([
+    import("./database.ts"),
+    import("../services/tenant.ts"),
+    import("../client/local-api.ts"),
+    import("../client/local-events.ts"),
+    import("./tenant-oracle.ts"),
+    import("../services/answers.ts"),
+    import("./anchor-sources.ts"),
+  ]);
   const { connection } = await openDatabase(directory, id, databaseUrl);
   const services = await openTenant({
     tenantId: id,
@@ -127,6 +135,7 @@ async function openDatabaseSession(
     previousAuditSecrets,
     oracle: tenantFeeds(config),
     readers: 2,
+    anchors: anchorPlaces(tenant),
   });
   const stopNoting = onMismatch(({ operation, problem }) =>
     note(`The answer of ${operation} is not what the contract says (${problem}); it is shown as well as it can be`),

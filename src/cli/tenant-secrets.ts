@@ -1,3 +1,4 @@
+import { isAnchorPlace } from "../config/audit-schema.ts";
 import { formatPath } from "../config/config-error.ts";
 import { environmentPrefix } from "../config/environment.ts";
 import type { SecretReference } from "../config/scalars.ts";
@@ -71,7 +72,7 @@ function references(value: unknown, path: Path): { reference: SecretReference; p
   // A key set is public, and stands as `{ file }` too.
   if (path.at(-1) === "jwks") return [];
   if (Array.isArray(value)) return value.flatMap((item, index) => references(item, [...path, index]));
-  if (isReference(value)) return [{ reference: value, path }];
+  if (isReference(value) && !isAnchorPlace(path)) return [{ reference: value, path }];
   return Object.entries(value).flatMap(([key, child]) => references(child, [...path, key]));
 }
 

@@ -1,12 +1,15 @@
 import type { Logger } from "pino";
-import type { TenantSecrets } from "../config/resolve-tenant.ts";
+import { anchorFilesOf, type TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
 import { isLoopback } from "../domain/networks.ts";
+import { signAnchor } from "../engine/anchor.ts";
 import { startOracle } from "../oracle/worker.ts";
 import { openLog } from "../server/log.ts";
 import { Metrics } from "../server/metrics.ts";
 import type { PlaygroundOptions } from "../server/playground-page.ts";
 import { type RunningServer, startServer } from "../server/server.ts";
+import type { AnchorWriter } from "../services/anchors/anchor-writer.ts";
+import { type Look, newestAnchor } from "../services/anchors/evidence.ts";
 import { startClosingSweeper } from "../services/closing-sweeper.ts";
 import { startOverrideSweeper } from "../services/override-sweeper.ts";
 import { openTenant, type TenantServices } from "../services/tenant.ts";
@@ -14,6 +17,7 @@ import type { Cluster } from "../store/embedded/cluster.ts";
 import { requireOnRecord } from "../store/load-standing.ts";
 import { DeliveryWorker } from "../webhooks/delivery.ts";
 import { kycProvider } from "../webhooks/providers/kyc.ts";
+import { openAnchoring } from "./anchoring.ts";
 import type { TenantDatabase } from "./database.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
@@ -55,24 +59,27 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const certificate = await servedCertificate({ directory, config, host, signsOwn: options.https === true });
   const log = openLog(config.tenant, STDERR);
   const metrics = new Metrics();
+  let anchors: AnchorWriter | undefined;
   const services = await openTenant({
     tenantId: config.tenant,
     connection: database.connection,
     auditSecret: secrets.auditKey,
     previousAuditSecrets: secrets.previousAuditKeys,
     oracle: tenantFeeds(config),
+    anchors: { directory, files: anchorFilesOf(config) },
     onError: (error) => log.error({ err: error }, "A commit failed"),
-    onCommit: ({ commands }) => metrics.observeBatch(commands),
+    onCommit: ({ commands, head }) => {
+      metrics.observeBatch(commands);
+      anchors?.consider(head);
+    },
   });
-  await services.pool
-    .read((sql) => requireOnRecord(sql, config.tenant))
-    .catch(async (error: unknown) => {
-      await services.close();
-      throw error;
-    });
+  const found = await soundAtStart(services, config.tenant);
+  const anchoring = openAnchoring({ ...options, services, metrics, log, newest: newestAnchor(found.kept) });
+  anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
   const server = await listen({ ...options, host }, services, metrics, log, certificate).catch(
     async (error: unknown) => {
+      await anchoring.close();
       await services.close();
       throw error;
     },
@@ -93,10 +100,16 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const overrides = startOverrideSweeper(services, (error) =>
     log.error({ err: error }, "Ended overrides cannot be recorded"),
   );
-  services.auditWatch.start(
-    ({ seq, problem }) => log.error({ seq: Number(seq), problem }, "THE AUDIT CHAIN IS BROKEN"),
-    (error) => log.error({ err: error }, "The audit chain cannot be verified"),
-  );
+  services.auditWatch.start({
+    onProblem: ({ kind, seq, problem }) => {
+      log.error({ event: "integrity.failed", kind, seq: Number(seq), problem }, "THE AUDIT LOG DOES NOT HOLD");
+      const { acknowledged } = services.evidence;
+      if (kind === "set-back" && acknowledged?.ts)
+        anchoring.writer.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
+    },
+    onError: (error) => log.error({ err: error }, "The audit chain cannot be verified"),
+    onSound: ({ log: { head } }) => head && anchoring.writer.consider({ ...head, ts: Date.parse(head.ts) }),
+  });
   const deliveries = createDeliveries(options, services, metrics, log);
   await deliveries.start();
   const oracle = options.sweep === false ? undefined : startSweep(options, services, metrics, log);
@@ -112,9 +125,23 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       await server.close();
       await Promise.all([closing.stop(), overrides.stop(), oracle?.stop()]);
       await deliveries.stop();
+      await anchoring.close();
       await services.close();
     },
   };
+}
+
+/** @throws Fault INTEGRITY for a log that was set back, or has no head; REFUSED while the record lacks what is enforced */
+async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
+  try {
+    const look = await services.evidence.look();
+    services.evidence.requireSound();
+    await services.pool.read((sql) => requireOnRecord(sql, tenant));
+    return look;
+  } catch (error) {
+    await services.close();
+    throw error;
+  }
 }
 
 /** Settles markets by their feeds, or by the tenant's own oracle. */
@@ -172,6 +199,7 @@ function listen(
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,
       isDatabaseUp: services.isDatabaseUp,
+      integrityProblem: () => services.auditWatch.problem?.kind,
       strictTransport: certificate?.isSelfSigned === false && isOwnDomain(config.baseUrl),
       metrics,
       log,
@@ -193,7 +221,7 @@ function isOwnDomain(baseUrl: string): boolean {
 
 function createDeliveries(
   { config, secrets }: ServeOptions,
-  { background, tail }: TenantServices,
+  { background, tail, auditKey }: TenantServices,
   metrics: Metrics,
   log: Logger,
 ): DeliveryWorker {
@@ -205,6 +233,7 @@ function createDeliveries(
       secrets: secrets.webhooks.outbound[receiver.name] ?? [],
     })),
     allowPrivate: config.network.allowPrivate,
+    anchorOf: (entry) => signAnchor(config.tenant, entry, auditKey),
     onResult: (receiver, result) => {
       metrics.countDelivery(receiver, result);
       if (result === "dead")

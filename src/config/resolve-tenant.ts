@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
+import { statedTargets } from "./audit-schema.ts";
 import { ConfigError, type Finding, type Path } from "./config-error.ts";
-import type { Environment } from "./environment.ts";
+import { ALLOW_EXEC, type Environment } from "./environment.ts";
 import type { SecretReference } from "./scalars.ts";
 import { resolveSecret } from "./secrets.ts";
 import type { TenantConfig } from "./tenant-file.ts";
@@ -27,6 +28,12 @@ export type ResolvedJwt = (
   | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
 ) & { issuer: string | undefined; audience: string | undefined };
 
+/** A place of anchors. `file` is absolute. */
+export type ResolvedAnchorTarget =
+  | { kind: "file"; file: string }
+  | { kind: "exec"; argv: string[]; directory: string; environment: Environment }
+  | { kind: "url"; url: string; secret: string };
+
 /** Everything secret that serving and applying need, in place of the references. Never log it. */
 export interface TenantSecrets {
   keys: ResolvedKey[];
@@ -34,6 +41,8 @@ export interface TenantSecrets {
   auditKey: string;
   /** Keys that sealed earlier entries. */
   previousAuditKeys: string[];
+  /** Where anchors of the log are kept, in the file's order. */
+  anchors: ResolvedAnchorTarget[];
   /** The external database's connection string; undefined for the embedded one. */
   databaseUrl: string | undefined;
   webhooks: {
@@ -71,6 +80,7 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
     jwt: resolveJwt(auth.jwt, source.directory, secret),
     auditKey: secret(audit.key, ["audit", "key"], MIN_SECRET_BYTES),
     previousAuditKeys: list(audit.previous, ["audit", "previous"]),
+    anchors: resolveAnchors(config, environment, secret, findings),
     databaseUrl: database === "embedded" ? undefined : secret(database.url, ["database", "url"]),
     webhooks: {
       inbound,
@@ -149,6 +159,34 @@ function resolveJwt(jwt: TenantConfig["auth"]["jwt"], directory: string, secret:
     };
   const jwks = "url" in jwt.jwks ? jwt.jwks : { file: resolve(directory, jwt.jwks.file) };
   return { algorithm: jwt.algorithm, jwks, issuer, audience };
+}
+
+/** A tenant file may come with a stranger's pull request, so its programs run only when whoever runs pmctl says so. */
+function resolveAnchors(
+  { audit, source }: TenantConfig,
+  environment: Environment,
+  secret: Resolve,
+  findings: Finding[],
+): ResolvedAnchorTarget[] {
+  const { directory } = source;
+  return statedTargets(audit).map(({ target, path }): ResolvedAnchorTarget => {
+    if ("file" in target) return { kind: "file", file: resolve(directory, target.file) };
+    if ("url" in target)
+      return { kind: "url", url: target.url, secret: secret(target.secret, [...path, "secret"], MIN_SECRET_BYTES) };
+    if (environment[ALLOW_EXEC] !== "1")
+      findings.push({
+        path: [...path, "exec"],
+        message: "anchors go to a program: add --allow-exec to let pmctl run it",
+      });
+    return { kind: "exec", argv: target.exec, directory, environment };
+  });
+}
+
+/** The files among the places of anchors, absolute: what they hold is known of the log. */
+export function anchorFilesOf({ audit, source }: TenantConfig): string[] {
+  return statedTargets(audit).flatMap(({ target }) =>
+    "file" in target ? [resolve(source.directory, target.file)] : [],
+  );
 }
 
 function resolveHeaders({ sources }: TenantConfig["oracle"], secret: Resolve): TenantSecrets["sourceHeaders"] {

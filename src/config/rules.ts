@@ -1,4 +1,5 @@
 import { mayBeCalled } from "../domain/networks.ts";
+import { statedTargets } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import { PRESET_SOURCES } from "./oracle-schema.ts";
@@ -47,7 +48,7 @@ function httpStaysPrivate(draft: Draft): Finding[] {
     .map(({ path }) => ({ path, message: "must begin with https://; http:// is for hosts in network.allowPrivate" }));
 }
 
-function outgoingUrls({ auth, oracle, policy, webhooks }: Draft): { path: Path; url: URL }[] {
+function outgoingUrls({ audit, auth, oracle, policy, webhooks }: Draft): { path: Path; url: URL }[] {
   const addresses: [Path, string | null | undefined][] = [[["policy", "resolution_url"], policy?.resolution_url]];
   if (auth && "jwks" in auth.jwt && "url" in auth.jwt.jwks)
     addresses.push([["auth", "jwt", "jwks", "url"], auth.jwt.jwks.url]);
@@ -55,6 +56,8 @@ function outgoingUrls({ auth, oracle, policy, webhooks }: Draft): { path: Path; 
     addresses.push([["oracle", "sources", name, "url"], url]);
   for (const [index, { url }] of (webhooks?.outbound ?? []).entries())
     addresses.push([["webhooks", "outbound", index, "url"], url]);
+  for (const { target, path } of audit ? statedTargets(audit) : [])
+    if ("url" in target) addresses.push([[...path, "url"], target.url]);
   return addresses.flatMap(([path, address]) =>
     address ? [{ path, url: new URL(address.replaceAll("{id}", "id")) }] : [],
   );

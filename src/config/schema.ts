@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { line, Name, Timestamp, text } from "../contract/scalars.ts";
 import { webhookEventTypes } from "../contract/webhooks.ts";
+import { AuditSection } from "./audit-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
 import { BaseUrl, Cidr, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
@@ -154,14 +155,7 @@ export const TenantFileSchema = z
       .prefault({})
       .meta({ description: "Identity checks." }),
     webhooks: Webhooks.prefault({}).meta({ description: "Webhooks in and out." }),
-    audit: z
-      .strictObject({
-        key: SecretReference.meta({ description: "Where the key of the audit chain is kept; outside the database." }),
-        previous: secretList.meta({
-          description: "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
-        }),
-      })
-      .meta({ description: "The audit log." }),
+    audit: AuditSection.meta({ description: "The audit log." }),
     treasury: z
       .strictObject({
         capitalUsd: UsdNumber.default(100_000).meta({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CHAIN_PROBLEMS } from "../domain/audit-link.ts";
 import { NoInput, operation } from "./operation.ts";
 import { CountryCode } from "./policy.ts";
 import { line, PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount, UserId } from "./scalars.ts";
@@ -37,8 +38,24 @@ export const AuditPage = z
   .object({ entries: z.array(AuditEntry), cursor: z.string().nullable() })
   .meta({ id: "AuditPage" });
 
+const ChainProblemFound = z
+  .object({
+    kind: z.enum(CHAIN_PROBLEMS),
+    seq: z.number().int().meta({ description: "The first entry that it concerns." }),
+    text: z.string().meta({ examples: ["the log was set back: it ends at entry 21, and had reached 26"] }),
+  })
+  .meta({ id: "ChainProblem", description: "Why the log does not hold." });
+const Anchor = z
+  .object({ seq: z.number().int(), hash: z.string(), ts: z.string().meta({ description: "The entry's own." }) })
+  .meta({ id: "Anchor", description: "An entry that the log is known to have held." });
 export const AuditStatus = z
-  .object({ verified: z.boolean(), head: z.string(), count: z.number().int().min(0) })
+  .object({
+    verified: z.boolean(),
+    head: z.string(),
+    count: z.number().int().min(0),
+    problem: ChainProblemFound.nullable(),
+    anchor: Anchor.nullable().meta({ description: "The newest one known to this server." }),
+  })
   .meta({ id: "AuditStatus" });
 
 export const Reconciliation = z

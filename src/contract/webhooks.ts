@@ -90,6 +90,19 @@ const UserNotified = z
   })
   .meta({ id: "UserNotifiedData", description: "A user is to be told something, by whoever knows how to reach it." });
 
+const AuditAnchored = z
+  .object({
+    tenant: z.string(),
+    seq: sequence,
+    hash: z.string().meta({ description: "Of the entry: it pins every entry up to it." }),
+    ts: Timestamp.meta({ description: "The entry's own time." }),
+    keyId: z.string().meta({ description: "The audit key that signed this." }),
+    signature: z.string().meta({
+      description: "Hex HMAC-SHA256 over pmctl-anchor-v1, tenant, seq, hash, ts and keyId, a line each.",
+    }),
+  })
+  .meta({ id: "AuditAnchoredData", description: "A signed statement of how far the audit log has come; keep it." });
+
 /** The data of each outgoing event, by its type (decision 27). */
 export const webhookEvents = {
   "order.filled": OrderFilled,
@@ -101,6 +114,7 @@ export const webhookEvents = {
   "wallet.credited": WalletCredited,
   "kyc.updated": KycUpdated,
   "user.notified": UserNotified,
+  "audit.anchored": AuditAnchored,
 } as const;
 
 export type WebhookEventType = keyof typeof webhookEvents;

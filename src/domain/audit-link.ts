@@ -17,6 +17,13 @@ export interface AuditEntry {
 /** An entry's place in the chain. Its hash covers every entry before it, so to know one is to pin them all. */
 export type Seal = Pick<AuditEntry, "seq" | "hash" | "ts" | "keyId">;
 
+/**
+ * What can be wrong with a log as a whole: an entry was altered; entries are missing; rows stand after the head; the head
+ * row is missing; the log does not hold an entry that it is known to have held.
+ */
+export const CHAIN_PROBLEMS = ["broken", "gap", "beyond-head", "head-missing", "set-back"] as const;
+export type ChainProblem = (typeof CHAIN_PROBLEMS)[number];
+
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 

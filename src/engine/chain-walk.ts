@@ -1,5 +1,15 @@
-import { GENESIS_HASH } from "../domain/audit-link.ts";
+import { type ChainProblem, GENESIS_HASH } from "../domain/audit-link.ts";
 import { type AuditKey, auditHash } from "./seal.ts";
+import {
+  anchorsNotHeld,
+  describeSetBack,
+  type KnownAnchor,
+  newestNotHeld,
+  ROLLBACK_TYPE,
+  type Rollback,
+  rollbackOf,
+  type SetBack,
+} from "./set-back.ts";
 
 /** An entry as verification wants it: the lines that its hash covers (`auditLines`), ready made. */
 export interface SealedLines {
@@ -15,6 +25,7 @@ export interface ChainPoint {
 
 /** The first entry that does not hold, and why. */
 export interface ChainBreak {
+  kind: ChainProblem;
   seq: bigint;
   problem: string;
   /** The hash that stands there. */
@@ -51,12 +62,19 @@ export class ChainWalk {
   follow({ lines, hash }: SealedLines): ChainBreak | undefined {
     const seq = this.#seq + 1n;
     const [keyId = "", text = ""] = lines.split("\n", 2);
-    if (text !== String(seq)) return { seq, problem: `entry ${seq} is missing` };
+    if (text !== String(seq)) return { kind: "gap", seq, problem: `entry ${seq} is missing` };
     const key = this.#keys.get(keyId);
-    if (!key) return { seq, problem: `entry ${seq} is sealed with the key ${keyId}, which is not among those given` };
+    if (!key)
+      return {
+        kind: "broken",
+        seq,
+        problem: `entry ${seq} is sealed with the key ${keyId}, which is not among those given`,
+      };
     const computed = auditHash(key, this.#hash, lines);
-    if (computed !== hash)
-      return { seq, problem: `entry ${seq} or its link to the one before was altered`, stored: hash, computed };
+    if (computed !== hash) {
+      const problem = `entry ${seq} or its link to the one before was altered`;
+      return { kind: "broken", seq, problem, stored: hash, computed };
+    }
     this.#hash = hash;
     this.#seq = seq;
     return undefined;
@@ -69,8 +87,8 @@ export interface WalkOptions {
   from?: ChainPoint | undefined;
   /** Where the chain is said to end. Entries after it are newer than the question. */
   head?: ChainPoint | undefined;
-  /** Places that the chain must go through: hashes by seq, as receipts hold them. */
-  anchors?: ReadonlyMap<bigint, string> | undefined;
+  /** Entries after `from` that the chain must hold, unless a rollback among those walked gives them up. */
+  anchors?: readonly KnownAnchor[] | undefined;
   /** Awaited after each page, so it can slow the walk down. */
   onPage?: ((seq: bigint) => void | Promise<void>) | undefined;
 }
@@ -87,38 +105,68 @@ export interface Walked {
  */
 export async function walkChain(
   pages: AsyncIterable<readonly SealedLines[]>,
-  { keys, from = GENESIS, head, anchors = new Map(), onPage }: WalkOptions,
+  { keys, from = GENESIS, head, anchors = [], onPage }: WalkOptions,
 ): Promise<Walked> {
   const walk = new ChainWalk(keys, from);
+  const watched = new AnchorWatch(anchors.filter(({ seq }) => seq > from.seq));
   if (head === undefined || head.seq > from.seq)
     for await (const page of pages) {
       for (const entry of page) {
-        const broken = walk.follow(entry) ?? (anchors.size > 0 ? missedAnchor(walk.point, anchors) : undefined);
+        const broken = walk.follow(entry);
         if (broken) return { end: walk.point, broken };
+        watched.see(walk.point, entry);
         if (walk.seq === head?.seq) break;
       }
       await onPage?.(walk.seq);
       if (walk.seq === head?.seq) break;
     }
-  const broken = missedHead(walk.point, head) ?? cutAnchor(walk.point, anchors);
+  const broken = missedHead(walk.point, head) ?? watched.missed(walk.point);
   return { end: walk.point, ...(broken ? { broken } : {}) };
 }
 
-function missedAnchor({ seq, hash }: ChainPoint, anchors: ReadonlyMap<bigint, string>): ChainBreak | undefined {
-  const kept = anchors.get(seq);
-  if (kept === undefined || kept === hash) return undefined;
-  return { seq, problem: `entry ${seq} is not the one that its receipt was given for`, stored: hash, computed: kept };
+/** Notes what a walk passes at the places of anchors, and which of them the log itself gives up. */
+class AnchorWatch {
+  readonly #anchors: readonly KnownAnchor[];
+  readonly #places: ReadonlySet<bigint>;
+  readonly #hashes = new Map<bigint, string>();
+  readonly #rollbacks: Rollback[] = [];
+
+  constructor(anchors: readonly KnownAnchor[]) {
+    this.#anchors = anchors;
+    this.#places = new Set(anchors.map(({ seq }) => seq));
+  }
+
+  /** @param entry one whose seal holds */
+  see({ seq, hash }: ChainPoint, { lines }: SealedLines): void {
+    if (this.#places.size === 0) return;
+    if (this.#places.has(seq)) this.#hashes.set(seq, hash);
+    const [, , ts = "", type, , payloadText = ""] = lines.split("\n");
+    if (type === ROLLBACK_TYPE) this.#rollbacks.push(rollbackOf({ ts, payloadText }));
+  }
+
+  missed(head: ChainPoint): ChainBreak | undefined {
+    const notHeld = anchorsNotHeld(this.#anchors, { head, hashes: this.#hashes });
+    const setBack = newestNotHeld(notHeld, head, this.#rollbacks);
+    return setBack && setBackBreak(setBack, this.#hashes.get(setBack.anchor.seq));
+  }
+}
+
+/**
+ * A log that was set back, as verification tells it.
+ * @param stored the hash that stands at the anchor's place
+ */
+export function setBackBreak(setBack: SetBack, stored?: string | undefined): ChainBreak {
+  const { anchor, head } = setBack;
+  const seq = anchor.seq > head.seq ? head.seq + 1n : anchor.seq;
+  const hashes = stored === undefined ? {} : { stored, computed: anchor.hash };
+  return { kind: "set-back", seq, problem: describeSetBack(setBack), ...hashes };
 }
 
 function missedHead({ seq, hash }: ChainPoint, head: ChainPoint | undefined): ChainBreak | undefined {
   if (!head || (head.seq === seq && head.hash === hash)) return undefined;
-  if (head.seq < seq) return { seq: head.seq + 1n, problem: `the chain ends at ${head.seq}, but had reached ${seq}` };
-  if (head.seq > seq) return { seq: seq + 1n, problem: `entry ${seq + 1n} and all after it are missing` };
-  return { seq: seq + 1n, problem: "the head row does not match the last entry", stored: head.hash, computed: hash };
-}
-
-function cutAnchor({ seq }: ChainPoint, anchors: ReadonlyMap<bigint, string>): ChainBreak | undefined {
-  const beyond = [...anchors.keys()].find((anchored) => anchored > seq);
-  if (beyond === undefined) return undefined;
-  return { seq: seq + 1n, problem: `there is a receipt for entry ${beyond}, but the chain ends at ${seq}` };
+  if (head.seq < seq)
+    return { kind: "set-back", seq: head.seq + 1n, problem: `the chain ends at ${head.seq}, but had reached ${seq}` };
+  if (head.seq > seq) return { kind: "gap", seq: seq + 1n, problem: `entry ${seq + 1n} and all after it are missing` };
+  const problem = "the head row does not match the last entry";
+  return { kind: "broken", seq, problem, stored: head.hash, computed: hash };
 }

@@ -1,4 +1,5 @@
 import type { Draft } from "./draft.ts";
+import { ROLLBACK_TYPE } from "./set-back.ts";
 
 /** Puts on record that the log goes on although it does not hold an entry that it once held. */
 export interface AcceptRollback {
@@ -13,7 +14,7 @@ export interface AcceptRollback {
 
 /** The entry gives the anchor up: verification goes by it, and by nothing else. */
 export function acceptRollback(draft: Draft, { anchor, head, lost }: AcceptRollback): undefined {
-  draft.record("rollback.accepted", {
+  draft.record(ROLLBACK_TYPE, {
     anchorSeq: anchor.seq,
     anchorHash: anchor.hash,
     headSeq: head.seq,

@@ -1,4 +1,8 @@
+import type { AuditEntry } from "../domain/audit-link.ts";
 import type { ChainPoint } from "./chain-walk.ts";
+
+/** The entry that puts an accepted rollback on record. */
+export const ROLLBACK_TYPE = "rollback.accepted";
 
 /** An entry that the log is known to have held. */
 export interface KnownAnchor extends ChainPoint {
@@ -21,6 +25,12 @@ export interface Rollback {
   ts: string;
   anchorSeq: bigint;
   anchorHash: string;
+}
+
+/** What an entry {@link ROLLBACK_TYPE} gives up. The caller has checked its seal, so its payload is our own. */
+export function rollbackOf({ ts, payloadText }: Pick<AuditEntry, "ts" | "payloadText">): Rollback {
+  const { anchorSeq, anchorHash } = JSON.parse(payloadText) as { anchorSeq: number; anchorHash: string };
+  return { ts, anchorSeq: BigInt(anchorSeq), anchorHash };
 }
 
 /** A log that does not hold what it is known to have held. */

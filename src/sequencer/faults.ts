@@ -11,6 +11,11 @@ export function outcomeUnknown(cause: unknown): Fault {
   return new Fault("OUTCOME_UNKNOWN", message, { cause });
 }
 
+/** Whether a statement left nothing in the database: the database refused it, or the journal before sending it. */
+export function leftNothing(error: unknown): boolean {
+  return error instanceof StatementFailed || error instanceof Fault;
+}
+
 /** What callers hear of an error that left nothing of their commands in the database. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;

@@ -6,7 +6,7 @@ import { StatementFailed, Unconfirmed } from "../store/connect.ts";
 import type { HeadReading, Journal } from "../store/journal.ts";
 import { acknowledges, isQuiet, needsOfSubmission, type Prepared, prepareBatch, type Submission } from "./batch.ts";
 import { DatabaseClock, later } from "./clock.ts";
-import { faultOf, outcomeUnknown, overloaded } from "./faults.ts";
+import { faultOf, leftNothing, outcomeUnknown, overloaded } from "./faults.ts";
 import { type Answer, type Job, settle } from "./job.ts";
 import { Memory } from "./memory.ts";
 import { Queue } from "./queue.ts";
@@ -31,8 +31,8 @@ export interface SequencerOptions {
   defer?: (work: () => void) => void;
   /** Told of faults that no caller is to blame for. */
   onError?: (error: unknown) => void;
-  /** Told of each commit: commands in the batch, entries written. */
-  onCommit?: (size: { commands: number; entries: number }) => void;
+  /** Told of each commit: commands in the batch, entries written, and where the log ends with it. */
+  onCommit?: (commit: { commands: number; entries: number; head: Head }) => void;
 }
 
 /**
@@ -186,7 +186,7 @@ export class Sequencer {
       if (sent.swapped && sent.prepared?.batch) confirmed = await this.#stands(sent.prepared.batch);
     } catch (error) {
       // After a swap even a refusal tells nothing: without its transaction the statement was a commit by itself.
-      if (!sent.prepared || (error instanceof StatementFailed && !sent.swapped)) throw error;
+      if (!sent.prepared || (leftNothing(error) && !sent.swapped)) throw error;
       confirmed = await this.#isIn(sent.prepared.batch, error);
     }
     if (confirmed && sent.prepared) this.#publish(jobs, sent.prepared);
@@ -208,7 +208,7 @@ export class Sequencer {
       this.#clock.observe(now);
       return swapped;
     } catch (error) {
-      if (error instanceof StatementFailed || !acknowledges(prepared)) throw error;
+      if (leftNothing(error) || !acknowledges(prepared)) throw error;
       return this.#isIn(prepared.batch, error);
     }
   }
@@ -278,7 +278,7 @@ export class Sequencer {
     }
     // The next batch goes to the database first: what callers do with their answers need not keep it waiting.
     this.#defer(() => settle(jobs, outcomes));
-    if (batch) this.#onCommit({ commands: jobs.length, entries: batch.audit.length });
+    if (batch) this.#onCommit({ commands: jobs.length, entries: batch.audit.length, head: batch.next });
   }
 
   #adopt({ head, now }: HeadReading): Head {

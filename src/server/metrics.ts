@@ -11,6 +11,13 @@ export interface OracleSource {
   read(): Promise<{ held: number; feedAgesSec: ReadonlyMap<string, number> }>;
 }
 
+/** Where the figures of the audit log come from. */
+export interface IntegritySource {
+  isSound(): boolean;
+  /** The newest anchor that is written down. */
+  newest(): { seq: number; ts: string } | undefined;
+}
+
 /** What `/metrics` shows. Every name begins with pmctl_. */
 export class Metrics {
   readonly requests = new RequestMetrics();
@@ -18,6 +25,7 @@ export class Metrics {
   readonly #batches: Histogram;
   readonly #deliveries: Counter;
   readonly #mismatches: Counter;
+  #anchorFailures: Counter | undefined;
   #queueLength: () => number = () => 0;
   #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
 
@@ -120,6 +128,47 @@ export class Metrics {
         for (const [feed, ageSec] of figures.feedAgesSec) this.set({ feed }, ageSec);
       },
     });
+  }
+
+  /** Whether the audit log holds, and how far it is anchored; read when somebody asks. */
+  setIntegrity({ isSound, newest }: IntegritySource): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: "pmctl_integrity_ok",
+      help: "1 while nothing is found wrong with the audit log, else 0.",
+      registers,
+      collect() {
+        this.set(isSound() ? 1 : 0);
+      },
+    });
+    new Gauge({
+      name: "pmctl_audit_anchor_seq",
+      help: "The newest entry that an anchor is written down of.",
+      registers,
+      collect() {
+        this.set(newest()?.seq ?? 0);
+      },
+    });
+    new Gauge({
+      name: "pmctl_audit_anchor_age_seconds",
+      help: "Seconds since that entry was written.",
+      registers,
+      collect() {
+        const ts = newest()?.ts;
+        if (ts !== undefined) this.set(Math.max(0, (wallClockMs() - Date.parse(ts)) / 1000));
+      },
+    });
+    this.#anchorFailures = new Counter({
+      name: "pmctl_audit_anchor_failures_total",
+      help: "Anchors that a target did not take, by its kind.",
+      labelNames: ["target"],
+      registers,
+    });
+  }
+
+  /** A target did not take an anchor. */
+  countAnchorFailure(target: string): void {
+    this.#anchorFailures?.inc({ target });
   }
 
   get contentType(): string {

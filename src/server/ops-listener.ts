@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { ChainProblem } from "../domain/audit-link.ts";
 import { withinDeadline } from "../store/client.ts";
 import { nextRequestId } from "./exchange.ts";
 import { createListener } from "./listener.ts";
@@ -14,6 +15,8 @@ export interface OpsOptions {
   metrics: Metrics;
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
+  /** What is wrong with the audit log, as far as this process has found; undefined when nothing is. */
+  integrityProblem(): ChainProblem | undefined;
 }
 
 const DATABASE_TIMEOUT_MS = 2000;
@@ -41,8 +44,9 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   const draining = options.isDraining();
   // A probe that hangs is a database that is away.
   const db = await withinDeadline(options.isDatabaseUp(), DATABASE_TIMEOUT_MS).catch(() => false);
-  const ok = db && !draining;
-  send(res, ok ? 200 : 503, JSON.stringify({ ok, tenant, db, draining }));
+  const integrity = options.integrityProblem() ?? "ok";
+  const ok = db && !draining && integrity === "ok";
+  send(res, ok ? 200 : 503, JSON.stringify({ ok, tenant, db, draining, integrity }));
 }
 
 function send(res: ServerResponse, status: number, body: string, contentType = "application/json"): void {

@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import { Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
+import type { ChainProblem } from "../domain/audit-link.ts";
 import { forgetOldAnswers, forgetOldCounts } from "../store/forget.ts";
 import type { Pool } from "../store/pool.ts";
 import { monotonicMs } from "./clock.ts";
@@ -19,6 +20,8 @@ export interface ServerOptions extends TenantSiteOptions {
   /** How long a connection may stay silent while the server closes, since a request may be on its way; half a second unless told. */
   lastRequestMs?: number | undefined;
   isDatabaseUp: () => Promise<boolean>;
+  /** What is wrong with the audit log; without it the operations listener says nothing is. */
+  integrityProblem?: (() => ChainProblem | undefined) | undefined;
   /** Shared with whoever records more than requests. */
   metrics?: Metrics | undefined;
 }
@@ -55,14 +58,21 @@ const DRAIN_STEP_MS = 20;
  * @throws Fault CONFIG_INVALID for an unusable option, USAGE when a port cannot be had
  */
 export async function startServer(options: ServerOptions, where: ListenOptions): Promise<RunningServer> {
-  const { tenantId, auditKeyId, isDatabaseUp, log, metrics = new Metrics() } = options;
+  const {
+    tenantId,
+    auditKeyId,
+    isDatabaseUp,
+    integrityProblem = () => undefined,
+    log,
+    metrics = new Metrics(),
+  } = options;
   const { opsHost = "127.0.0.1", keyPair } = where;
   const scheme = keyPair ? "https" : "http";
   const site = createTenantSite(options, metrics);
   const server = createListener(toNodeHandler(site.app), keyPair);
   const endHandshakes = trackHandshakes(server);
   const isDraining = () => site.door.draining;
-  const ops = createOpsListener({ tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp });
+  const ops = createOpsListener({ tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem });
   // An error that nobody listens for ends the process, and one connection too many (EMFILE) is enough for one.
   for (const one of [server, ops]) one.on("error", (error) => log.error({ err: error }, "The listener failed"));
   const port = await listen(server, where.host, where.port);

@@ -2,16 +2,21 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ChainBreak, ChainPoint } from "../engine/chain-walk.ts";
 import type { AuditKey } from "../engine/seal.ts";
 import type { Reader } from "../store/pool.ts";
-import { readAuditHead } from "../store/queries/audit.ts";
+import { readLog } from "../store/queries/evidence.ts";
+import { Evidence, type Look, newestAnchor } from "./anchors/evidence.ts";
 import { type Verification, verifyChain } from "./audit-verifier.ts";
 
-/** Entries that a request verifies from the first one on (decision 29): about half a second. */
+/** Entries that a request verifies from the first one on: about half a second. */
 const WHOLE_UP_TO = 100_000n;
+/** Entries that every round of the background verifies from the first one on: a tenth of a second's work. */
+const WHOLE_EACH_ROUND_UP_TO = 20_000n;
 /** The walk rests nine times as long as its work took, so it takes a tenth of one core, and less of a busy machine. */
 const REST_PER_WORK = 9;
 const LONGEST_REST_MS = 1000;
 /** New entries are followed at this pace. */
 const FOLLOW_MS = 5000;
+/** The head is compared with the anchors at this pace, however long a walk takes. */
+const LOOK_MS = 2000;
 /** After this long the background walk begins at the first entry again. */
 const FULL_EVERY_MS = 10 * 60_000;
 
@@ -19,6 +24,8 @@ export interface WatchOptions {
   /** A connection on which long reads are in nobody's way. */
   reader: Reader;
   keys: readonly AuditKey[];
+  /** What the log is known to have held. */
+  evidence?: Evidence | undefined;
   wholeUpTo?: bigint | undefined;
   /** Waits, or returns early when the signal aborts. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -28,6 +35,9 @@ export interface WatchOptions {
 export interface ChainStatus extends Pick<Verification, "verified" | "head" | "count"> {
   /** When the chain was last verified from the first entry on; milliseconds by the database's clock. */
   verifiedAt: number;
+  problem: ChainBreak | undefined;
+  /** The newest entry that the log is known to have held. */
+  anchor: (ChainPoint & { ts: string }) | undefined;
 }
 
 /** The last walk from the first entry on, and how far new entries were followed since. */
@@ -39,64 +49,109 @@ interface Pass {
   endedAt: number;
 }
 
+/** Who is told what while a watch runs. */
+export interface WatchEvents {
+  /** Told once of each problem, when it is found. */
+  onProblem: (problem: ChainBreak) => void;
+  /** Told of the first failure of a row only: while the database is away every round fails alike. */
+  onError: (error: unknown) => void;
+  /** Told of each look that found no problem. */
+  onSound?: ((look: Look) => void) | undefined;
+}
+
 /**
  * Knows whether the chain holds. Short chains are verified whole by whoever asks. Of a long one a background walk
- * verifies the whole every ten minutes and new entries every few seconds, and whoever asks verifies the rest.
+ * verifies the whole every ten minutes and new entries every few seconds, and whoever asks verifies the rest. Whatever
+ * finds a problem, it is the same one that is told everywhere, until a later verification finds it gone.
  */
 export class AuditWatch {
   readonly #reader: Reader;
   readonly #keys: readonly AuditKey[];
+  readonly #evidence: Evidence;
   readonly #wholeUpTo: bigint;
+  readonly #wholeEachRoundUpTo: bigint;
   readonly #sleep: NonNullable<WatchOptions["sleep"]>;
   #pass: Pass | undefined;
-  #running: { abort: AbortController; ended: Promise<void> } | undefined;
+  #look: Look | undefined;
+  #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
-  constructor({ reader, keys, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
+  constructor({ reader, keys, evidence, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
     this.#reader = reader;
     this.#keys = keys;
+    this.#evidence = evidence ?? new Evidence({ reader, keys });
     this.#wholeUpTo = wholeUpTo;
+    this.#wholeEachRoundUpTo = wholeUpTo < WHOLE_EACH_ROUND_UP_TO ? wholeUpTo : WHOLE_EACH_ROUND_UP_TO;
     this.#sleep = sleep;
+  }
+
+  /** What was found last, by whichever look or walk. */
+  get problem(): ChainBreak | undefined {
+    return this.#pass?.broken ?? this.#look?.problem;
   }
 
   /** Verifies what the background has not: everything when the chain is short, or when no walk has ended yet. */
   async status(): Promise<ChainStatus> {
-    const head = await this.#reader.read(readAuditHead);
-    const pass = this.#pass;
+    const look = await this.look();
+    const { head, last, readAt } = look.log;
+    const anchor = newestAnchor(look.anchors);
+    if (!head) return { ...stateOf({ seq: last.seq, hash: last.hash }, look.problem), verifiedAt: readAt, anchor };
+    const pass = await this.#usablePass();
     if (!pass || head.seq <= this.#wholeUpTo) {
       const whole = await verifyChain(this.#reader, this.#keys);
-      if (!pass) this.#keep(whole);
-      return { ...statusOf(whole), verifiedAt: whole.askedAt };
+      this.#keep(whole);
+      const end = { seq: whole.count, hash: whole.head };
+      return { ...stateOf(end, whole.broken ?? look.problem), verifiedAt: whole.askedAt, anchor };
     }
     const { verifiedAt } = pass;
-    if (pass.broken) return { verified: false, head: head.hash, count: head.seq, verifiedAt };
-    return { ...statusOf(await verifyChain(this.#reader, this.#keys, { from: pass.end })), verifiedAt };
+    const known = pass.broken ?? look.problem;
+    if (known) return { ...stateOf(head, known), verifiedAt, anchor };
+    const {
+      head: hash,
+      count: seq,
+      broken,
+    } = await verifyChain(this.#reader, this.#keys, { from: pass.end, counts: false });
+    return { ...stateOf({ seq, hash }, broken), verifiedAt, anchor };
+  }
+
+  /** A look at the head and the anchors. */
+  async look(): Promise<Look> {
+    this.#look = await this.#evidence.look();
+    return this.#look;
   }
 
   /**
-   * One round of the background: new entries, or the whole chain when that is due.
-   * @returns what it found broken
+   * One round of the background: new entries, or the whole chain when that is due, or short.
+   * @returns what it found
    */
   async round(signal: AbortSignal = new AbortController().signal): Promise<ChainBreak | undefined> {
-    const pass = this.#pass;
-    if (!pass || performance.now() - pass.endedAt >= FULL_EVERY_MS) {
-      const whole = await this.#walk(signal);
-      this.#keep(whole);
-      return whole.broken;
+    await this.look();
+    const pass = await this.#usablePass();
+    const isDue =
+      !pass || pass.end.seq <= this.#wholeEachRoundUpTo || performance.now() - pass.endedAt >= FULL_EVERY_MS;
+    if (isDue) this.#keep(await this.#walk(signal));
+    else {
+      // A problem that was found is looked at again: it may have been mended.
+      const { end, broken } = await this.#walk(signal, pass.end);
+      this.#pass = { ...pass, end, broken };
     }
-    if (pass.broken) return pass.broken;
-    const { end, broken } = await this.#walk(signal, pass.end);
-    this.#pass = { ...pass, end, broken };
-    return broken;
+    return this.problem;
   }
 
-  /**
-   * Walks in the background until stopped.
-   * @param onBroken told once of each entry that is found not to hold
-   * @param onError told of the first failure of a row only: while the database is away every round fails alike
-   */
-  start(onBroken: (broken: ChainBreak) => void, onError: (error: unknown) => void): void {
+  /** Watches in the background until stopped. */
+  start(events: WatchEvents): void {
     const abort = new AbortController();
-    this.#running = { abort, ended: this.#run(abort.signal, onBroken, onError) };
+    const told = new Told(events);
+    const look = async () => {
+      const found = await this.look();
+      told.problem(this.problem);
+      if (!this.problem) events.onSound?.(found);
+    };
+    const walk = async () => told.problem(await this.round(abort.signal));
+    const ended = Promise.all([
+      this.#repeat(look, LOOK_MS, abort.signal, events.onError),
+      this.#repeat(walk, FOLLOW_MS, abort.signal, events.onError),
+    ]);
+    this.#running = { abort, ended };
   }
 
   async stop(): Promise<void> {
@@ -104,20 +159,17 @@ export class AuditWatch {
     await this.#running?.ended;
   }
 
-  async #run(signal: AbortSignal, onBroken: (broken: ChainBreak) => void, onError: (error: unknown) => void) {
-    let told: bigint | undefined;
+  async #repeat(work: () => Promise<void>, pauseMs: number, signal: AbortSignal, onError: WatchEvents["onError"]) {
     let failing = false;
     while (!signal.aborted) {
       try {
-        const broken = await this.round(signal);
-        if (broken && broken.seq !== told) onBroken(broken);
-        told = broken?.seq;
+        await work();
         failing = false;
       } catch (error) {
         if (!failing && !signal.aborted) onError(error);
         failing = true;
       }
-      await this.#sleep(FOLLOW_MS, signal);
+      await this.#sleep(pauseMs, signal);
     }
   }
 
@@ -130,7 +182,17 @@ export class AuditWatch {
       signal.throwIfAborted();
       startedAt = performance.now();
     };
-    return verifyChain(this.#reader, this.#keys, { from, onPage });
+    return verifyChain(this.#reader, this.#keys, { from, onPage, counts: false });
+  }
+
+  /** The last pass, unless the log is not the one that it walked any more. */
+  async #usablePass(): Promise<Pass | undefined> {
+    const pass = this.#pass;
+    if (!pass || pass.end.seq === 0n) return pass;
+    const { head, hashes } = await this.#reader.read((sql) => readLog(sql, [pass.end]));
+    const holds = head && head.seq >= pass.end.seq && hashes.get(pass.end.seq) === pass.end.hash;
+    if (!holds && this.#pass === pass) this.#pass = undefined;
+    return this.#pass;
   }
 
   #keep({ askedAt, end, broken }: Verification): void {
@@ -138,8 +200,24 @@ export class AuditWatch {
   }
 }
 
-function statusOf({ verified, head, count }: Verification) {
-  return { verified, head, count };
+/** Tells of each problem once. */
+class Told {
+  readonly #events: WatchEvents;
+  #last: string | undefined;
+
+  constructor(events: WatchEvents) {
+    this.#events = events;
+  }
+
+  problem(problem: ChainBreak | undefined): void {
+    const name = problem && `${problem.kind} ${problem.seq}`;
+    if (problem && name !== this.#last) this.#events.onProblem(problem);
+    this.#last = name;
+  }
+}
+
+function stateOf({ seq, hash }: ChainPoint, problem: ChainBreak | undefined) {
+  return { verified: problem === undefined, head: hash, count: seq, problem };
 }
 
 /** Ends early, and without an error, when the signal aborts. Does not keep the process alive. */

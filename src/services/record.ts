@@ -50,9 +50,15 @@ async function getAuditStatus(
   { auditWatch }: ServiceContext,
   { onVerified }: Caller,
 ): Promise<Result<"getAuditStatus">> {
-  const { verified, head, count, verifiedAt } = await auditWatch.status();
+  const { verified, head, count, verifiedAt, problem, anchor } = await auditWatch.status();
   onVerified?.(verifiedAt);
-  return { verified, head, count: Number(count) };
+  return {
+    verified,
+    head,
+    count: Number(count),
+    problem: problem ? { kind: problem.kind, seq: Number(problem.seq), text: problem.problem } : null,
+    anchor: anchor ? { seq: Number(anchor.seq), hash: anchor.hash, ts: anchor.ts } : null,
+  };
 }
 
 /** A text that somebody broke reads as empty: the entry is shown, and verification names it. */

@@ -117,7 +117,7 @@ async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBac
   const { tenant, directory, anchorFiles, auditSecrets, acceptRollback } = options;
   const keys = auditSecrets.map(auditKey);
   const { anchors } = await knownAnchors({ tenant, directory, files: anchorFiles, keys });
-  const setBack = await findSetBack(sql, keys, anchors);
+  const setBack = await findSetBack(readerOf(sql), keys, anchors);
   if (!setBack || acceptRollback) return setBack;
   const { anchor, head, lost } = setBack;
   throw new Fault(

@@ -9,6 +9,9 @@ import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { openPool, type Pool } from "../store/pool.ts";
 import { followMarketSearch } from "../store/queries/search.ts";
 import { commitsAreSynchronous } from "../store/queries/server.ts";
+import { Evidence } from "./anchors/evidence.ts";
+import { guardJournal } from "./anchors/guarded-journal.ts";
+import type { AnchorSources } from "./anchors/known-anchors.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { AuditWatch } from "./audit-watch.ts";
 import type { ServiceContext } from "./context.ts";
@@ -31,6 +34,11 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   oracle?: OracleSetup | undefined;
   /** How many reads may run at once. */
   readers?: number;
+  /**
+   * Where anchors of the log are kept; without it only what this process sees itself is known. Changes are refused from
+   * the first one on when the log was set back behind them; `false` is for the command that accepts this.
+   */
+  anchors?: Pick<AnchorSources, "directory" | "files"> | false | undefined;
 }
 
 /** A tenant's services on its database: what both doors call. */
@@ -41,6 +49,8 @@ export interface TenantServices extends ServiceContext {
   auditKey: AuditKey;
   /** The current key and those that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
+  /** What the log is known to have held. */
+  evidence: Evidence;
   /** Follows what is committed, by whichever process. */
   tail: AuditTail;
   /** What the server of this process refused. */
@@ -65,19 +75,25 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const terms = await checkDatabase(tenantId, connection);
   const key = auditKey(options.auditSecret);
   const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
-  const journal = openJournal(connection, terms);
+  const unguarded = openJournal(connection, terms);
   const { pool, checks, background } = openPools(connection, terms, options.readers);
+  const sources = options.anchors ? { ...options.anchors, tenant: tenantId, keys: auditKeys } : undefined;
+  const evidence = new Evidence({ reader: pool, keys: auditKeys, sources });
+  const journal = options.anchors === false ? unguarded : guardJournal(unguarded, evidence);
   const tail = new AuditTail(pool, onError);
-  const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, wholeUpTo: options.wholeAuditUpTo });
+  const wholeUpTo = options.wholeAuditUpTo;
+  const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, evidence, wholeUpTo });
   const sequencer = new Sequencer({
     journal,
     auditKey: key,
     ...(onError ? { onError } : {}),
-    onCommit: (size) => {
+    onCommit: (commit) => {
+      evidence.acknowledge(commit.head);
       tail.wake();
-      onCommit?.(size);
+      onCommit?.(commit);
     },
   });
+  if (sources) await evidence.look();
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
   const cursors = new Cursors(auditKeys);
@@ -88,6 +104,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     background,
     auditKey: key,
     auditKeys,
+    evidence,
     tail,
     refusals,
     isDatabaseUp,

@@ -1,3 +1,4 @@
+import { Fault } from "../domain/fault.ts";
 import type { Need } from "../engine/rows.ts";
 import { Client } from "./client.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
@@ -86,7 +87,7 @@ export function openJournal(
 
 async function reading(sql: Sql, query: string): Promise<HeadReading> {
   const [row] = await sql.unsafe(query, [], { prepare: true });
-  if (!row) throw new Error("The head row is missing");
+  if (!row) throw new Fault("INTEGRITY", "Changes are refused: the head row of the log is missing");
   const head = { seq: BigInt(row.seq), hash: row.hash, epoch: BigInt(row.epoch), ts: Number(row.ts) };
   return { head, now: Number(row.now) };
 }

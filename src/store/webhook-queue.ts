@@ -84,6 +84,20 @@ export async function fanOut(
     on conflict (receiver, event_id) do nothing`;
 }
 
+/** Makes an event that no entry causes due for these receivers, once however often it is asked for. */
+export async function announce(
+  sql: Sql,
+  receivers: readonly string[],
+  { eventId, seq, type, createdAt }: NewDelivery,
+): Promise<void> {
+  await sql`
+    insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
+    select name, ${eventId}, ${String(seq)}, ${type}, 'pending', 0, ${createdAt}, ${createdAt}
+      from webhook_receiver
+     where name = any(${textArray(receivers)}::text[])
+    on conflict (receiver, event_id) do nothing`;
+}
+
 /**
  * Takes deliveries that are due, oldest first, for one attempt each. Two processes never take the same one: a row that
  * is being taken is passed over, and one that was taken is due again only after its lease.

@@ -5,7 +5,7 @@ import type { Pool } from "../store/pool.ts";
 import { readClock } from "../store/queries/clock.ts";
 import { forgetDeliveries, oldestPending, registerReceiver } from "../store/webhook-queue.ts";
 import { Alarm } from "./alarm.ts";
-import { type DeliveryResult, type Receiver, ReceiverQueue } from "./receiver-queue.ts";
+import { type DeliveryResult, type QueueContext, type Receiver, ReceiverQueue } from "./receiver-queue.ts";
 
 export interface DeliveryOptions {
   /** Its own connections: a receiver's trouble is not to hold up anybody's reads. */
@@ -20,6 +20,7 @@ export interface DeliveryOptions {
   /** From 0 to 1. */
   random?: () => number;
   timeoutMs?: number;
+  anchorOf?: QueueContext["anchorOf"];
   onResult?: (receiver: string, result: DeliveryResult) => void;
   /** Told of the first failure of a row only: while the database is away every round fails alike. */
   onError?: (error: unknown) => void;
@@ -62,11 +63,11 @@ export class DeliveryWorker {
   #failing = false;
 
   constructor(options: DeliveryOptions) {
-    const { pool, receivers, random = Math.random, timeoutMs = TIMEOUT_MS, onResult = () => {} } = options;
+    const { pool, receivers, random = Math.random, timeoutMs = TIMEOUT_MS, anchorOf, onResult = () => {} } = options;
     this.#options = options;
     this.#outgoing = new OutgoingHttp(options.allowPrivate);
     this.#clock = options.clock ?? (() => pool.read(readClock));
-    const context = { pool, outgoing: this.#outgoing, clock: this.#clock, random, timeoutMs, onResult };
+    const context = { pool, outgoing: this.#outgoing, clock: this.#clock, random, timeoutMs, anchorOf, onResult };
     this.#lines = receivers.map((receiver) => ({
       receiver,
       queue: new ReceiverQueue(receiver, context),

@@ -18,8 +18,11 @@ export type OutgoingEvent = EventName &
 
 type Payload = Record<string, unknown>;
 
+/** Events that an audit entry causes; an anchor is about an entry, and caused by none. */
+type LoggedEventType = Exclude<WebhookEventType, "audit.anchored">;
+
 /** The events that an audit entry of a type causes. A failed identity check is also something to tell the user. */
-const TYPES: Readonly<Record<string, WebhookEventType>> = {
+const TYPES: Readonly<Record<string, LoggedEventType>> = {
   "trade.executed": "order.filled",
   "market.created": "market.created",
   "market.suspended": "market.suspended",
@@ -37,14 +40,29 @@ const HASH_DIGITS = 16;
  * The names of the events of an entry; none for most types. They follow from the entry alone, so whoever reads the log
  * gives them alike, however often.
  */
-export function eventNamesOf({ seq, hash, type, payloadText }: FollowedEntry): EventName[] {
+export function eventNamesOf(entry: FollowedEntry): (EventName & { type: LoggedEventType })[] {
+  const { type, payloadText } = entry;
   const event = TYPES[type];
   if (event === undefined) return [];
-  const suffix = `${seq}_${hash.slice(0, HASH_DIGITS)}`;
-  const names: EventName[] = [{ id: `evt_${suffix}`, type: event }];
+  const suffix = suffixOf(entry);
+  const names: ReturnType<typeof eventNamesOf> = [{ id: `evt_${suffix}`, type: event }];
   if (type === "kyc.updated" && (JSON.parse(payloadText) as Payload).status === "failed")
     names.push({ id: `ntf_${suffix}`, type: "user.notified" });
   return names;
+}
+
+function suffixOf({ seq, hash }: Pick<FollowedEntry, "seq" | "hash">): string {
+  return `${seq}_${hash.slice(0, HASH_DIGITS)}`;
+}
+
+/** The id of the event that says how far the log has come: every server gives it alike. */
+export function anchorEventId(entry: Pick<FollowedEntry, "seq" | "hash">): string {
+  return `anc_${suffixOf(entry)}`;
+}
+
+/** The event of an anchor. @param data the signed line */
+export function anchorEvent(entry: FollowedEntry, data: WebhookData["audit.anchored"]): OutgoingEvent {
+  return { id: anchorEventId(entry), type: "audit.anchored", timestamp: entry.ts, data };
 }
 
 /** The market that an entry is about, whose question its events carry. */
@@ -70,7 +88,7 @@ export function bodyOf({ type, timestamp, data }: OutgoingEvent): string {
   return JSON.stringify({ type, timestamp, data });
 }
 
-function dataOf(type: WebhookEventType, payload: Payload, entry: FollowedEntry, question: string) {
+function dataOf(type: LoggedEventType, payload: Payload, entry: FollowedEntry, question: string) {
   const sequence = Number(entry.seq);
   const market = { sequence, marketId: String(payload.marketId), question };
   const { closeAt, outcome } = payload;

@@ -1,4 +1,4 @@
-import type { WebhookEventType } from "../contract/webhooks.ts";
+import type { WebhookData, WebhookEventType } from "../contract/webhooks.ts";
 import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Pool } from "../store/pool.ts";
 import { type FollowedEntry, readEntries, readEntriesAfter } from "../store/queries/stream.ts";
@@ -15,7 +15,7 @@ import {
   recordFailure,
   recordSuccess,
 } from "../store/webhook-queue.ts";
-import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "./events.ts";
+import { anchorEvent, bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "./events.ts";
 import { type AttemptResult, judge, type Verdict } from "./retry.ts";
 import { signMessage } from "./sign.ts";
 
@@ -40,6 +40,8 @@ export interface QueueContext {
   /** From 0 to 1. */
   random: () => number;
   timeoutMs: number;
+  /** The signed line about an entry, for events of anchors. */
+  anchorOf?: ((entry: FollowedEntry) => WebhookData["audit.anchored"]) | undefined;
   onResult: (receiver: string, result: DeliveryResult) => void;
 }
 
@@ -125,13 +127,14 @@ export class ReceiverQueue {
 
   /** The events of the claims, from the log, by id. */
   async #read(claims: readonly ClaimedDelivery[]): Promise<Map<string, OutgoingEvent>> {
-    const { pool } = this.#context;
+    const { pool, anchorOf } = this.#context;
     const seqs = claims.map(({ seq }) => seq);
     const entries = await pool.read((sql) => readEntries(sql, seqs));
     const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
     const questions = markets.size === 0 ? new Map() : await pool.read((sql) => readQuestions(sql, [...markets]));
     const events = entries.flatMap((entry) => outgoingEventsOf(entry, questions.get(marketOf(entry) ?? "")));
-    return new Map(events.map((event) => [event.id, event]));
+    const anchors = anchorOf ? entries.map((entry) => anchorEvent(entry, anchorOf(entry))) : [];
+    return new Map([...events, ...anchors].map((event) => [event.id, event]));
   }
 
   async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {

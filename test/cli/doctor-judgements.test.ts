@@ -180,9 +180,12 @@ describe("secrets", () => {
   });
 });
 
+const ANCHOR = { seq: 26n, hash: "a", source: "a test" };
+
 describe("the record", () => {
   const sound: RecordFacts = {
     tail: { checked: 10 },
+    anchors: { newest: undefined, faults: [], setBack: undefined },
     treasuryMicro: 1000n,
     liquidityMicro: 1000n,
     waiting: { count: 0, oldest: null },
@@ -191,7 +194,30 @@ describe("the record", () => {
   test.each<[string, Partial<RecordFacts>, string, string]>([
     ["a treasury that funds exactly one market is well", {}, "treasury", "ok"],
     ["one that is a micro-dollar short fails", { treasuryMicro: 999n }, "treasury", "fail"],
-    ["a broken chain fails", { tail: { checked: 3, broken: "entry 3 was altered" } }, "audit chain", "fail"],
+    [
+      "a broken chain fails",
+      { tail: { checked: 3, broken: { kind: "broken", seq: 3n, problem: "entry 3 was altered" } } },
+      "audit chain",
+      "fail",
+    ],
+    [
+      "a log that was set back fails",
+      {
+        anchors: {
+          newest: ANCHOR,
+          faults: [],
+          setBack: { anchor: ANCHOR, head: { seq: 21n, hash: "b" }, lost: 5n },
+        },
+      },
+      "anchors",
+      "fail",
+    ],
+    [
+      "an anchor that our key did not sign is a warning",
+      { anchors: { newest: ANCHOR, faults: ["anchors.ndjson:3 has a bad signature"], setBack: undefined } },
+      "anchors",
+      "warn",
+    ],
     ["without the key the chain is not judged", { tail: undefined }, "audit chain", "skipped"],
     [
       "a market that waits for its outcome is a warning",

@@ -75,7 +75,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
     await owner`update audit set actor = 'cli:mallory' where seq = 400`;
     const { exit, report } = await verify();
     expect(exit).toBe(8);
-    expect(report.broken).toEqual({ seq: 100, problem: "entry 100 is missing" });
+    expect(report.broken).toEqual({ kind: "gap", seq: 100, problem: "entry 100 is missing" });
     await owner`insert into audit ${owner(row as never)}`;
     await owner`update audit set actor = ${late?.actor} where seq = 400`;
     expect((await verify()).exit).toBe(0);
@@ -96,6 +96,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
       const { exit, report } = await verify("the audit secret of somebody else");
       expect(exit).toBe(8);
       expect(report.broken).toEqual({
+        kind: "broken",
         seq: 1,
         problem: `entry 1 is sealed with the key ${auditKey(AUDIT_SECRET).id}, which is not among those given`,
       });

@@ -13,7 +13,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   sequencer: { values: ["domain", "engine", "store"] },
   services: { values: ["contract", "domain", "engine", "sequencer", "store"] },
   oracle: { values: ["domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
-  webhooks: { values: ["contract", "domain", "services", "store"] },
+  webhooks: { values: ["contract", "domain", "services", "store"], types: ["engine"] },
   config: { values: ["domain", "contract"] },
   server: { values: ["contract", "domain", "services", "store", "webhooks"], types: ["engine", "sequencer"] },
   embed: { values: ["domain"], types: ["contract"] },

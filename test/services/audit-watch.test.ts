@@ -127,10 +127,7 @@ describe("a chain beyond the limit", () => {
       },
     });
     await tampered(5, async () => {
-      looking.start(
-        ({ seq }) => told.push(seq),
-        () => {},
-      );
+      looking.start({ onProblem: ({ seq }) => told.push(seq), onError: () => {} });
       await rounds.promise;
     });
     await looking.stop();

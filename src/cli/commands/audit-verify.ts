@@ -3,6 +3,8 @@ import type { Command } from "commander";
 import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
+import { type AuditKey, auditKey } from "../../engine/seal.ts";
+import type { KnownAnchor } from "../../engine/set-back.ts";
 import type { ChainReport, VerifyOptions } from "../audit-walk.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -21,7 +23,7 @@ export function registerVerify(noun: Command, host: Host): void {
     .command("verify")
     .description("recompute every link of the chain; exit code 8 when one does not hold")
     .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
-    .option("--anchor <file>", "receipts (--receipt) that the chain must still hold")
+    .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
     .option("--incremental", "only what was written since this directory's last verification")
     .option("--full", "from the first entry on, which is what happens without --incremental too")
     .action(
@@ -32,12 +34,17 @@ export function registerVerify(noun: Command, host: Host): void {
         if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
         return withSession(options, io, async (session) => {
           const { id, directory } = session.tenant;
-          const { readVerifiedPoint, raiseVerifiedPoint } = await import("../../services/anchors/verified-point.ts");
+          const [{ readVerifiedPoint, raiseVerifiedPoint }, { knownToOperator }] = await Promise.all([
+            import("../../services/anchors/verified-point.ts"),
+            import("../anchor-sources.ts"),
+          ]);
+          const keys = session.auditSecrets().map(auditKey);
+          const { anchors } = await knownToOperator(session.tenant, keys);
           return runAuditVerify(
             {
               verify: chainVerifier(session),
               from: incremental ? await readVerifiedPoint(directory, id) : undefined,
-              anchors: await anchorsOf(anchor, id),
+              anchors: [...anchors, ...(await anchorsOf(anchor, id, keys))],
               keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
             },
             session.api(),
@@ -68,6 +75,7 @@ const reportView: View<ChainReport, ChainReport> = {
     ["head", head],
     ...(broken
       ? ([
+          ["kind", broken.kind],
           ["first bad entry", String(broken.seq)],
           ["problem", broken.problem],
         ] as const)
@@ -88,14 +96,13 @@ export interface RunVerifyOptions extends Pick<VerifyOptions, "from" | "anchors"
 /** @throws Fault INTEGRITY after printing, naming the first entry that does not hold */
 export async function runAuditVerify(options: RunVerifyOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const { verify, from, anchors, keep } = options;
-  const report = await verify(api, {
-    from,
-    anchors,
-    onProgress: (checked, entries) => output.progress(`${checked} of ${entries} entries verified`),
-  });
+  const onProgress = (checked: number, entries: number) => output.progress(`${checked} of ${entries} entries verified`);
+  let report = await verify(api, { from, anchors, onProgress });
+  // The point to go on from may itself be what the log does not hold any more: then only the whole of it tells what is wrong.
+  if (from && report.broken) report = await verify(api, { anchors, onProgress });
   await output.print(report, reportView);
   const { broken } = report;
-  if (broken) throw new Fault("INTEGRITY", `The audit chain is broken: ${broken.problem}`);
+  if (broken) throw new Fault("INTEGRITY", `The audit log does not hold (${broken.kind}): ${broken.problem}`);
   await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be kept: ${error.message}`));
   return EXIT.ok;
 }
@@ -107,9 +114,9 @@ export function chainVerifier(session: Pick<Session, "services" | "auditSecrets"
     const { chainReport, verifyOverApi } = await import("../audit-walk.ts");
     if (!services) return verifyOverApi(api, session.auditSecrets(), options);
     const { verifyChain } = await import("../../services/audit-verifier.ts");
-    const { readAuditHead } = await import("../../store/queries/audit.ts");
+    const { readLog } = await import("../../store/queries/evidence.ts");
     const { from, anchors, onProgress } = options;
-    const total = Number((await services.checks.read(readAuditHead)).seq);
+    const total = Number((await services.checks.read((sql) => readLog(sql))).last.seq);
     const { head, count, ...walked } = await verifyChain(services.checks, services.auditKeys, {
       from,
       anchors,
@@ -126,13 +133,14 @@ async function verifyExport(named: string | undefined, file: string, anchor: str
   const tenant = readOperatorTenant(named);
   const secrets = auditSecretsOf(tenant);
   const verify: Verify = (_, options) => verifyFile(file, secrets, options);
-  return runAuditVerify({ verify, anchors: await anchorsOf(anchor, tenant.id) }, {} as Api, io);
+  const anchors = await anchorsOf(anchor, tenant.id, secrets.map(auditKey));
+  return runAuditVerify({ verify, anchors }, {} as Api, io);
 }
 
-async function anchorsOf(file: string | undefined, tenant: string) {
-  if (file === undefined) return undefined;
+async function anchorsOf(file: string | undefined, tenant: string, keys: readonly AuditKey[]): Promise<KnownAnchor[]> {
+  if (file === undefined) return [];
   const { readAnchors } = await import("../receipts.ts");
-  return readAnchors(file, tenant);
+  return readAnchors(file, tenant, keys);
 }
 
 interface Exported {

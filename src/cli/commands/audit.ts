@@ -6,6 +6,7 @@ import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
+import { registerAcceptRollback } from "./audit-accept.ts";
 import { registerExport, registerVerify } from "./audit-verify.ts";
 
 type Page = WireResult<"listAudit">;
@@ -38,6 +39,7 @@ export function register(noun: Command, host: Host): void {
     );
   registerVerify(noun, host);
   registerExport(noun, host);
+  registerAcceptRollback(noun, host);
 }
 
 const listView: View<Page, Entry> = {
@@ -55,10 +57,12 @@ const listView: View<Page, Entry> = {
 
 const statusView: View<Status, Status> = {
   kind: "record",
-  fields: ({ verified, head, count: entries }) => [
+  fields: ({ verified, head, count: entries, problem, anchor }) => [
     ["verified", verified ? "yes" : "NO"],
     ["entries", String(entries)],
     ["head", head],
+    ...(problem ? ([[problem.kind, problem.text]] as const) : []),
+    ["newest anchor", anchor ? `entry ${anchor.seq} of ${time(anchor.ts, { seconds: true })}` : "none"],
   ],
 };
 
@@ -77,6 +81,7 @@ export async function runAuditList(options: ListOptions, api: Api, { output }: I
 export async function runAuditStatus(_: object, api: Api, { output }: Io): Promise<ExitCode> {
   const status = await api.getAuditStatus({});
   await output.print(status, statusView);
-  if (!status.verified) throw new Fault("INTEGRITY", "The audit chain is broken: pmctl audit verify shows where");
-  return EXIT.ok;
+  if (status.verified) return EXIT.ok;
+  const { kind, text } = status.problem ?? { kind: "broken", text: "pmctl audit verify shows where" };
+  throw new Fault("INTEGRITY", `The audit log does not hold (${kind}): ${text}`);
 }

@@ -22,6 +22,9 @@ interface Diagnosis {
   checks: Finding[];
 }
 
+/** Checks whose failure is one to be paged for. */
+const EVIDENCE: readonly string[] = ["audit chain", "anchors"];
+
 const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
 
 const view: View<Diagnosis, Diagnosis> = {
@@ -37,7 +40,9 @@ export function register(noun: Command, host: Host): void {
   noun
     .argument("[tenant]", "the tenant to look at; all of the directory unless given")
     .option("--pre", "only what must be there before a tenant is set up")
-    .description("check that everything is in place; exit code 1 when a check fails. Changes and starts nothing")
+    .description(
+      "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold. Changes and starts nothing",
+    )
     .action(host.action<DoctorOptions>(runDoctor));
 }
 
@@ -59,6 +64,7 @@ export async function runDoctor({ options, args, io }: CommandContext<DoctorOpti
   const warned = checks.filter(({ status }) => status === "warn").length;
   await io.output.print({ ok: failed === 0, checks }, view);
   io.output.note(`${checks.length} checks: ${failed} failed, ${warned} with a warning.`);
+  if (checks.some(({ check, status }) => status === "fail" && EVIDENCE.includes(check))) return EXIT.integrity;
   return failed === 0 ? EXIT.ok : EXIT.unexpected;
 }
 

@@ -117,9 +117,10 @@ async function checkKeySet({ config, secrets }: Patient): Promise<Check[]> {
   return [judgeKeySet(await gatherKeySet(secrets.jwt, config.network.allowPrivate))];
 }
 
-async function checkRecord({ sql, config, secrets }: Patient): Promise<Check[]> {
-  if (!sql) return withoutDatabase("audit chain", "on record", "treasury", "settlements");
-  return judgeRecord(await gatherRecord(sql, config, secrets?.auditKey));
+async function checkRecord(patient: Patient): Promise<Check[]> {
+  const { sql } = patient;
+  if (!sql) return withoutDatabase("audit chain", "anchors", "on record", "treasury", "settlements");
+  return judgeRecord(await gatherRecord(sql, patient));
 }
 
 async function checkOracle({ sql, config }: Patient): Promise<Check[]> {

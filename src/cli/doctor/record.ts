@@ -1,18 +1,24 @@
-import type { TenantConfig } from "../../config/tenant-file.ts";
 import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
 import { TREASURY } from "../../engine/rows.ts";
 import { auditKey } from "../../engine/seal.ts";
+import { describeSetBack, type KnownAnchor, type SetBack } from "../../engine/set-back.ts";
+import { type AnchorSources, knownAnchors, newestOf } from "../../services/anchors/known-anchors.ts";
+import { findSetBack } from "../../services/anchors/set-back.ts";
 import { type TailVerification, verifyTail } from "../../services/audit-verifier.ts";
 import type { Sql } from "../../store/connect.ts";
 import { loadRows } from "../../store/load.ts";
-import { readerOf } from "../../store/pool.ts";
+import { type Reader, readerOf } from "../../store/pool.ts";
 import { countUnsettled } from "../../store/queries/closings.ts";
 import { reconcileStanding } from "../../store/queries/reconcile.ts";
+import { anchorPlaces } from "../anchor-sources.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import type { Patient } from "./examine.ts";
 
 export interface RecordFacts {
   /** Undefined without the audit key. */
   tail: TailVerification | undefined;
+  /** Undefined without the audit key. */
+  anchors: AnchorFacts | undefined;
   treasuryMicro: bigint;
   /** What one market with the tenant's default liquidity takes. */
   liquidityMicro: bigint;
@@ -21,30 +27,50 @@ export interface RecordFacts {
   offRecord: readonly { name: string; place: string }[];
 }
 
+export interface AnchorFacts {
+  newest: KnownAnchor | undefined;
+  /** Lines and files that count for nothing. */
+  faults: readonly string[];
+  setBack: SetBack | undefined;
+}
+
 /** More than a doctor should wait for is `pmctl audit verify`'s. */
 const TAIL_ENTRIES = 1000;
 
 /** Reads a database whose schema is current. */
 export async function gatherRecord(
   sql: Sql,
-  { markets }: Pick<TenantConfig, "markets">,
-  auditSecret: string | undefined,
+  { id: tenant, directory, config, secrets }: Pick<Patient, "id" | "directory" | "config" | "secrets">,
 ): Promise<RecordFacts> {
+  const keys = secrets && [secrets.auditKey, ...secrets.previousAuditKeys].map(auditKey);
   const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
   const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
   return {
-    tail:
-      auditSecret === undefined ? undefined : await verifyTail(readerOf(sql), [auditKey(auditSecret)], TAIL_ENTRIES),
+    tail: keys && (await verifyTail(readerOf(sql), keys, TAIL_ENTRIES)),
+    anchors: keys && (await gatherAnchors(readerOf(sql), { tenant, ...anchorPlaces({ directory, config }), keys })),
     treasuryMicro: balance,
-    liquidityMicro: limitFromUsd(markets.liquidityUsd),
+    liquidityMicro: limitFromUsd(config.markets.liquidityUsd),
     waiting: await countUnsettled(sql),
     offRecord: await reconcileStanding(sql),
   };
 }
 
-export function judgeRecord({ tail, treasuryMicro, liquidityMicro, waiting, offRecord }: RecordFacts): Check[] {
+async function gatherAnchors(reader: Reader, sources: AnchorSources): Promise<AnchorFacts> {
+  const { anchors, faults } = await knownAnchors(sources);
+  return { newest: newestOf(anchors), faults, setBack: await findSetBack(reader, sources.keys, anchors) };
+}
+
+export function judgeRecord({
+  tail,
+  anchors,
+  treasuryMicro,
+  liquidityMicro,
+  waiting,
+  offRecord,
+}: RecordFacts): Check[] {
   return [
     judgeTail(tail),
+    judgeAnchors(anchors),
     judgeStanding(offRecord),
     judgeTreasury(treasuryMicro, liquidityMicro),
     judgeWaiting(waiting),
@@ -56,7 +82,7 @@ function judgeTail(tail: TailVerification | undefined): Check {
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
   return fail(
     "audit chain",
-    tail.broken,
+    `${tail.broken.kind}: ${tail.broken.problem}`,
     "If the audit key was changed, put the old one back; else nobody may touch the database: pmctl audit verify",
   );
 }
@@ -70,6 +96,21 @@ function judgeStanding(offRecord: RecordFacts["offRecord"]): Check {
     `the audit log does not say what the database holds of ${first.name}: ${first.place}${more}`,
     "Somebody wrote to the database past pmctl: pmctl reconcile --explain shows what",
   );
+}
+
+function judgeAnchors(facts: AnchorFacts | undefined): Check {
+  if (!facts) return skipped("anchors", "the audit key is not at hand");
+  const { newest, faults, setBack } = facts;
+  if (setBack)
+    return fail(
+      "anchors",
+      describeSetBack(setBack),
+      "Put the newer database back; if it is lost for good: pmctl audit accept-rollback --reason TEXT",
+    );
+  if (faults.length > 0)
+    return warn("anchors", `${faults.join("; ")}: counts for nothing`, "Find out who wrote there, and take it out");
+  if (!newest) return ok("anchors", "none is written yet; the server writes them");
+  return ok("anchors", `the log holds every one that is known, the newest of entry ${newest.seq}`);
 }
 
 function judgeTreasury(treasuryMicro: bigint, liquidityMicro: bigint): Check {

@@ -1,3 +1,4 @@
+import { isAnchorPlace } from "../../config/audit-schema.ts";
 import { ConfigError, formatPath, type Path, type Problem } from "../../config/config-error.ts";
 import type { Environment } from "../../config/environment.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
@@ -107,8 +108,9 @@ function nameOf(reference: SecretReference): string {
 /** Every reference in a document, wherever it stands: new sections need no line here. */
 function referencesIn(value: unknown, path: Path = []): { path: Path; reference: SecretReference }[] {
   if (typeof value !== "object" || value === null) return [];
-  // A key set's file is written like a secret's, and is none.
-  if (isReference(value) && path.at(-1) !== "jwks") return [{ path, reference: value }];
+  // A key set's file is written like a secret's, and is none; so are places of anchors.
+  const isPlace = path.at(-1) === "jwks" || isAnchorPlace(path);
+  if (isReference(value) && !isPlace) return [{ path, reference: value }];
   return Object.entries(value).flatMap(([key, inner]) =>
     referencesIn(inner, [...path, Array.isArray(value) ? Number(key) : key]),
   );

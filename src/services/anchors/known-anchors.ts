@@ -18,42 +18,44 @@ export interface AnchorSources {
 /** What the sources say. */
 export interface KnownAnchors {
   anchors: KnownAnchor[];
-  /** Lines that count for nothing, because no key of ours signed them; as `file:line`. */
-  forged: string[];
+  /** What counts for nothing, each in words: lines that no key of ours signed, files that cannot be read. */
+  faults: string[];
 }
 
 /** Of each file the newest lines are compared with the log, and the one of the highest entry: each pins all before it. */
 const LINES_COMPARED = 64;
 
-/**
- * Every anchor at hand: the directory's own file, the files of the tenant file, and the verified point.
- * @throws Error when a file is there and cannot be read
- */
+/** Every anchor at hand: the directory's own file, the files of the tenant file, and the verified point. */
 export async function knownAnchors(sources: AnchorSources): Promise<KnownAnchors> {
   const { tenant, directory, files } = sources;
   const anchors: KnownAnchor[] = [];
-  const forged: string[] = [];
+  const faults: string[] = [];
   for (const file of [directoryAnchors(directory, tenant), ...files]) {
-    const found = await readGenuine(file, sources);
+    const found = await readGenuine(file, sources).catch((error: NodeJS.ErrnoException) => ({
+      anchors: [],
+      faults: [`${file} cannot be read (${error.code})`],
+    }));
     anchors.push(...found.anchors);
-    forged.push(...found.forged);
+    faults.push(...found.faults);
   }
   const verified = await readVerifiedPoint(directory, tenant);
   if (verified) anchors.push({ ...verified, source: "verified before" });
-  return { anchors, forged };
+  return { anchors, faults };
 }
 
 async function readGenuine(file: string, { tenant, keys }: AnchorSources): Promise<KnownAnchors> {
-  const forged: string[] = [];
+  const faults: string[] = [];
   const anchors: KnownAnchor[] = [];
   for (const { number, anchor } of await readAnchorFile(file)) {
-    if (anchor && anchor.tenant !== tenant) continue;
-    if (!anchor || !isGenuine(anchor, keys)) forged.push(number === undefined ? file : `${file}:${number}`);
+    const where = number === undefined ? file : `${file}:${number}`;
+    // A line that a crash cut short counts for nothing, and tells nothing either.
+    if (anchor?.tenant !== tenant) continue;
+    if (!isGenuine(anchor, keys)) faults.push(`${where} has a bad signature`);
     else anchors.push({ seq: BigInt(anchor.seq), hash: anchor.hash, ts: anchor.ts, source: `anchored in ${file}` });
   }
   const compared = anchors.slice(-LINES_COMPARED);
   const highest = newestOf(anchors);
-  return { anchors: highest && !compared.includes(highest) ? [highest, ...compared] : compared, forged };
+  return { anchors: highest && !compared.includes(highest) ? [highest, ...compared] : compared, faults };
 }
 
 /** The anchor of the highest entry. */

@@ -9,7 +9,11 @@ export interface VerifiedPoint extends ChainPoint {
 }
 
 const folderOf = (directory: string) => join(directory, ".pmctl", "verified");
-const fileOf = (directory: string, tenant: string) => join(folderOf(directory), `${tenant}.json`);
+
+/** `.pmctl/verified/<tenant>.json` of an operator's directory. */
+export function verifiedPointFile(directory: string, tenant: string): string {
+  return join(folderOf(directory), `${tenant}.json`);
+}
 
 /**
  * How far this operator has verified the tenant's chain, as `.pmctl/verified/<tenant>.json` tells. `audit verify
@@ -17,7 +21,7 @@ const fileOf = (directory: string, tenant: string) => join(folderOf(directory), 
  */
 export async function readVerifiedPoint(directory: string, tenant: string): Promise<VerifiedPoint | undefined> {
   try {
-    const text = await readFile(fileOf(directory, tenant), "utf8");
+    const text = await readFile(verifiedPointFile(directory, tenant), "utf8");
     const { seq, hash, ts } = JSON.parse(text) as Record<string, unknown>;
     if (Number.isSafeInteger(seq) && Number(seq) > 0 && typeof hash === "string")
       return { seq: BigInt(Number(seq)), hash, ts: typeof ts === "string" ? ts : undefined };
@@ -38,7 +42,7 @@ export async function writeVerifiedPoint(directory: string, tenant: string, poin
   // The embedded database made the folder's rules: who may pass, and what git sees.
   await createRoot(join(directory, ".pmctl"));
   await mkdir(folderOf(directory), { recursive: true, mode: 0o700 });
-  const file = fileOf(directory, tenant);
+  const file = verifiedPointFile(directory, tenant);
   const { seq, hash, ts } = point;
   await writeFile(`${file}.new`, `${JSON.stringify({ seq: Number(seq), hash, ts })}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);

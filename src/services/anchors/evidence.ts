@@ -1,0 +1,121 @@
+import { stat } from "node:fs/promises";
+import { Fault } from "../../domain/fault.ts";
+import { type ChainBreak, type ChainPoint, setBackBreak } from "../../engine/chain-walk.ts";
+import type { AuditKey } from "../../engine/seal.ts";
+import type { KnownAnchor } from "../../engine/set-back.ts";
+import type { Head } from "../../store/commit.ts";
+import type { Reader } from "../../store/pool.ts";
+import { type LogReading, readLog } from "../../store/queries/evidence.ts";
+import { glance } from "../audit-verifier.ts";
+import { directoryAnchors } from "./anchor-file.ts";
+import { type AnchorSources, type KnownAnchors, knownAnchors, newestOf } from "./known-anchors.ts";
+import { setBackIn } from "./set-back.ts";
+import { verifiedPointFile } from "./verified-point.ts";
+
+export interface EvidenceOptions {
+  /** For short reads. */
+  reader: Reader;
+  keys: readonly AuditKey[];
+  /** Without them only what this process has seen itself is known. */
+  sources?: AnchorSources | undefined;
+}
+
+/** What a look at the log found. */
+export interface Look {
+  /** Every anchor that the log was compared with. */
+  anchors: readonly KnownAnchor[];
+  /** Those of them that stand in files, and outlive the process. */
+  kept: readonly KnownAnchor[];
+  log: LogReading;
+  problem: ChainBreak | undefined;
+}
+
+const ACKNOWLEDGED = "acknowledged by this process";
+const NOTHING_KNOWN: KnownAnchors = { anchors: [], faults: [] };
+
+/**
+ * Compares the log with what it is known to have held: with the anchors at hand, and with the last entry that this
+ * process acknowledged. A look costs a few index lookups, and between two looks every reading of the head is compared too.
+ */
+export class Evidence {
+  readonly #options: EvidenceOptions;
+  #acknowledged: KnownAnchor | undefined;
+  /** Set while changes must not be made: the log was set back, or has no head. */
+  #forbids: ChainBreak | undefined;
+  #files: { state: string; known: KnownAnchors } | undefined;
+
+  constructor(options: EvidenceOptions) {
+    this.#options = options;
+  }
+
+  /** Entries up to this one were answered for: a log that ends before it, or in another way, was set back. */
+  acknowledge({ seq, hash, ts }: Pick<Head, "seq" | "hash" | "ts">): void {
+    this.#acknowledged = { seq, hash, ts: new Date(ts).toISOString(), source: ACKNOWLEDGED };
+  }
+
+  /** The last entry that this process acknowledged; while the log does not hold it, what the log has lost. */
+  get acknowledged(): KnownAnchor | undefined {
+    return this.#acknowledged;
+  }
+
+  /** @throws Fault INTEGRITY while changes must not be made. Costs a comparison. */
+  requireSound(): void {
+    if (this.#forbids)
+      throw new Fault("INTEGRITY", `Changes are refused: ${this.#forbids.problem}`, { detail: { ...this.#forbids } });
+  }
+
+  /**
+   * Holds a reading of the head against the last acknowledged entry.
+   * @param contains whether the log holds an entry; asked only when another process has written
+   * @throws Fault INTEGRITY when the log was set back
+   */
+  async require(head: ChainPoint, contains: (point: ChainPoint) => Promise<boolean>): Promise<void> {
+    const last = this.#acknowledged;
+    const holds =
+      !last || (head.seq === last.seq ? head.hash === last.hash : head.seq > last.seq && (await contains(last)));
+    if (holds && !this.#forbids) return;
+    // What was found before may have been mended, and what is missing given up on record.
+    await this.look();
+    this.requireSound();
+  }
+
+  /** Looks at the log, and lets changes be made or not by what it finds. */
+  async look(): Promise<Look> {
+    const { reader, keys } = this.#options;
+    const known = await this.#known();
+    const acknowledged = this.#acknowledged;
+    const anchors = acknowledged ? [...known.anchors, acknowledged] : known.anchors;
+    const log = await reader.read((sql) => readLog(sql, anchors));
+    const setBack = await setBackIn(log, reader, keys, anchors);
+    const problem = setBack ? setBackBreak(setBack, log.hashes.get(setBack.anchor.seq)) : glance(log);
+    this.#forbids = problem?.kind === "set-back" || problem?.kind === "head-missing" ? problem : undefined;
+    // What was acknowledged since the log was read stays, and so does what the log does not hold.
+    if (!problem && log.head && this.#acknowledged === acknowledged)
+      this.#acknowledged = { ...log.head, source: ACKNOWLEDGED };
+    return { anchors, kept: known.anchors, log, problem };
+  }
+
+  /** Reads the files anew only when one of them has changed. */
+  async #known(): Promise<KnownAnchors> {
+    const { sources } = this.#options;
+    if (!sources) return NOTHING_KNOWN;
+    const { directory, tenant, files } = sources;
+    const paths = [directoryAnchors(directory, tenant), ...files, verifiedPointFile(directory, tenant)];
+    const states = await Promise.all(
+      paths.map((path) =>
+        stat(path).then(
+          ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
+          () => "none",
+        ),
+      ),
+    );
+    const state = states.join("\n");
+    if (this.#files?.state !== state) this.#files = { state, known: await knownAnchors(sources) };
+    return this.#files.known;
+  }
+}
+
+/** The newest anchor that says when its entry was written. */
+export function newestAnchor(anchors: readonly KnownAnchor[]): (KnownAnchor & { ts: string }) | undefined {
+  return newestOf(anchors.filter((anchor) => anchor.ts !== undefined)) as (KnownAnchor & { ts: string }) | undefined;
+}

@@ -1,0 +1,40 @@
+import { Fault } from "../../domain/fault.ts";
+import { StatementFailed } from "../../store/connect.ts";
+import type { HeadReading, Journal } from "../../store/journal.ts";
+import type { Evidence } from "./evidence.ts";
+
+/** A journal that refuses changes to a log that was set back, has no head, or holds rows after it. */
+export function guardJournal(journal: Journal, evidence: Evidence): Journal {
+  const required = async (reading: HeadReading): Promise<HeadReading> => {
+    await evidence.require(reading.head, journal.contains);
+    return reading;
+  };
+  return {
+    ...journal,
+    readHead: async () => required(await journal.readHead()),
+    confirmHead: async () => required(await journal.confirmHead()),
+    exclusively: (work) => journal.exclusively(async (reading) => work(await required(reading))),
+    commit: async (batch) => {
+      evidence.requireSound();
+      try {
+        return await journal.commit(batch);
+      } catch (error) {
+        throw isCollision(error) ? collided(error) : error;
+      }
+    },
+  };
+}
+
+const UNIQUE_VIOLATION = "23505";
+/** Keys of the rows that an entry's number names. The head decides who writes a number, so none is ever taken. */
+const NUMBERED = ["audit_pkey", "transfer_pkey", "trade_pkey", "hedge_pkey"];
+
+function isCollision(error: unknown): boolean {
+  if (!(error instanceof StatementFailed) || error.sqlState !== UNIQUE_VIOLATION) return false;
+  const { constraint_name } = error.cause as { constraint_name?: string };
+  return NUMBERED.includes(constraint_name ?? "");
+}
+
+function collided(cause: unknown): Fault {
+  return new Fault("INTEGRITY", "Changes are refused: rows stand after the head of the log", { cause });
+}
