@@ -72,6 +72,7 @@ const PRINTED: Record<string, Printed> = {
   reconcile: "reconcile",
   "market depth": { names: "side price size" },
   "user token": { names: "token userId expiresAt" },
+  "audit accept-rollback": { names: "anchor head lost seq" },
   "audit verify": { names: "verified head count broken" },
   "audit export": { names: "file entries head" },
   "oracle status": "getOracleStatus",

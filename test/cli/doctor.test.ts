@@ -115,7 +115,7 @@ describe("of an applied tenant", () => {
     await sql`update audit set actor = ${entry?.actor} where seq = ${entry?.seq}`;
     await sql.end();
     expect({ exitCode: forged.exitCode, chain: forged.statusOf("audit chain") }).toEqual({
-      exitCode: 1,
+      exitCode: 8,
       chain: "fail",
     });
     expect((await doctor()).statusOf("audit chain")).toBe("ok");
