@@ -84,7 +84,10 @@ export async function fanOut(
     on conflict (receiver, event_id) do nothing`;
 }
 
-/** Makes an event that no entry causes due for these receivers, once however often it is asked for. */
+/**
+ * Makes an event that no entry causes due for these receivers, once however often it is asked for. One that is not
+ * registered yet is told as soon as it is.
+ */
 export async function announce(
   sql: Sql,
   receivers: readonly string[],
@@ -93,8 +96,7 @@ export async function announce(
   await sql`
     insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
     select name, ${eventId}, ${String(seq)}, ${type}, 'pending', 0, ${createdAt}, ${createdAt}
-      from webhook_receiver
-     where name = any(${textArray(receivers)}::text[])
+      from unnest(${textArray(receivers)}::text[]) as asked (name)
     on conflict (receiver, event_id) do nothing`;
 }
 
