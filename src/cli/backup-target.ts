@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { displayPath } from "../config/config-file.ts";
+import { anchorPlaces } from "./anchor-sources.ts";
 import type { BackupTarget } from "./commands/db-backup.ts";
 import { openDatabase } from "./database.ts";
 import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-tenant.ts";
@@ -8,12 +9,12 @@ import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-te
 /** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
 export async function openBackupTarget(
   named: string | undefined,
-): Promise<{ directory: string; anchorFiles: string[]; target: BackupTarget }> {
+): Promise<{ directory: string; anchorFiles: readonly string[]; target: BackupTarget }> {
   const tenant = readOperatorTenant(named);
   const { id, directory } = tenant;
   const auditSecrets = auditSecretsOf(tenant);
   const { connection } = await openDatabase(directory, id, databaseUrlOf(tenant));
-  return { directory, anchorFiles: [], target: { tenant: id, connection, auditSecrets } };
+  return { directory, anchorFiles: anchorPlaces(tenant).files, target: { tenant: id, connection, auditSecrets } };
 }
 
 /** A file beside the directory's database, which git ignores. */

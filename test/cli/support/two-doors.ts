@@ -90,14 +90,18 @@ class Likeness {
   }
 
   of(text: string): string {
-    return text
-      .replace(new RegExp(this.#tenant, "gi"), "TENANT")
-      .replace(/\b(mkt|trd|wdr|sui)_[0-9a-f]{20,}/g, (id, kind: string) => this.#name(id, kind))
-      .replace(/\b[0-9a-f]{64}\b/g, "HASH")
-      .replace(/\bak_[0-9a-f]{12}\b/g, "KEY")
-      .replace(/\bfp:[0-9a-f]{8}\b/g, "FINGERPRINT")
-      .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, "TIME")
-      .replace(/\b(cli|admin):[\w-]+/g, "OPERATOR");
+    return (
+      text
+        .replace(new RegExp(this.#tenant, "gi"), "TENANT")
+        .replace(/\b(mkt|trd|wdr|sui)_[0-9a-f]{20,}/g, (id, kind: string) => this.#name(id, kind))
+        .replace(/\b[0-9a-f]{64}\b/g, "HASH")
+        .replace(/\bak_[0-9a-f]{12}\b/g, "KEY")
+        .replace(/\bfp:[0-9a-f]{8}\b/g, "FINGERPRINT")
+        // Signed with each tenant's own key.
+        .replace(/(\\?"cursor\\?": ?\\?")[\w-]+/g, "$1CURSOR")
+        .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, "TIME")
+        .replace(/\b(cli|admin):[\w-]+/g, "OPERATOR")
+    );
   }
 
   #name(id: string, kind: string): string {
