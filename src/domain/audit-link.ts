@@ -14,6 +14,19 @@ export interface AuditEntry {
   hash: string;
 }
 
+/**
+ * What an entry says. A text that is no object of JSON, which only a row that was changed holds, says nothing: showing the
+ * entry must not fail, and verification names it.
+ */
+export function payloadOf({ payloadText }: Pick<AuditEntry, "payloadText">): { [field: string]: unknown } {
+  try {
+    const payload: unknown = JSON.parse(payloadText);
+    return typeof payload === "object" && payload !== null && !Array.isArray(payload) ? { ...payload } : {};
+  } catch {
+    return {};
+  }
+}
+
 /** An entry's place in the chain. Its hash covers every entry before it, so to know one is to pin them all. */
 export type Seal = Pick<AuditEntry, "seq" | "hash" | "ts" | "keyId">;
 

@@ -18,6 +18,11 @@ export interface Transfer {
   amountMicro: bigint;
 }
 
+/** A transfer, and which of the command's audit entries tells of it. */
+interface DraftTransfer extends Transfer {
+  entry: number;
+}
+
 export interface Trade {
   id: string;
   marketId: string;
@@ -43,7 +48,7 @@ export type RowWrite = { [T in Table]: { table: T; key: string; row: Tables[T] }
 
 /** Everything that one command wants to have happened, or nothing if it was refused. */
 export class Draft implements Reader {
-  readonly transfers: Transfer[] = [];
+  readonly transfers: DraftTransfer[] = [];
   readonly trades: Trade[] = [];
   readonly audit: AuditDraft[] = [];
   /** No commit at or after this instant of the database's clock: the closing time of the market traded. */
@@ -73,7 +78,7 @@ export class Draft implements Reader {
   }
 
   /**
-   * Moves money between two accounts.
+   * Moves money between two accounts. The entry recorded next is the one that tells of it.
    * @throws Fault with `shortfall` when the debited account, unless it may be negative, does not hold the amount.
    */
   transfer(debit: string, credit: string, amountMicro: bigint, shortfall = insufficientFunds): void {
@@ -84,7 +89,7 @@ export class Draft implements Reader {
     const to = this.account(credit);
     this.put("account", debit, { ...from, balanceMicro: from.balanceMicro - amountMicro });
     this.put("account", credit, { ...to, balanceMicro: to.balanceMicro + amountMicro });
-    this.transfers.push({ debit, credit, amountMicro });
+    this.transfers.push({ debit, credit, amountMicro, entry: this.audit.length });
   }
 
   account(id: string): Account {

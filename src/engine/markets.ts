@@ -28,6 +28,8 @@ export function createMarket(draft: Draft, command: CreateMarket, now: number): 
   if (closeAt <= now) throw new Fault("BAD_REQUEST", "closeAt: must be in the future");
   const fundMicro = command.liquidityMicro ?? requireTenant(draft).liquidityMicro;
   const pool = openPool({ kind, fundMicro, p0Ppm });
+  if (pool.yesMicro === 0n || pool.noMicro === 0n)
+    throw new Fault("BAD_REQUEST", "liquidityUsd: is too little for a market at this p0");
   const market: Market = {
     id,
     question,

@@ -136,8 +136,9 @@ function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: s
     batch.audit.push({ ...unsealed, hash });
     batch.next = { ...batch.next, seq: unsealed.seq, hash };
   }
-  draft.transfers.forEach((transfer, leg) => {
-    batch.transfers.push({ ...transfer, seq: firstSeq, leg });
+  draft.transfers.forEach(({ debit, credit, amountMicro, entry }, leg) => {
+    invariant(entry < draft.audit.length, "an audit entry tells of each transfer");
+    batch.transfers.push({ debit, credit, amountMicro, seq: firstSeq + BigInt(entry), leg });
   });
   for (const trade of draft.trades) batch.trades.push({ ...trade, seq: firstSeq });
   if (draft.before !== null && (batch.before === null || draft.before < batch.before)) batch.before = draft.before;

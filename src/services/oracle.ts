@@ -1,4 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
+import { payloadOf } from "../domain/audit-link.ts";
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
@@ -45,7 +46,10 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
 
 /** A custom oracle may resolve without a feed or a price; such a resolution stands in the audit log only. */
 function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
-  const { marketId, ref, price, strike, outcome } = JSON.parse(payload) as Record<string, string | undefined>;
+  const { marketId, ref, price, strike, outcome } = payloadOf({ payloadText: payload }) as Record<
+    string,
+    string | undefined
+  >;
   if (!marketId || !ref || price === undefined || strike === undefined) return [];
   const strikes = strikesOf(Number(strike), terms === null ? undefined : decodeTerms(terms));
   return [

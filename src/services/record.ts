@@ -1,5 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
-import type { AuditEntry } from "../domain/audit-link.ts";
+import { type AuditEntry, payloadOf } from "../domain/audit-link.ts";
 import { invariant } from "../domain/fault.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { listAuditEntries } from "../store/queries/audit.ts";
@@ -43,7 +43,7 @@ async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAu
 
 /** An entry as it is shown: with the text that was hashed, and what that text says. */
 export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["entries"][number] {
-  return { ...entry, seq: Number(seq), payload: readPayload(entry.payloadText) };
+  return { ...entry, seq: Number(seq), payload: payloadOf(entry) as Result<"listAudit">["entries"][number]["payload"] };
 }
 
 async function getAuditStatus(
@@ -59,16 +59,6 @@ async function getAuditStatus(
     problem: problem ? { kind: problem.kind, seq: Number(problem.seq), text: problem.problem } : null,
     anchor: anchor ? { seq: Number(anchor.seq), hash: anchor.hash, ts: anchor.ts } : null,
   };
-}
-
-/** A text that somebody broke reads as empty: the entry is shown, and verification names it. */
-function readPayload(text: string): Result<"listAudit">["entries"][number]["payload"] {
-  try {
-    const payload: unknown = JSON.parse(text);
-    return typeof payload === "object" && payload !== null ? (payload as ReturnType<typeof readPayload>) : {};
-  } catch {
-    return {};
-  }
 }
 
 function foundBy<Found>(found: Found | undefined): Found {

@@ -1,4 +1,5 @@
 import type { StreamEvents } from "../contract/stream.ts";
+import { payloadOf } from "../domain/audit-link.ts";
 import { roundPrice } from "../domain/money.ts";
 import type { FollowedEntry } from "../store/queries/stream.ts";
 
@@ -16,11 +17,13 @@ const STATUS: Record<string, StreamEvents["market"]["status"]> = {
 };
 
 /** What an audit entry means to people who watch; nothing for entries that are the operator's. */
-export function liveEventsOf({ type, payloadText, ts }: FollowedEntry): LiveEvent[] {
+export function liveEventsOf(entry: FollowedEntry): LiveEvent[] {
+  const { type, ts } = entry;
   const status = STATUS[type];
   if (status === undefined && type !== "trade.executed") return [];
-  const payload = JSON.parse(payloadText) as Record<string, string>;
-  const { marketId = "", userId = "", tradeId = "" } = payload;
+  const payload = payloadOf(entry) as Record<string, string | undefined>;
+  const { marketId, userId = "", tradeId = "" } = payload;
+  if (marketId === undefined) return [];
   if (status !== undefined) {
     const data: StreamEvents["market"] = { marketId, status, ts };
     if (payload.outcome === "yes" || payload.outcome === "no") data.outcome = payload.outcome;

@@ -1,4 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
+import { payloadOf } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Withdrawal, walletOf } from "../engine/rows.ts";
 import { listStatement, type StatementRow } from "../store/queries/statement.ts";
@@ -82,14 +83,20 @@ async function statement(
 ): Promise<Result<"listStatement">> {
   const { id: traderId } = user;
   const list = cursors.list("listStatement", input, user);
-  const [seq, balance] = list.reached(["number", "string"]) ?? [];
+  const [seq, leg, balance] = list.reached(["number", "number", "string"]) ?? [];
   const limit = input.limit ?? (input.format === "csv" ? CSV_PAGE : JSON_PAGE);
-  const from = seq === undefined || balance === undefined ? undefined : { seq, balanceMicro: BigInt(balance) };
+  const from =
+    seq === undefined || leg === undefined || balance === undefined
+      ? undefined
+      : { seq, leg, balanceMicro: BigInt(balance) };
   const query = { traderId, wallet: walletOf(traderId), from, limit: limit + 1 };
   const rows = await pool.read((sql) => listStatement(sql, query));
   const page = rows.slice(0, limit);
   const next = rows[limit];
-  return { items: page.map(entryOf), nextCursor: next ? list.cursorAt([next.seq, String(next.balanceMicro)]) : null };
+  return {
+    items: page.map(entryOf),
+    nextCursor: next ? list.cursorAt([next.seq, next.leg, String(next.balanceMicro)]) : null,
+  };
 }
 
 function entryOf({
@@ -100,7 +107,7 @@ function entryOf({
   balanceMicro,
   payload,
 }: StatementRow): Result<"listStatement">["items"][0] {
-  const about = JSON.parse(payload) as Record<string, string | undefined>;
+  const about = payloadOf({ payloadText: payload }) as Record<string, string | undefined>;
   const { marketId, tradeId, withdrawalId, txRef } = about;
   return {
     seq,

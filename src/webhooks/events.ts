@@ -1,4 +1,5 @@
 import { type WebhookData, type WebhookEventType, webhookBodies, webhookOperationId } from "../contract/webhooks.ts";
+import { payloadOf } from "../domain/audit-link.ts";
 import { averagePrice, microFromDecimal, usdFromMicro } from "../domain/money.ts";
 import { holdAgainst } from "../services/answers.ts";
 import type { FollowedEntry } from "../store/queries/stream.ts";
@@ -41,12 +42,12 @@ const HASH_DIGITS = 16;
  * gives them alike, however often.
  */
 export function eventNamesOf(entry: FollowedEntry): (EventName & { type: LoggedEventType })[] {
-  const { type, payloadText } = entry;
-  const event = TYPES[type];
-  if (event === undefined) return [];
+  const event = TYPES[entry.type];
+  const payload: Payload = payloadOf(entry);
+  if (event === undefined || Object.keys(payload).length === 0) return [];
   const suffix = suffixOf(entry);
   const names: ReturnType<typeof eventNamesOf> = [{ id: `evt_${suffix}`, type: event }];
-  if (type === "kyc.updated" && (JSON.parse(payloadText) as Payload).status === "failed")
+  if (entry.type === "kyc.updated" && payload.status === "failed")
     names.push({ id: `ntf_${suffix}`, type: "user.notified" });
   return names;
 }
@@ -66,8 +67,8 @@ export function anchorEvent(entry: FollowedEntry, data: WebhookData["audit.ancho
 }
 
 /** The market that an entry is about, whose question its events carry. */
-export function marketOf({ payloadText }: FollowedEntry): string | undefined {
-  const { marketId } = JSON.parse(payloadText) as Payload;
+export function marketOf(entry: FollowedEntry): string | undefined {
+  const { marketId }: Payload = payloadOf(entry);
   return marketId === undefined ? undefined : String(marketId);
 }
 
@@ -76,7 +77,7 @@ export function marketOf({ payloadText }: FollowedEntry): string | undefined {
  * @param question that of the market; the log states it once, when the market is created
  */
 export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
-  const payload = JSON.parse(entry.payloadText) as Payload;
+  const payload: Payload = payloadOf(entry);
   return eventNamesOf(entry).map(({ id, type }) => {
     const body = { type, timestamp: entry.ts, data: dataOf(type, payload, entry, question) };
     return { id, ...holdAgainst(webhookOperationId(type), webhookBodies[type], body) } as OutgoingEvent;

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuditEntry, auditLines, canonicalJson, GENESIS_HASH } from "../../src/domain/audit-link.ts";
@@ -190,6 +190,9 @@ test("a schema brought forward without an apply is not served: its keys would op
   const from = connect(present.connection, { name: "test", max: 1 });
   await copyAged(from, sql, ACME_AUDIT_KEY);
   await from.end();
+  // The copy ends before what this directory has seen of the tenant; here it is the only one there ever was.
+  for (const memory of ["verified", "anchors"])
+    await rm(join(operator.directory, ".pmctl", memory), { recursive: true, force: true });
   expect((await operator.run("db", "migrate", "-t", "acme")).exitCode).toBe(0);
   await expect(operator.serve("acme")).rejects.toThrow("run pmctl apply acme");
 });

@@ -59,7 +59,9 @@ describe("withdrawals", () => {
 
 test("an operator's credit comes from outside, and the record names the user, not the operator", () => {
   const { draft, result } = world.run({ type: "creditWallet", traderId: "ann", amountMicro: usd(5) });
-  expect(draft.transfers).toEqual([{ debit: "external:operator", credit: "wallet:ann", amountMicro: usd(5) }]);
+  expect(draft.transfers).toEqual([
+    { debit: "external:operator", credit: "wallet:ann", amountMicro: usd(5), entry: 0 },
+  ]);
   expect(result.balanceMicro).toBe(usd(105));
   expect(draft.audit).toEqual([
     { type: "wallet.credited", payload: { userId: "ann", amount: "5", provider: "operator" } },

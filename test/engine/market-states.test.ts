@@ -85,6 +85,12 @@ describe("states of a market (decision 15)", () => {
 });
 
 describe("createMarket", () => {
+  test("a fund that leaves a side of the pool empty is refused, and the least one that does not is taken", () => {
+    const cpmm = { kind: "cpmm", p0Ppm: 10_000 } as const;
+    expect(world.refusal(marketOf({ ...cpmm, liquidityMicro: 98n }))).toBe("BAD_REQUEST");
+    expect(world.refusal(marketOf({ ...cpmm, liquidityMicro: 99n }))).toBe("accepted");
+  });
+
   test("moves F from the treasury into escrow, and the pool and the house share the F complete sets", () => {
     const { result } = world.run(marketOf({ p0Ppm: 300_000 }));
     expect(result).toEqual({ id: "m1", yesPrice: 0.3, createdAt: NOW });

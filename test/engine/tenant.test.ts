@@ -42,7 +42,7 @@ describe("applyConfig", () => {
     const world = applied();
     const raise = world.run(configOf({ capitalMicro: usd(150_000), document: "{}" }));
     expect(raise.draft.transfers).toEqual([
-      { debit: "external:capital", credit: "treasury", amountMicro: usd(50_000) },
+      { debit: "external:capital", credit: "treasury", amountMicro: usd(50_000), entry: 0 },
     ]);
     expect(world.run(configOf({ capitalMicro: usd(1), document: '{"a":1}' })).draft.transfers).toEqual([]);
     expect(world.run(configOf({ capitalMicro: usd(150_000), document: '{"a":2}' })).draft.transfers).toEqual([]);

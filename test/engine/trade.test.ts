@@ -58,8 +58,8 @@ describe("what a trade does", () => {
     const { result, draft } = world.run(tradeOf({ amountMicro: 10_001n }));
     expect(result.feeMicro).toBe(101n);
     expect(draft.transfers).toEqual([
-      { debit: "wallet:ann", credit: "escrow:m1", amountMicro: 9_900n },
-      { debit: "wallet:ann", credit: "fees", amountMicro: 101n },
+      { debit: "wallet:ann", credit: "escrow:m1", amountMicro: 9_900n, entry: 0 },
+      { debit: "wallet:ann", credit: "fees", amountMicro: 101n, entry: 0 },
     ]);
     expect(world.balance("treasury")).toBe(usd(99_000));
     expect(world.balance("fees")).toBe(101n);

@@ -120,7 +120,9 @@ function depositOf(change: Partial<RecordDeposit> = {}): RecordDeposit {
 describe("deposits", () => {
   test("are credited from outside, and create the user that nobody named before", () => {
     const { draft } = world.run(depositOf());
-    expect(draft.transfers).toEqual([{ debit: "external:payments", credit: "wallet:ann", amountMicro: usd(250) }]);
+    expect(draft.transfers).toEqual([
+      { debit: "external:payments", credit: "wallet:ann", amountMicro: usd(250), entry: 0 },
+    ]);
     expect(world.balance("external:payments")).toBe(-usd(250));
     expect(standing()).toMatchObject({ kyc: "unverified" });
     expect(draft.audit).toEqual([

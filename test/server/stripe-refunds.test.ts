@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
 import { usd } from "../engine/world.ts";
 import { newPayment, SECRET } from "./support/stripe.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
@@ -82,6 +83,40 @@ describe("a refund is taken back once", () => {
     expect(await payment.wallet()).toBe(0n);
     await payment.session();
     expect(await payment.wallet()).toBe(usd(30));
+  });
+
+  test("the statement shows both under their own entries, and pages between them", async () => {
+    const payment = newPayment(tenant);
+    await payment.refund(`re_${payment.id}`, 2000);
+    await payment.intent();
+    const api = localApi(tenant.services.handlers, { actor: "user", user: { id: payment.user } });
+    const { items } = await api.listStatement({});
+    expect(items.map(({ type, amount, balance }) => [type, amount, balance])).toEqual([
+      ["wallet.debited", -20, 30],
+      ["wallet.credited", 50, 50],
+    ]);
+    const first = await api.listStatement({ limit: 1 });
+    const rest = await api.listStatement({ limit: 1, cursor: first.nextCursor ?? "" });
+    expect([...first.items, ...rest.items]).toEqual(items);
+  });
+
+  test("two lines of one entry, as older versions wrote them, keep their order and are paged apart", async () => {
+    const payment = newPayment(tenant);
+    await payment.refund(`re_${payment.id}`, 2000);
+    await payment.intent();
+    await tenant.backend.sql`
+      update transfer t
+         set seq = t.seq - 1
+       where t.debit = ${`wallet:${payment.user}`}`;
+    const api = localApi(tenant.services.handlers, { actor: "user", user: { id: payment.user } });
+    const { items } = await api.listStatement({});
+    expect(items.map(({ amount, balance }) => [amount, balance])).toEqual([
+      [-20, 30],
+      [50, 50],
+    ]);
+    const first = await api.listStatement({ limit: 1 });
+    const rest = await api.listStatement({ limit: 1, cursor: first.nextCursor ?? "" });
+    expect([...first.items, ...rest.items]).toEqual(items);
   });
 
   test("together with the payment, in parallel, it still comes out right", async () => {

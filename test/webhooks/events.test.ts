@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/webhooks.ts";
+import { liveEventsOf } from "../../src/services/stream-events.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/store/queries/stream.ts";
 import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/webhooks/events.ts";
 import { openTestTenant, type TestTenant } from "../services/tenant.ts";
@@ -112,4 +113,12 @@ describe("events derived from the log", () => {
     const [event] = outgoingEventsOf(closed, QUESTION);
     expect(webhookBodies["market.closed"].safeParse(JSON.parse(bodyOf(event as OutgoingEvent))).error).toBeUndefined();
   });
+});
+
+test("an entry whose text was broken has no events, and stops no other's", () => {
+  for (const type of ["trade.executed", "kyc.updated", "market.settled"]) {
+    const broken = { ...(entries[0] as FollowedEntry), type, payloadText: '{"marketId":' };
+    expect([eventNamesOf(broken), outgoingEventsOf(broken), marketOf(broken)]).toEqual([[], [], undefined]);
+    expect(liveEventsOf(broken)).toEqual([]);
+  }
 });

@@ -1,3 +1,4 @@
+import { payloadOf } from "../../domain/audit-link.ts";
 import type { StoredStatus } from "../../domain/market.ts";
 import type { Market } from "../../engine/rows.ts";
 import type { ReadSql } from "../connect.ts";
@@ -97,5 +98,5 @@ interface EntryRow {
 }
 
 function toEntry({ seq, payload, ...entry }: EntryRow): ConfigurationEntry {
-  return { ...entry, seq: Number(seq), payload: JSON.parse(payload) as Record<string, unknown> };
+  return { ...entry, seq: Number(seq), payload: payloadOf({ payloadText: payload }) };
 }

@@ -27,7 +27,7 @@ export async function readOracleFigures(sql: ReadSql, limit: number): Promise<Or
     sql<ResolutionRow[]>`
       select a.ts, m.question, m.terms, a.payload
         from (select * from audit where type = 'oracle.resolved' order by seq desc limit ${limit}) a
-        join market m on m.id = a.payload::jsonb ->> 'marketId'
+        join market m on m.id = audit_json(a.payload) ->> 'marketId'
        order by a.seq desc`,
   ]);
   return {
