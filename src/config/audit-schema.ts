@@ -5,25 +5,25 @@ import { OutgoingUrl, SecretReference } from "./scalars.ts";
 
 const MOST_TARGETS = 5;
 
-const AnchorTarget = z.union(
-  [
-    z.strictObject({
-      file: text(1024).meta({ description: "File that anchors are appended to, relative to the tenant's folder." }),
-    }),
-    z.strictObject({
-      exec: z
-        .array(z.string().min(1).max(1024))
-        .min(1)
-        .max(64)
-        .meta({ description: "Program and arguments that take an anchor on stdin; needs --allow-exec." }),
-    }),
-    z.strictObject({
-      url: OutgoingUrl.meta({ description: "Where anchors are posted, signed like outgoing webhooks." }),
-      secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
-    }),
-  ],
-  { error: ({ input }) => (isMapping(input) ? undefined : "must be { file }, { exec: [program] } or { url, secret }") },
-);
+const NO_TARGET = "must be { file }, { exec: [program] } or { url, secret }, or a list of them";
+
+const TARGETS = [
+  z.strictObject({
+    file: text(1024).meta({ description: "File that anchors are appended to, relative to the tenant's folder." }),
+  }),
+  z.strictObject({
+    exec: z
+      .array(z.string().min(1).max(1024))
+      .min(1)
+      .max(64)
+      .meta({ description: "Program and arguments that take an anchor on stdin; needs --allow-exec." }),
+  }),
+  z.strictObject({
+    url: OutgoingUrl.meta({ description: "Where anchors are posted, signed like outgoing webhooks." }),
+    secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
+  }),
+] as const;
+const AnchorTarget = z.union(TARGETS, { error: ({ input }) => (isMapping(input) ? undefined : NO_TARGET) });
 type AnchorTarget = z.output<typeof AnchorTarget>;
 
 /** The section `audit` of the tenant file. */
@@ -33,7 +33,10 @@ export const AuditSection = z.strictObject({
     description: "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
   }),
   anchors: z
-    .union([AnchorTarget, z.array(AnchorTarget).max(MOST_TARGETS)])
+    // The kinds one by one, so that of a list with a mistake only the list's own complaint is told.
+    .union([z.array(AnchorTarget).max(MOST_TARGETS), ...TARGETS], {
+      error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
+    })
     .default([])
     .meta({
       description: `Where signed anchors of the log are kept too, besides .pmctl/anchors; one place, or up to ${MOST_TARGETS}.`,

@@ -105,6 +105,7 @@ describe("resolveTenant", () => {
       jwt: { algorithm: "HS256", secret: ENVIRONMENT.ACME_JWT_SECRET, issuer: undefined, audience: undefined },
       auditKey: ENVIRONMENT.ACME_AUDIT_KEY,
       previousAuditKeys: [],
+      anchors: [],
       databaseUrl: "postgres://x",
       webhooks: {
         inbound: ["inbound-0123456789"],

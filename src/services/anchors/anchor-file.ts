@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type AnchorLine, parseAnchor } from "../../engine/anchor.ts";
 import { createRoot } from "../../store/embedded/home.ts";
@@ -85,7 +85,7 @@ export async function appendToDirectory(directory: string, anchor: AnchorLine): 
  */
 async function compact(file: string): Promise<void> {
   await using old = await open(file, "r");
-  const { size } = await old.stat();
+  const { size, ino } = await old.stat();
   if (size <= COMPACT_BYTES) return;
   const anchors = (await readFrom(old, 0, size)).split("\n").flatMap((line) => parseAnchor(line) ?? []);
   const highest = anchors.reduce((high, each) => (each.seq > high.seq ? each : high), anchors[0] as AnchorLine);
@@ -97,6 +97,8 @@ async function compact(file: string): Promise<void> {
       await fresh.appendFile(`${JSON.stringify(each)}\n`);
     await fresh.sync();
   }
+  // Another process was faster at the same work.
+  if ((await stat(file)).ino !== ino) return rm(part, { force: true });
   await rename(part, file);
   const late = await readFrom(old, size, (await old.stat()).size - size);
   for (const line of late.split("\n")) {

@@ -1,0 +1,125 @@
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { signAnchor } from "../../src/engine/anchor.ts";
+import { auditKey } from "../../src/engine/seal.ts";
+import {
+  appendAnchor,
+  appendToDirectory,
+  directoryAnchors,
+  readAnchorFile,
+} from "../../src/services/anchors/anchor-file.ts";
+import { AnchorWriter } from "../../src/services/anchors/anchor-writer.ts";
+import { knownAnchors, newestOf } from "../../src/services/anchors/known-anchors.ts";
+
+const KEY = auditKey("the audit key of these tests, long enough");
+const TS = "2026-01-02T03:04:05.678Z";
+const line = (seq: number, key = KEY) => signAnchor("acme", { seq: BigInt(seq), hash: "a".repeat(64), ts: TS }, key);
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp("/tmp/pmctl-anchors-");
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const seqs = async (file: string) => (await readAnchorFile(file)).map(({ anchor }) => anchor?.seq);
+
+test("the directory's file stays small and never loses the newest lines or the highest entry", async () => {
+  const file = directoryAnchors(directory, "acme");
+  await appendToDirectory(directory, line(5_000_000));
+  for (let seq = 1; seq <= 1200; seq++) await appendToDirectory(directory, line(seq));
+  expect((await stat(file)).size).toBeLessThan(300 * 1024);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const kept = await seqs(file);
+  expect(kept[0]).toBe(5_000_000);
+  expect(kept.slice(-200)).toEqual(Array.from({ length: 200 }, (_, index) => 1001 + index));
+  const { anchors } = await knownAnchors({ tenant: "acme", directory, files: [], keys: [KEY] });
+  expect(newestOf(anchors)?.seq).toBe(5_000_000n);
+  expect(anchors.at(-1)?.seq).toBe(1200n);
+});
+
+test("several writers lose nothing of each other while the file is made compact", async () => {
+  const file = directoryAnchors(directory, "acme");
+  await appendToDirectory(directory, line(1));
+  await writeFile(file, `${JSON.stringify(line(1))}\n`.repeat(900), { mode: 0o600 });
+  await Promise.all(Array.from({ length: 40 }, (_, index) => appendToDirectory(directory, line(100 + index))));
+  expect(new Set((await seqs(file)).slice(-80))).toEqual(
+    new Set([1, ...Array.from({ length: 40 }, (_, i) => 100 + i)]),
+  );
+});
+
+test("a line that a crash cut short counts for nothing, and does not swallow the next one", async () => {
+  const file = join(directory, "kept.ndjson");
+  await appendAnchor(file, line(1));
+  await appendFile(file, JSON.stringify(line(2)).slice(0, 40));
+  expect(await seqs(file)).toEqual([1]);
+  await appendAnchor(file, line(3));
+  expect((await readFile(file, "utf8")).endsWith(`${JSON.stringify(line(3))}\n`)).toBe(true);
+  const { anchors, faults } = await knownAnchors({ tenant: "acme", directory, files: [file], keys: [KEY] });
+  expect(anchors.map(({ seq }) => seq)).toEqual([1n, 3n]);
+  expect(faults).toEqual([]);
+});
+
+test("lines of an earlier audit key count, those of a stranger's are named", async () => {
+  const file = join(directory, "kept.ndjson");
+  const [later, strange] = [auditKey("the next audit key of these tests"), auditKey("the audit key of a stranger")];
+  for (const each of [line(1), line(2, later), line(3, strange)]) await appendAnchor(file, each);
+  const { anchors, faults } = await knownAnchors({ tenant: "acme", directory, files: [file], keys: [later, KEY] });
+  expect(anchors.map(({ seq }) => seq)).toEqual([1n, 2n]);
+  expect(faults).toEqual([`${file}:3 has a bad signature`]);
+});
+
+test("a file that cannot be read is named, and one that is not there is none", async () => {
+  const { anchors, faults } = await knownAnchors({
+    tenant: "acme",
+    directory,
+    files: [directory, join(directory, "none")],
+    keys: [KEY],
+  });
+  expect(anchors).toEqual([]);
+  expect(faults).toEqual([`${directory} cannot be read (EISDIR)`]);
+});
+
+test("a place that hangs or fails holds up no other, and gets the newest line again", async () => {
+  const taken: number[] = [];
+  const hanging: number[] = [];
+  const failures: string[] = [];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const writer = new AnchorWriter({
+    tenant: "acme",
+    key: KEY,
+    every: { entries: 1, minutes: 60 },
+    newest: undefined,
+    targets: [
+      { kind: "file", place: "well", write: async ({ seq }) => void taken.push(seq) },
+      {
+        kind: "url",
+        place: "hangs",
+        write: async ({ seq }) => {
+          hanging.push(seq);
+          await released;
+        },
+      },
+      {
+        kind: "exec",
+        place: "fails",
+        write: async () => {
+          throw new Error("no");
+        },
+      },
+    ],
+    onFailure: ({ kind }) => failures.push(kind),
+  });
+  const at = (seq: bigint) => ({ seq, hash: "a".repeat(64), ts: Date.parse(TS) });
+  writer.consider(at(1n));
+  writer.consider(at(2n), true);
+  writer.consider(at(2n), true);
+  await new Promise((resolve) => setImmediate(resolve));
+  writer.consider(at(3n), true);
+  release();
+  await writer.idle();
+  expect(taken.at(-1)).toBe(3);
+  expect(hanging).toEqual([1, 3]);
+  expect(failures.length).toBeGreaterThan(0);
+  expect(writer.newest?.seq).toBe(3);
+});
