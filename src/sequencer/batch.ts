@@ -116,8 +116,16 @@ export function prepareBatch(
   const writes = [...overlay.writes()];
   if (writes.length === 0 && isQuiet(batch)) return { outcomes, batch: null };
   // Every write moves the head, so that no other process goes on believing what it remembers.
-  if (isQuiet(batch)) batch.next = { ...head, epoch: head.epoch + 1n };
+  if (isQuiet(batch)) batch.next = { ...head, epoch: quietEpoch(head, now) };
   return { outcomes, batch: { ...batch, writes } };
+}
+
+/**
+ * An epoch that no other quiet batch has had: by the clock, and not the next number. Should a failover lose this batch, then
+ * the next one would otherwise leave the very head that other processes remember, and they would believe rows that are gone.
+ */
+function quietEpoch({ epoch }: Head, now: number): bigint {
+  return epoch < BigInt(now) ? BigInt(now) : epoch + 1n;
 }
 
 function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: string, key: AuditKey): void {
