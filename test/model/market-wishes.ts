@@ -74,7 +74,8 @@ export class MarketWishes {
       closeAt: `2096-01-0${random.integer(1, 9)}T00:00:00Z`,
     };
     if (random.chance(0.1)) Object.assign(body, { closeIn: random.integer(800, 2000), closeAt: undefined });
-    if (random.chance(0.3)) body.liquidityUsd = random.pick([1, 10, 333.333333, 10_000, this.#tenant.capitalUsd]);
+    if (random.chance(0.3))
+      body.liquidityUsd = random.pick([0.000001, 0.0001, 1, 10, 333.333333, 10_000, this.#tenant.capitalUsd]);
     if (random.chance(0.1)) body.meta = { description: "a long story", nested: { list: [1, null, "x"] } };
     if (random.chance(0.12))
       Object.assign(

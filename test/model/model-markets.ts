@@ -28,8 +28,9 @@ export function judgeCreation(state: State, { body, actor, during }: Request): O
     return refuse("BAD_REQUEST");
   if ((kind !== "cpmm" && kind !== "lmsr") || p0Given === undefined || fund === undefined) return refuse("BAD_REQUEST");
   if (!(closes > during.from)) return refuse("BAD_REQUEST");
-  if (fund > state.treasury) return refuse("TREASURY_INSUFFICIENT");
   const maker = openMaker(kind, fund, BigInt(Math.round(p0Given * 1e6)));
+  if (maker.yes === 0n || maker.no === 0n) return refuse("BAD_REQUEST");
+  if (fund > state.treasury) return refuse("TREASURY_INSUFFICIENT");
   const { numerator, denominator } = yesPrice(maker);
   const answer = {
     id: anyId,

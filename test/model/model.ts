@@ -71,11 +71,11 @@ function judgeAdmitted(state: State, request: Request, rule: Rule): Outcome[] {
   const stored = idempotencyKey === undefined ? undefined : state.answers[callerKey(request)];
   if (!stored) return rule(state, request);
   if (stored.request !== textOf(request)) {
-    // What cannot be read at all is told before what the key stands for.
+    // What cannot be read at all is told before what the key stands for; what only the moment makes bad, such as a closing
+    // time that has passed, after it.
     const fresh = rule(state, request);
-    return fresh.some((outcome) => "refused" in outcome && outcome.refused === "BAD_REQUEST")
-      ? fresh
-      : refuse("IDEMPOTENCY_MISMATCH");
+    const isBad = fresh.some((outcome) => "refused" in outcome && outcome.refused === "BAD_REQUEST");
+    return isBad ? [...fresh, ...refuse("IDEMPOTENCY_MISMATCH")] : refuse("IDEMPOTENCY_MISMATCH");
   }
   return unchanged(stored.answer);
 }

@@ -55,8 +55,8 @@ export class MoneyWishes {
     const user = USERS[Number(intent.slice(2)) % USERS.length] as string;
     const cents = 5000 + Number(intent.slice(2));
     const refund = `re_${intent}_${random.integer(1, 2)}`;
-    // Not before the payment: README.md names what is open about refunds that are faster than their payment.
-    const later = this.#paid.has(intent) ? 2 : 0;
+    // Some are faster than their payment.
+    const later = this.#paid.has(intent) ? 2 : 0.4;
     const kind = random.weighted({
       intent: 5,
       session: 3,

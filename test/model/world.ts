@@ -1,11 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import postgres from "postgres";
 import { Pool } from "undici";
 import { readyTenant } from "../../src/cli/ready-tenant.ts";
 import { serveTenant } from "../../src/cli/tenant-server.ts";
-import { type ClusterConnection, connectionUrl } from "../../src/store/embedded/connection.ts";
+import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
+import { copyDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { LossyProxy } from "./lossy-proxy.ts";
 import type { TenantPlan } from "./steps.ts";
@@ -59,7 +58,7 @@ export class World {
   }
 
   static async open(template: ClusterConnection, plan: TenantPlan): Promise<World> {
-    const database = await createDatabase(template);
+    const database = await copyDatabase(template);
     const operator = await newOperator();
     const folder = join(operator.directory, "tenants", TENANT);
     await mkdir(folder, { recursive: true });
@@ -173,31 +172,4 @@ async function serveProcess(operator: Operator): Promise<Server> {
   return asServer(server.url, async (how) => {
     await server.kill(how === "kill" ? "SIGKILL" : "SIGTERM");
   });
-}
-
-/** A copy of the migrated template. */
-async function createDatabase(template: ClusterConnection): Promise<{ url: string; drop: () => Promise<void> }> {
-  const name = `model_${randomBytes(6).toString("hex")}`;
-  const administer = async (statement: string) => {
-    const sql = postgres({ ...template, database: "postgres", max: 1, onnotice: () => {} });
-    try {
-      // Whoever copies the template at the same moment is in the way for as long as it copies.
-      for (let attempt = 1; ; attempt++) {
-        try {
-          await sql.unsafe(statement);
-          return;
-        } catch (error) {
-          if (attempt === 100 || (error as { code?: string }).code !== "55006") throw error;
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
-      }
-    } finally {
-      await sql.end({ timeout: 5 });
-    }
-  };
-  await administer(`create database ${name} template ${template.database}`);
-  return {
-    url: connectionUrl({ ...template, database: name }),
-    drop: () => administer(`drop database if exists ${name} with (force)`),
-  };
 }

@@ -1,62 +1,9 @@
-import { randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
-import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
-import { type ClusterConnection, connectionUrl } from "../../src/store/embedded/connection.ts";
+import { copyDatabase, type TestDatabase } from "./database-copy.ts";
 
-/** A migrated, empty database that nobody else uses. */
-export interface TestDatabase {
-  /** For the `postgres` package. */
-  connection: ClusterConnection;
-  /** For psql and the tenant file. */
-  url: string;
-  /** Removes it, and throws out whoever is still connected. */
-  drop(): Promise<void>;
-}
-
-const ATTEMPTS = 1200;
-const PAUSE_MS = 50;
-/** Somebody is connected; or it is the server's own vacuum, which only a superuser may throw out, and which goes by itself. */
-const PASSING = ["55006", "42501"];
+export type { TestDatabase } from "./database-copy.ts";
 
 /** Copies the template database of the run's shared server, whose migrations ran once in the global setup. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const template = inject("postgres");
-  const database = `test_${randomBytes(6).toString("hex")}`;
-  await administer(async (sql) => {
-    await again(() => sql`create database ${sql(database)} template ${sql(template.database)}`);
-  });
-  const connection = { ...template, database };
-  return {
-    connection,
-    url: connectionUrl(connection),
-    drop: () =>
-      administer(async (sql) => {
-        await again(() => sql`drop database if exists ${sql(database)} with (force)`);
-      }),
-  };
-}
-
-/** Tries once more for as long as what is in the way passes. */
-async function again(work: () => PromiseLike<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      const mayPass = error instanceof postgres.PostgresError && PASSING.includes(error.code);
-      if (!mayPass || attempt === ATTEMPTS) throw error;
-    }
-    await delay(PAUSE_MS);
-  }
-}
-
-/** A database can be created and dropped only from another one, outside a transaction. */
-async function administer(work: (sql: Sql) => Promise<void>): Promise<void> {
-  const sql = postgres({ ...inject("postgres"), database: "postgres", max: 1, onnotice: () => {} });
-  try {
-    await work(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+export function createTestDatabase(): Promise<TestDatabase> {
+  return copyDatabase(inject("postgres"));
 }
