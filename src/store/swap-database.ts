@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
-import type { Connection, Sql } from "./connect.ts";
+import { type Connection, classify, confirmed, type Sql, Unconfirmed } from "./connect.ts";
 import { administer, atDatabase, ensureDatabase, quoted } from "./database.ts";
 
 const OBJECT_IN_USE = "55006";
@@ -65,8 +65,15 @@ async function swap(sql: Sql, { name, fresh, keptAs }: Swap): Promise<void> {
     throw new Fault("REFUSED", `The database ${name} came or went during the restore: start it again`);
   const rename = (from: string, to: string) => `alter database ${quoted(from)} rename to ${quoted(to)};`;
   try {
-    await sql.unsafe(`${keptAs === undefined ? "" : rename(name, keptAs)} ${rename(fresh, name)}`).simple();
+    await confirmed(
+      sql,
+      sql.unsafe(`${keptAs === undefined ? "" : rename(name, keptAs)} ${rename(fresh, name)}`).simple(),
+    );
   } catch (error) {
+    if (classify(error) instanceof Unconfirmed)
+      throw new Fault("OUTCOME_UNKNOWN", "Whether the backup is in place is not known: look with pmctl audit list", {
+        cause: error,
+      });
     if (error instanceof postgres.PostgresError && error.code === OBJECT_IN_USE) throw inUse(name, []);
     throw error;
   }
