@@ -29,9 +29,9 @@ export function count(value: string): number {
   return number;
 }
 
-/** A plain decimal such as 12.50; no exponents, no separators. */
+/** A plain decimal such as 12.50; no exponents, no separators. As many digits as a JSON number may be written with. */
 export function decimal(value: string): number {
-  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(value)) throw new InvalidArgumentError("It must be a number such as 12.50.");
+  if (!/^-?\d{1,15}(\.\d{1,30})?$/.test(value)) throw new InvalidArgumentError("It must be a number such as 12.50.");
   return Number(value);
 }
 
