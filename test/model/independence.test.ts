@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { FAULTS } from "./planted-faults.ts";
 
 const folder = import.meta.dirname;
 const isModel = (name: string) => /^model.*\.ts$/.test(name);
@@ -33,4 +34,11 @@ test("the model shares no code with what it judges, and none with the database o
 test("files of the model test stay under 300 lines", () => {
   for (const name of readdirSync(folder).filter((each) => each.endsWith(".ts")))
     expect(readFileSync(join(folder, name), "utf8").split("\n").length, name).toBeLessThan(300);
+});
+
+test("every planted fault finds its place in the sources", () => {
+  for (const { name, file, right } of FAULTS) {
+    const source = readFileSync(join(folder, "../..", file), "utf8");
+    expect(source.split(right).length - 1, name).toBe(1);
+  }
 });

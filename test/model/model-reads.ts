@@ -96,10 +96,11 @@ function tenantReads(state: State): Read[] {
         closeAt: new Date(market.closeAt).toISOString(),
       })),
     );
+  // By identifier, which tells when each was asked for: two at once may stand in the log the other way round.
   const withdrawals = (wanted?: string) => () =>
     state.withdrawals
       .filter((each) => wanted === undefined || each.status === wanted)
-      .toReversed()
+      .toSorted((a, b) => (a.id < b.id ? 1 : -1))
       .map(({ id, user, amount, status, createdAt }) => ({
         withdrawalId: id,
         userId: user,

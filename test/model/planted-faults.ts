@@ -24,9 +24,13 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "a market is read from a second ago",
     file: "src/services/markets.ts",
-    right: `const detail = batchReads(async (ids) => mapValues(await findMarkets(context.read, ids), marketDetail));`,
+    right: `const detail = batchReads(async (ids) =>
+    mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
+  );`,
     wrong: `const seen = new Map<string, { at: number; market: Promise<Result<"getMarket"> | undefined> }>();
-  const fresh = batchReads(async (ids) => mapValues(await findMarkets(context.read, ids), marketDetail));
+  const fresh = batchReads(async (ids) =>
+    mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
+  );
   const detail = (id: string) => {
     const last = seen.get(id);
     if (last && last.at > performance.now() - 1000) return last.market;
@@ -95,8 +99,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "an older KYC result overrides a newer one",
     file: "src/engine/traders.ts",
-    right: "if (trader.kycAt !== null && verifiedAt <= trader.kycAt) return;",
-    wrong: "if (trader.kycAt !== null && verifiedAt === trader.kycAt) return;",
+    right: "if (isKnown && verifiedAt <= Number(trader.kycAt)) return;",
+    wrong: "if (isKnown && verifiedAt === Number(trader.kycAt)) return;",
   },
   {
     name: "a deposit's reference counts per amount",
