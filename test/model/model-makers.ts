@@ -57,10 +57,14 @@ const split = (maker: Pick<Maker, "yes" | "no">, side: Side): [own: bigint, oppo
 const poolOf = (side: Side, own: bigint, opposite: bigint): Fill["pool"] =>
   side === "yes" ? { yes: own, no: opposite } : { yes: opposite, no: own };
 
+/** Beyond e^200 the price is at its end to sixty digits, whatever comes after. */
+const FARTHEST = 200n * FIXED;
+
 /** (1-P)/P of a side of an lmsr pool: e^((own - opposite)/b). */
 function odds(maker: Maker, side: Side): bigint {
   const [own, opposite] = split(maker, side);
-  return exp(fixedDivide((own - opposite) * FIXED, liquidity(maker)));
+  const exponent = fixedDivide((own - opposite) * FIXED, liquidity(maker));
+  return exp(exponent > FARTHEST ? FARTHEST : exponent < -FARTHEST ? -FARTHEST : exponent);
 }
 
 /** The fills of a purchase with `net` micro-dollars, the likeliest first. */

@@ -221,7 +221,7 @@ describe("a client written from the specification alone", () => {
       cursor = read.cursor;
     }
     expect(seen).toEqual(seen.map((_, index) => seen.length - index));
-    const chain = is.object({ verified: is.oneOf(true), head: is.string, count: is.count });
+    const chain = is.object({ verified: is.oneOf(true), head: is.string, count: is.count }, ["problem", "anchor"]);
     expect(await answer(chain, "GET /v1/audit/status", "admin")).toMatchObject({ count: seen.length });
     const reconciliation = is.object({ ok: is.oneOf(true), discrepancy: is.oneOf(0), checkedAt: is.timestamp });
     await answer(reconciliation, "POST /v1/reconcile", "admin");
