@@ -3,7 +3,14 @@ import { createInterface } from "node:readline";
 import type { Api, WireResult } from "../contract/operations.ts";
 import { auditLines, type ChainProblem, canonicalJson } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { type ChainBreak, GENESIS, type SealedLines, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
+import {
+  type ChainBreak,
+  GENESIS,
+  operatorText,
+  type SealedLines,
+  type WalkOptions,
+  walkChain,
+} from "../engine/chain-walk.ts";
 import { auditKey } from "../engine/seal.ts";
 import { PAGE } from "./paging.ts";
 
@@ -85,7 +92,8 @@ export function chainReport(
   { broken }: { broken?: ChainBreak | undefined },
 ): ChainReport {
   if (!broken) return { verified: true, ...head };
-  return { verified: false, ...head, broken: { ...broken, seq: Number(broken.seq) } };
+  const { source: _, ...told } = broken;
+  return { verified: false, ...head, broken: { ...told, seq: Number(broken.seq), problem: operatorText(broken) } };
 }
 
 /** All entries after `seq`, oldest first, page by page. */

@@ -1,20 +1,27 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { displayPath } from "../config/config-file.ts";
-import { anchorPlaces } from "./anchor-sources.ts";
+import { auditKey } from "../engine/seal.ts";
+import type { KnownAnchor } from "../engine/set-back.ts";
+import { anchorPlaces, knownToOperator } from "./anchor-sources.ts";
 import type { BackupTarget } from "./commands/db-backup.ts";
 import { openDatabase } from "./database.ts";
 import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-tenant.ts";
 
 /** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
-export async function openBackupTarget(
-  named: string | undefined,
-): Promise<{ directory: string; anchorFiles: readonly string[]; target: BackupTarget }> {
+export async function openBackupTarget(named: string | undefined): Promise<{
+  directory: string;
+  anchorFiles: readonly string[];
+  known: readonly KnownAnchor[];
+  target: BackupTarget;
+}> {
   const tenant = readOperatorTenant(named);
   const { id, directory } = tenant;
   const auditSecrets = auditSecretsOf(tenant);
   const { connection } = await openDatabase(directory, id, databaseUrlOf(tenant));
-  return { directory, anchorFiles: anchorPlaces(tenant).files, target: { tenant: id, connection, auditSecrets } };
+  const { anchors: known } = await knownToOperator(tenant, auditSecrets.map(auditKey));
+  const target = { tenant: id, connection, auditSecrets };
+  return { directory, anchorFiles: anchorPlaces(tenant).files, known, target };
 }
 
 /** A file beside the directory's database, which git ignores. */

@@ -5,6 +5,7 @@ import { Fault } from "../domain/fault.ts";
 import { isGenuine, parseAnchor } from "../engine/anchor.ts";
 import type { AuditKey } from "../engine/seal.ts";
 import type { KnownAnchor } from "../engine/set-back.ts";
+import { counted } from "./cells.ts";
 import type { Output } from "./output.ts";
 
 /** Proof of what a command put on record, to be kept where nobody who can write to the database can reach it. */
@@ -80,38 +81,54 @@ function openForAppending(file: string): number {
   }
 }
 
+/** What a file says that a log has held. */
+export interface ReadAnchors {
+  /** Two of one entry with different hashes both stand here: what the log itself does not give up proves a set-back. */
+  anchors: KnownAnchor[];
+  /** Anchors that none of the keys signed, and lines of a file of anchors that a crash cut short. */
+  ignored: number;
+}
+
 /**
  * The receipts and anchors of a tenant in a file. An anchor that none of the keys signed counts for nothing.
- * @throws Fault USAGE when it holds none, or anything else; INTEGRITY when two contradict each other
+ * @throws Fault USAGE when it holds none, or anything else
  */
-export async function readAnchors(file: string, tenant: string, keys: readonly AuditKey[]): Promise<KnownAnchor[]> {
+export async function readAnchors(file: string, tenant: string, keys: readonly AuditKey[]): Promise<ReadAnchors> {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw new Fault("USAGE", `--anchor ${file} cannot be read: ${(cause as Error).message}`, { cause });
   });
-  const anchors = new Map<number, KnownAnchor>();
-  for (const [index, line] of text.split("\n").entries()) {
-    if (line.trim() === "") continue;
+  const lines = text.split("\n").flatMap((line, index) => {
+    if (line.trim() === "") return [];
     const anchor = parseAnchor(line);
-    if (anchor && !isGenuine(anchor, keys)) continue;
-    const { tenant: owner, seq, hash, ts } = anchor ?? parseReceipt(line, `${file}:${index + 1}`);
-    if (owner !== tenant) continue;
-    const known = anchors.get(seq);
-    if (known !== undefined && known.hash !== hash)
-      throw new Fault("INTEGRITY", `${file} holds two receipts for entry ${seq} with different hashes`);
-    anchors.set(seq, { seq: BigInt(seq), hash, ts, source: `there is a receipt for entry ${seq} in ${file}` });
+    return [{ anchor, receipt: anchor ? undefined : parseReceipt(line), where: `${file}:${index + 1}` }];
+  });
+  const genuine = lines.flatMap(({ anchor }) => (anchor && isGenuine(anchor, keys) ? [anchor] : []));
+  const strange = lines.find(({ anchor, receipt }) => !anchor && !receipt);
+  // A file that the server appends to may hold a line that a crash cut short.
+  if (strange && genuine.length === 0)
+    throw new Fault("USAGE", `${strange.where} is not a receipt as --receipt writes it, nor an anchor`);
+  const receipts = lines.flatMap(({ receipt }) => receipt ?? []);
+  const ignored = lines.length - genuine.length - receipts.length;
+  const known = [
+    ...genuine.map((line) => ({ ...line, source: `anchored in ${file}` })),
+    ...receipts.map((line) => ({ ...line, source: `there is a receipt for entry ${line.seq} in ${file}` })),
+  ].filter((line) => line.tenant === tenant);
+  if (known.length === 0) {
+    const left = ignored === 0 ? "" : `; ignored: ${counted(ignored, "line")} that no audit key of ours signed`;
+    throw new Fault("USAGE", `${file} holds no anchor and no receipt of ${tenant}${left}`);
   }
-  if (anchors.size === 0) throw new Fault("USAGE", `${file} holds no receipt of ${tenant}`);
-  return [...anchors.values()];
+  const anchors = known.map(({ seq, hash, ts, source }) => ({ seq: BigInt(seq), hash, ts, source }));
+  return { anchors: [...new Map(anchors.map((each) => [`${each.seq} ${each.hash}`, each])).values()], ignored };
 }
 
-function parseReceipt(line: string, where: string): Pick<Receipt, "tenant" | "seq" | "hash"> & { ts?: string } {
+function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> & { ts?: string }) | undefined {
   try {
     const { tenant, seq, hash, ts } = JSON.parse(line) as Record<string, unknown>;
     const time = typeof ts === "string" ? { ts } : {};
     if (typeof tenant === "string" && typeof hash === "string" && Number.isSafeInteger(seq) && Number(seq) > 0)
       return { tenant, seq: Number(seq), hash, ...time };
   } catch {
-    // Said below.
+    // It is none.
   }
-  throw new Fault("USAGE", `${where} is not a receipt as --receipt writes it`);
+  return undefined;
 }

@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
 import { anchorFilesOf, type TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
+import { Fault } from "../domain/fault.ts";
 import { isLoopback } from "../domain/networks.ts";
 import { signAnchor } from "../engine/anchor.ts";
+import { operatorText } from "../engine/chain-walk.ts";
 import { startOracle } from "../oracle/worker.ts";
 import { openLog } from "../server/log.ts";
 import { Metrics } from "../server/metrics.ts";
@@ -101,8 +103,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     log.error({ err: error }, "Ended overrides cannot be recorded"),
   );
   services.auditWatch.start({
-    onProblem: ({ kind, seq, problem }) => {
-      log.error({ event: "integrity.failed", kind, seq: Number(seq), problem }, "THE AUDIT LOG DOES NOT HOLD");
+    onProblem: ({ kind, seq, problem, source }) => {
+      log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
       const { acknowledged } = services.evidence;
       if (kind === "set-back" && acknowledged?.ts)
         anchoring.writer.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
@@ -135,7 +137,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
 async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
   try {
     const look = await services.evidence.look();
-    services.evidence.requireSound();
+    const { forbids } = services.evidence;
+    if (forbids) throw new Fault("INTEGRITY", `The audit log does not hold: ${operatorText(forbids)}`);
     await services.pool.read((sql) => requireOnRecord(sql, tenant));
     return look;
   } catch (error) {

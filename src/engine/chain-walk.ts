@@ -32,6 +32,13 @@ export interface ChainBreak {
   stored?: string;
   /** The hash that should stand there. */
   computed?: string;
+  /** Who remembers what is not held, in words. May name a file of this machine, so callers of the server never see it. */
+  source?: string;
+}
+
+/** What does not hold in words for the machine's own operator. */
+export function operatorText({ problem, source }: ChainBreak): string {
+  return source === undefined ? problem : `${problem} (${source})`;
 }
 
 export const GENESIS: ChainPoint = { seq: 0n, hash: GENESIS_HASH };
@@ -159,7 +166,7 @@ export function setBackBreak(setBack: SetBack, stored?: string | undefined): Cha
   const { anchor, head } = setBack;
   const seq = anchor.seq > head.seq ? head.seq + 1n : anchor.seq;
   const hashes = stored === undefined ? {} : { stored, computed: anchor.hash };
-  return { kind: "set-back", seq, problem: describeSetBack(setBack), ...hashes };
+  return { kind: "set-back", seq, problem: describeSetBack(setBack), ...hashes, source: anchor.source };
 }
 
 function missedHead({ seq, hash }: ChainPoint, head: ChainPoint | undefined): ChainBreak | undefined {

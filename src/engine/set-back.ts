@@ -48,23 +48,58 @@ export function anchorsNotHeld(known: readonly KnownAnchor[], { head, hashes }: 
 }
 
 /**
- * The newest of the anchors that the log does not hold, except for those that an operator has given up.
+ * Which of the anchors that the log does not hold still count: all but those that an operator has given up.
  *
  * An accepted rollback gives up the anchor that it names, and of the earlier ones those of the same lost branch. They are
  * told by their time: on the branch that goes on, every entry from the rollback's own on is at least as late as it is, so
- * a rollback on record never hides a later one.
+ * a rollback on record never hides a later one. What is given up takes with it what it had outlived: entries' times never
+ * step back along a chain, so an earlier anchor of a higher entry is of a branch that was gone before.
  */
+export function stillMissed(notHeld: readonly KnownAnchor[], rollbacks: readonly Rollback[]): KnownAnchor[] {
+  const givenUp = notHeld.filter((each) => rollbacks.some((rollback) => givesUp(rollback, each)));
+  return notHeld.filter((each) => !givenUp.includes(each) && !givenUp.some((later) => outlives(later, each)));
+}
+
+/** The newest of the anchors that the log does not hold, except for those that an operator has given up. */
 export function newestNotHeld(
   notHeld: readonly KnownAnchor[],
   head: ChainPoint,
   rollbacks: readonly Rollback[],
 ): SetBack | undefined {
-  const anchor = notHeld
-    .filter((each) => !rollbacks.some((rollback) => givesUp(rollback, each)))
-    .reduce<KnownAnchor | undefined>((newest, each) => (newest && newest.seq >= each.seq ? newest : each), undefined);
+  const missed = stillMissed(notHeld, rollbacks);
+  const anchor = newestOf(missed);
   if (!anchor) return undefined;
-  const lost = anchor.seq > head.seq ? anchor.seq - head.seq : 1n;
-  return { anchor, head, lost };
+  const outlived = missed.filter((each) => outlives(anchor, each));
+  const branch = missed.filter(
+    (each) => each.seq <= anchor.seq && !outlived.some((other) => other === each || !isLater(each, other)),
+  );
+  // Where hashes differ once they differ for good, so the first anchor that is not held is where at the latest it forked.
+  const firstGone = branch.reduce((first, { seq }) => (seq < first ? seq : first), head.seq + 1n);
+  return { anchor, head, lost: anchor.seq >= firstGone ? anchor.seq - firstGone + 1n : 1n };
+}
+
+/**
+ * The anchor that was made last: by the entries' own times, since an older one may name a higher entry of a branch that
+ * was given up. One without a time is newer when its entry is higher.
+ */
+export function newestOf<Anchor extends KnownAnchor>(anchors: readonly Anchor[]): Anchor | undefined {
+  const [dated, undated] = [anchors.filter(({ ts }) => ts !== undefined), anchors.filter(({ ts }) => ts === undefined)];
+  const newest = dated.reduce<Anchor | undefined>(
+    (last, each) => (last && !isLater(each, last) ? last : each),
+    undefined,
+  );
+  return undated.reduce((high, each) => (high && high.seq >= each.seq ? high : each), newest);
+}
+
+function isLater(one: KnownAnchor, other: KnownAnchor): boolean {
+  const [a, b] = [one.ts ?? "", other.ts ?? ""];
+  return a === b ? one.seq > other.seq : a > b;
+}
+
+/** Whether a branch went on after another one, which had come at least as far, was gone. */
+function outlives(later: KnownAnchor, earlier: KnownAnchor): boolean {
+  if (later.ts === undefined || earlier.ts === undefined) return false;
+  return earlier.seq >= later.seq && earlier.ts < later.ts;
 }
 
 function givesUp({ anchorSeq, anchorHash, ts }: Rollback, anchor: KnownAnchor): boolean {
@@ -72,10 +107,10 @@ function givesUp({ anchorSeq, anchorHash, ts }: Rollback, anchor: KnownAnchor): 
   return anchor.seq <= anchorSeq && (anchor.ts === undefined || anchor.ts < ts);
 }
 
-/** One sentence for people. */
-export function describeSetBack({ anchor, head }: SetBack): string {
-  const { seq, source } = anchor;
-  return seq > head.seq
-    ? `the log was set back: it ends at entry ${head.seq}, and had reached ${seq} (${source})`
-    : `the log was set back: entry ${seq} is not the one that it held (${source})`;
+/** One sentence for people. Who remembers the anchor is not in it: that may be a path of the server. */
+export function describeSetBack({ anchor, head, lost }: SetBack): string {
+  const gone = `at least ${lost === 1n ? "1 entry is" : `${lost} entries are`} gone`;
+  return anchor.seq > head.seq
+    ? `the log was set back: it ends at entry ${head.seq}, and had reached ${anchor.seq}; ${gone}`
+    : `the log was set back: entry ${anchor.seq} is not the one that it held; ${gone}`;
 }

@@ -123,7 +123,7 @@ async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBac
   throw new Fault(
     "INTEGRITY",
     `The backup ends with entry ${head.seq}, and entry ${anchor.seq} is known (${anchor.source}): ` +
-      `${lost === 1n ? "an entry" : `${lost} entries`} would be lost; --accept-rollback --reason TEXT puts that on record`,
+      `at least ${lost === 1n ? "an entry" : `${lost} entries`} would be lost; --accept-rollback --reason TEXT puts that on record`,
   );
 }
 

@@ -185,7 +185,7 @@ const ANCHOR = { seq: 26n, hash: "a", source: "a test" };
 describe("the record", () => {
   const sound: RecordFacts = {
     tail: { checked: 10 },
-    anchors: { newest: undefined, faults: [], setBack: undefined },
+    anchors: { newest: undefined, faults: [], unwritable: [], setBack: undefined },
     treasuryMicro: 1000n,
     liquidityMicro: 1000n,
     waiting: { count: 0, oldest: null },
@@ -206,6 +206,7 @@ describe("the record", () => {
         anchors: {
           newest: ANCHOR,
           faults: [],
+          unwritable: [],
           setBack: { anchor: ANCHOR, head: { seq: 21n, hash: "b" }, lost: 5n },
         },
       },
@@ -214,11 +215,17 @@ describe("the record", () => {
     ],
     [
       "an anchor that our key did not sign is a warning",
-      { anchors: { newest: ANCHOR, faults: ["anchors.ndjson:3 has a bad signature"], setBack: undefined } },
+      { anchors: { newest: ANCHOR, faults: ["a.ndjson:3 has a bad signature"], unwritable: [], setBack: undefined } },
       "anchors",
       "warn",
     ],
-    ["without the key the chain is not judged", { tail: undefined }, "audit chain", "skipped"],
+    [
+      "a file that no anchor can be written to is a warning",
+      { anchors: { newest: ANCHOR, faults: [], unwritable: ["/mnt/a cannot be written (EROFS)"], setBack: undefined } },
+      "anchors",
+      "warn",
+    ],
+    ["without the key the chain is not judged", { tail: { missing: "ACME_AUDIT_KEY" } }, "audit chain", "skipped"],
     [
       "a market that waits for its outcome is a warning",
       { waiting: { count: 2, oldest: "m1" } },
@@ -250,4 +257,33 @@ test("whatever fails or warns says what to do", () => {
     ...judgeDatabase({ state: "unreachable", problem: "refused", isEmbedded: false }, "acme"),
   ];
   expect(all.every(({ status, remedy }) => (status === "fail" || status === "warn") === (remedy !== null))).toBe(true);
+});
+
+test("of many lines that count for nothing the number is told, and the first few", () => {
+  const faults = Array.from({ length: 9 }, (_, index) => `a.ndjson:${index + 1} has a bad signature`);
+  const [, anchors] = judgeRecord({
+    tail: { checked: 10 },
+    anchors: { newest: ANCHOR, faults, unwritable: [], setBack: undefined },
+    treasuryMicro: 1000n,
+    liquidityMicro: 1000n,
+    waiting: { count: 0, oldest: null },
+    offRecord: [],
+  });
+  expect(anchors?.found).toMatch(
+    /^9 faults: a\.ndjson:1 .*a\.ndjson:2 .*a\.ndjson:5 .*and 4 more: counts for nothing$/,
+  );
+});
+
+test("a program of anchors that may not run is mended by --allow-exec, and not in .env", () => {
+  const message = "anchors go to a program: add --allow-exec to let pmctl run it";
+  const problems = [{ file: "tenant.yaml", line: 3, path: "audit.anchors[0].exec", message }];
+  const check = judgeSecrets({ secrets: [], problems }).find(({ status }) => status === "fail");
+  expect(check?.remedy).toContain("--allow-exec");
+  expect(check?.remedy).not.toContain(".env");
+});
+
+test("a server that is not ready because of its audit log says which way the log does not hold", () => {
+  const running = { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity: "set-back" };
+  const readiness = judgeServer({ ports: [], running }).find(({ check }) => check === "readiness");
+  expect(readiness).toMatchObject({ status: "fail", found: expect.stringContaining("set-back") });
 });

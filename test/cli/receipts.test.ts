@@ -6,7 +6,8 @@ import { type Entry, verifyFile } from "../../src/cli/audit-walk.ts";
 import { chainVerifier, runAuditExport, runAuditVerify } from "../../src/cli/commands/audit-verify.ts";
 import { openReceipts, readAnchors } from "../../src/cli/receipts.ts";
 import { GENESIS_HASH } from "../../src/domain/audit-link.ts";
-import { auditKey } from "../../src/engine/seal.ts";
+import { signAnchor } from "../../src/engine/anchor.ts";
+import { type AuditKey, auditKey } from "../../src/engine/seal.ts";
 import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant.ts";
@@ -47,7 +48,8 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     const io = testIo({ format: "json" });
     const services = name === "db" ? door.services : undefined;
     const verifier = chainVerifier({ services, auditSecrets: () => [AUDIT_SECRET] });
-    const anchors = options.anchor === undefined ? undefined : await readAnchors(path(options.anchor), TENANT, KEYS);
+    const anchors =
+      options.anchor === undefined ? undefined : (await readAnchors(path(options.anchor), TENANT, KEYS)).anchors;
     const from = options.incremental ? await readVerifiedPoint(directory, TENANT) : undefined;
     const { exit, stdout } = await end(io, () =>
       runAuditVerify(
@@ -129,9 +131,26 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     await expect(readAnchors(path("torn"), TENANT, KEYS)).rejects.toThrow("torn:1 is not a receipt");
   });
 
+  test("two genuine anchors of one entry are evidence for the log to answer, and strange lines count for nothing", async () => {
+    const entry = { seq: 3n, hash: "a".repeat(64), ts: "2026-01-02T03:04:05.678Z" };
+    const one = signAnchor(TENANT, entry, KEYS[0] as AuditKey);
+    const other = signAnchor(TENANT, { ...entry, hash: "b".repeat(64) }, KEYS[0] as AuditKey);
+    const text = [one, other, { ...one, seq: 9 }].map((line) => JSON.stringify(line)).join("\n");
+    await writeFile(path("two"), `${text}\n{"tenant":"acme","se\n`);
+    const { anchors, ignored } = await readAnchors(path("two"), TENANT, KEYS);
+    expect(anchors.map(({ hash }) => hash)).toEqual([one.hash, other.hash]);
+    expect(ignored).toBe(2);
+    expect(anchors[0]?.source).toBe(`anchored in ${path("two")}`);
+    expect(await verify({ anchor: "two" })).toMatchObject({ exit: 8, report: { broken: { kind: "set-back" } } });
+    await writeFile(path("two"), JSON.stringify({ ...one, seq: 9 }));
+    await expect(readAnchors(path("two"), TENANT, KEYS)).rejects.toThrow(
+      "no anchor and no receipt of acme; ignored: 1 line",
+    );
+  });
+
   test("receipts are appended, and a file that cannot be written is told before anything changes", async () => {
     for (let turn = 0; turn < 2; turn++) await receipted("many", (api) => api.reconcile({}));
-    expect(await readAnchors(path("many"), TENANT, KEYS)).toHaveLength(2);
+    expect((await readAnchors(path("many"), TENANT, KEYS)).anchors).toHaveLength(2);
     const { seq } = await latest();
     await expect(receipted("none/here", (api) => api.reconcile({}))).rejects.toMatchObject({ code: "USAGE" });
     expect((await latest()).seq).toBe(seq);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isGenuine, parseAnchor, signAnchor } from "../../src/engine/anchor.ts";
 import { auditKey } from "../../src/engine/seal.ts";
-import { anchorsNotHeld, newestNotHeld } from "../../src/engine/set-back.ts";
+import { anchorsNotHeld, describeSetBack, newestNotHeld, newestOf } from "../../src/engine/set-back.ts";
 
 const KEY = auditKey("the audit key of the vector, 32 bytes+");
 const ENTRY = { seq: 42n, hash: "a".repeat(64), ts: "2026-01-02T03:04:05.678Z" };
@@ -71,6 +71,22 @@ describe("a log that was set back", () => {
     });
   });
 
+  test("has lost the branch that was made last, and not one that was given up before it began", () => {
+    const givenUp = at(26, "a26", "2026-01-02T00:00:10.000Z");
+    const branch = [at(17, "b17", "2026-01-02T00:00:20.000Z"), at(19, "b19", "2026-01-02T00:00:21.000Z")];
+    const setBack = newestNotHeld([givenUp, ...branch], head, []);
+    expect(setBack).toEqual({ anchor: branch[1], head, lost: 3n });
+    expect(setBack && describeSetBack(setBack)).toBe(
+      "the log was set back: entry 19 is not the one that it held; at least 3 entries are gone",
+    );
+    expect(newestOf([givenUp, ...branch])).toEqual(branch[1]);
+  });
+
+  test("that forked at a place unknown has lost at least the entry that is known to differ", () => {
+    expect(newestNotHeld([at(19, "b19")], head, [])?.lost).toBe(1n);
+    expect(newestNotHeld([at(19, "b19"), at(23, "b23")], head, [])?.lost).toBe(5n);
+  });
+
   describe("and accepted", () => {
     const rollback = { ts: "2026-01-02T00:00:22.000Z", anchorSeq: 26n, anchorHash: "o26" };
 
@@ -86,6 +102,14 @@ describe("a log that was set back", () => {
     test("gives up no anchor beyond the one that it names", () => {
       const later = at(27, "o27", "2026-01-02T00:00:11.000Z");
       expect(newestNotHeld([later], head, [rollback])?.anchor).toEqual(later);
+    });
+
+    test("takes with it what was gone before: an earlier anchor of a higher entry", () => {
+      const lost = [at(24, "o24", "2026-01-02T00:00:10.000Z"), at(30, "p30", "2026-01-02T00:00:09.000Z")];
+      expect(newestNotHeld(lost, head, [rollback])).toBeUndefined();
+      expect(newestNotHeld([at(30, "o30", "2026-01-02T00:00:11.000Z"), ...lost], head, [rollback])?.anchor.seq).toBe(
+        30n,
+      );
     });
 
     test("hides no later set-back: what was anchored after it still counts, also below the anchor that it names", () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { signAnchor } from "../../src/engine/anchor.ts";
 import { auditKey } from "../../src/engine/seal.ts";
+import { newestOf } from "../../src/engine/set-back.ts";
 import {
   appendAnchor,
   appendToDirectory,
@@ -10,7 +11,7 @@ import {
   readAnchorFile,
 } from "../../src/services/anchors/anchor-file.ts";
 import { AnchorWriter } from "../../src/services/anchors/anchor-writer.ts";
-import { knownAnchors, newestOf } from "../../src/services/anchors/known-anchors.ts";
+import { knownAnchors } from "../../src/services/anchors/known-anchors.ts";
 
 const KEY = auditKey("the audit key of these tests, long enough");
 const TS = "2026-01-02T03:04:05.678Z";
@@ -58,6 +59,13 @@ test("a line that a crash cut short counts for nothing, and does not swallow the
   const { anchors, faults } = await knownAnchors({ tenant: "acme", directory, files: [file], keys: [KEY] });
   expect(anchors.map(({ seq }) => seq)).toEqual([1n, 3n]);
   expect(faults).toEqual([]);
+});
+
+test("a line that is the file's newest already is not written again, and a missing folder is made", async () => {
+  const file = join(directory, "mounted", "anchors", "kept.ndjson");
+  for (const seq of [1, 2, 2, 12, 2]) await appendAnchor(file, line(seq));
+  expect(await seqs(file)).toEqual([1, 2, 12, 2]);
+  expect((await stat(join(directory, "mounted", "anchors"))).mode & 0o777).toBe(0o700);
 });
 
 test("lines of an earlier audit key count, those of a stranger's are named", async () => {

@@ -6,6 +6,7 @@ import { Fault } from "../../domain/fault.ts";
 import { type AuditKey, auditKey } from "../../engine/seal.ts";
 import type { KnownAnchor } from "../../engine/set-back.ts";
 import type { ChainReport, VerifyOptions } from "../audit-walk.ts";
+import { counted } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -44,7 +45,7 @@ export function registerVerify(noun: Command, host: Host): void {
             {
               verify: chainVerifier(session),
               from: incremental ? await readVerifiedPoint(directory, id) : undefined,
-              anchors: [...anchors, ...(await anchorsOf(anchor, id, keys))],
+              anchors: [...anchors, ...(await anchorsOf(anchor, id, keys, io))],
               keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
             },
             session.api(),
@@ -133,14 +134,22 @@ async function verifyExport(named: string | undefined, file: string, anchor: str
   const tenant = readOperatorTenant(named);
   const secrets = auditSecretsOf(tenant);
   const verify: Verify = (_, options) => verifyFile(file, secrets, options);
-  const anchors = await anchorsOf(anchor, tenant.id, secrets.map(auditKey));
+  const anchors = await anchorsOf(anchor, tenant.id, secrets.map(auditKey), io);
   return runAuditVerify({ verify, anchors }, {} as Api, io);
 }
 
-async function anchorsOf(file: string | undefined, tenant: string, keys: readonly AuditKey[]): Promise<KnownAnchor[]> {
+async function anchorsOf(
+  file: string | undefined,
+  tenant: string,
+  keys: readonly AuditKey[],
+  { output }: Io,
+): Promise<KnownAnchor[]> {
   if (file === undefined) return [];
   const { readAnchors } = await import("../receipts.ts");
-  return readAnchors(file, tenant, keys);
+  const { anchors, ignored } = await readAnchors(file, tenant, keys);
+  if (ignored > 0)
+    output.note(`${file}: ignored ${counted(ignored, "line")} that no audit key of ours signed, or that was cut short`);
+  return anchors;
 }
 
 interface Exported {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { KnownAnchor } from "../../engine/set-back.ts";
 import type { BackupManifest } from "../../store/backup-format.ts";
 import type { Connection } from "../../store/connect.ts";
 import { time } from "../cells.ts";
@@ -37,6 +38,8 @@ export interface BackupTarget {
 
 export interface BackupOptions extends BackupTarget {
   file: string;
+  /** What the log is known to have held. */
+  known?: readonly KnownAnchor[] | undefined;
   encryptTo?: readonly string[] | undefined;
 }
 
@@ -74,10 +77,10 @@ export function registerBackup(noun: Command, host: Host): void {
           import("../clock.ts"),
         ]);
         const { encryptTo, out } = options;
-        const { directory, target } = await openBackupTarget(options.tenant);
+        const { directory, known, target } = await openBackupTarget(options.tenant);
         const terms = { now: wallClockMs(), encrypted: encryptTo !== undefined };
         const file = argument ?? out ?? (await newBackupFile(directory, target.tenant, terms));
-        return runDbBackup({ ...target, file, encryptTo }, io);
+        return runDbBackup({ ...target, file, encryptTo, known }, io);
       }),
     );
   noun
@@ -156,7 +159,30 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
   const { sha256, bytes } = written;
   const encrypted = recipients.length > 0;
   await output.print({ file, ...manifest, sha256, keyId: key.id, encrypted, bytes }, backupView);
+  const problem = await problemOfLog(options);
+  if (problem !== undefined)
+    output.note(`${file} is written, of an audit log that does not hold: ${problem}. A restore of it may be refused.`);
   return EXIT.ok;
+}
+
+/** What is wrong with the log that was written; a backup of it may be all that is left, so it is told and not refused. */
+async function problemOfLog({ connection, auditSecrets, known }: BackupOptions): Promise<string | undefined> {
+  const [{ connect }, { readerOf }, { verifyChain }, { operatorText }, { auditKey }] = await Promise.all([
+    import("../../store/connect.ts"),
+    import("../../store/pool.ts"),
+    import("../../services/audit-verifier.ts"),
+    import("../../engine/chain-walk.ts"),
+    import("../../engine/seal.ts"),
+  ]);
+  const sql = connect(connection, { name: "checks", max: 2, analytical: true });
+  try {
+    const { broken } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey), { anchors: known });
+    return broken && `${broken.kind}, ${operatorText(broken)}`;
+  } catch (error) {
+    return `it cannot be verified (${(error as Error).message})`;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Api, WireOutput, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { limitFromUsd, usdFromMicro } from "../../domain/money.ts";
 import { counted, time, usd } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -9,7 +10,9 @@ import type { View } from "../output.ts";
 type Result = WireResult<"reconcile">;
 type Check = WireOutput<"explainLedger">[number];
 
-interface Explained extends Result {
+interface Explained extends Omit<Result, "checkedAt"> {
+  /** Null when the check could not be put on record. */
+  checkedAt: Result["checkedAt"] | null;
   checks: Check[];
 }
 
@@ -28,10 +31,10 @@ export function register(noun: Command, host: Host): void {
     );
 }
 
-const resultFields = ({ ok, discrepancy, checkedAt }: Result): [string, string][] => [
+const resultFields = ({ ok, discrepancy, checkedAt }: Omit<Explained, "checks">): [string, string][] => [
   ["ok", ok ? "yes" : "NO"],
   ["discrepancy", usd(discrepancy)],
-  ["checked", time(checkedAt, { seconds: true })],
+  ["checked", checkedAt === null ? "not on record" : time(checkedAt, { seconds: true })],
 ];
 const resultView: View<Result, Result> = { kind: "record", fields: resultFields };
 const explainedView: View<Explained, Explained> = {
@@ -54,13 +57,23 @@ function checkFields({ name, unit, ok, discrepancy, rows, stated, expected, plac
   ];
 }
 
-/** @throws Fault INTEGRITY after printing, when the ledger does not add up */
+/** @throws Fault INTEGRITY after printing, when the ledger does not add up; also when changes are refused */
 export async function runReconcile({ explain }: ReconcileOptions, api: Api, { output }: Io): Promise<ExitCode> {
-  const result = await output.during("Checking the ledger", api.reconcile({}));
+  const result = await output.during("Checking the ledger", api.reconcile({})).catch(async (error: unknown) => {
+    // Nothing goes on record while the log was set back, and what the ledger says can be read all the same.
+    if (explain && error instanceof Fault && error.code === "INTEGRITY") await printUnrecorded(api, output);
+    throw error;
+  });
   if (explain)
     await output.print({ ...result, checks: await output.during("Explaining", api.explainLedger({})) }, explainedView);
   else await output.print(result, resultView);
   if (!result.ok)
     throw new Fault("INTEGRITY", `The ledger is off by ${usd(result.discrepancy)} USD; --explain shows where`);
   return EXIT.ok;
+}
+
+async function printUnrecorded(api: Api, output: Io["output"]): Promise<void> {
+  const checks = await output.during("Explaining", api.explainLedger({}));
+  const discrepancy = usdFromMicro(checks.reduce((sum, each) => sum + limitFromUsd(each.discrepancy), 0n));
+  await output.print({ ok: checks.every(({ ok }) => ok), discrepancy, checkedAt: null, checks }, explainedView);
 }

@@ -1,24 +1,33 @@
+import { existsSync } from "node:fs";
+import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isErrno } from "../../config/environment.ts";
+import { Fault } from "../../domain/fault.ts";
 import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
+import { operatorText } from "../../engine/chain-walk.ts";
 import { TREASURY } from "../../engine/rows.ts";
-import { auditKey } from "../../engine/seal.ts";
-import { describeSetBack, type KnownAnchor, type SetBack } from "../../engine/set-back.ts";
-import { type AnchorSources, knownAnchors, newestOf } from "../../services/anchors/known-anchors.ts";
-import { findSetBack } from "../../services/anchors/set-back.ts";
+import { type AuditKey, auditKey } from "../../engine/seal.ts";
+import { describeSetBack, type KnownAnchor, newestOf, type SetBack } from "../../engine/set-back.ts";
+import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
+import { type AnchorSources, knownAnchors } from "../../services/anchors/known-anchors.ts";
+import { compareAnchors } from "../../services/anchors/set-back.ts";
 import { type TailVerification, verifyTail } from "../../services/audit-verifier.ts";
 import type { Sql } from "../../store/connect.ts";
 import { loadRows } from "../../store/load.ts";
 import { type Reader, readerOf } from "../../store/pool.ts";
 import { countUnsettled } from "../../store/queries/closings.ts";
+import { readLog } from "../../store/queries/evidence.ts";
 import { reconcileStanding } from "../../store/queries/reconcile.ts";
 import { anchorPlaces } from "../anchor-sources.ts";
+import { auditSecretsOf, readOperatorTenant } from "../operator-tenant.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 import type { Patient } from "./examine.ts";
 
 export interface RecordFacts {
-  /** Undefined without the audit key. */
-  tail: TailVerification | undefined;
-  /** Undefined without the audit key. */
-  anchors: AnchorFacts | undefined;
+  /** Without the audit key, why it is not at hand. */
+  tail: TailVerification | Missing;
+  /** Without the audit key, why it is not at hand. */
+  anchors: AnchorFacts | Missing;
   treasuryMicro: bigint;
   /** What one market with the tenant's default liquidity takes. */
   liquidityMicro: bigint;
@@ -27,27 +36,38 @@ export interface RecordFacts {
   offRecord: readonly { name: string; place: string }[];
 }
 
+interface Missing {
+  missing: string;
+}
+
 export interface AnchorFacts {
   newest: KnownAnchor | undefined;
   /** Lines and files that count for nothing. */
   faults: readonly string[];
+  /** Files that no anchor can be written to, each with the reason. */
+  unwritable: readonly string[];
   setBack: SetBack | undefined;
 }
 
 /** More than a doctor should wait for is `pmctl audit verify`'s. */
 const TAIL_ENTRIES = 1000;
+/** Of lines and files that count for nothing; the rest are counted. */
+const FAULTS_NAMED = 5;
 
 /** Reads a database whose schema is current. */
 export async function gatherRecord(
   sql: Sql,
-  { id: tenant, directory, config, secrets }: Pick<Patient, "id" | "directory" | "config" | "secrets">,
+  { id: tenant, directory, config }: Pick<Patient, "id" | "directory" | "config">,
 ): Promise<RecordFacts> {
-  const keys = secrets && [secrets.auditKey, ...secrets.previousAuditKeys].map(auditKey);
+  const keys = auditKeys(tenant, directory);
   const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
   const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
   return {
-    tail: keys && (await verifyTail(readerOf(sql), keys, TAIL_ENTRIES)),
-    anchors: keys && (await gatherAnchors(readerOf(sql), { tenant, ...anchorPlaces({ directory, config }), keys })),
+    tail: "missing" in keys ? keys : await verifyTail(readerOf(sql), keys, TAIL_ENTRIES),
+    anchors:
+      "missing" in keys
+        ? keys
+        : await gatherAnchors(readerOf(sql), { tenant, ...anchorPlaces({ directory, config }), keys }),
     treasuryMicro: balance,
     liquidityMicro: limitFromUsd(config.markets.liquidityUsd),
     waiting: await countUnsettled(sql),
@@ -55,9 +75,45 @@ export async function gatherRecord(
   };
 }
 
+/** Resolved by themselves: whatever else of the tenant's secrets is missing, the log can be verified. */
+function auditKeys(tenant: string, directory: string): AuditKey[] | Missing {
+  try {
+    return auditSecretsOf(readOperatorTenant(tenant, directory)).map(auditKey);
+  } catch (error) {
+    if (error instanceof Fault) return { missing: error.message };
+    throw error;
+  }
+}
+
 async function gatherAnchors(reader: Reader, sources: AnchorSources): Promise<AnchorFacts> {
   const { anchors, faults } = await knownAnchors(sources);
-  return { newest: newestOf(anchors), faults, setBack: await findSetBack(reader, sources.keys, anchors) };
+  const log = await reader.read((sql) => readLog(sql, anchors));
+  const { setBack, counting } = await compareAnchors(log, reader, sources.keys, anchors);
+  const unwritable: string[] = [];
+  for (const file of [directoryAnchors(sources.directory, sources.tenant), ...sources.files]) {
+    const problem = await problemOfWriting(file);
+    if (problem !== undefined) unwritable.push(`${file} cannot be written (${problem})`);
+  }
+  return { newest: newestOf(counting), faults, unwritable, setBack };
+}
+
+/** Why a line cannot be appended; writes nothing. Folders that are missing are made with the first line. */
+async function problemOfWriting(file: string): Promise<string | undefined> {
+  try {
+    const state = await stat(file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (state?.isDirectory()) return "EISDIR";
+    if (state) return await access(file, constants.W_OK).then(() => undefined);
+    let folder = dirname(file);
+    while (!existsSync(folder)) folder = dirname(folder);
+    if (!(await stat(folder)).isDirectory()) return "ENOTDIR";
+    await access(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return isErrno(error) ? error.code : (error as Error).message;
+  }
 }
 
 export function judgeRecord({
@@ -77,12 +133,12 @@ export function judgeRecord({
   ];
 }
 
-function judgeTail(tail: TailVerification | undefined): Check {
-  if (!tail) return skipped("audit chain", "the audit key is not at hand");
+function judgeTail(tail: RecordFacts["tail"]): Check {
+  if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
   return fail(
     "audit chain",
-    `${tail.broken.kind}: ${tail.broken.problem}`,
+    `${tail.broken.kind}: ${operatorText(tail.broken)}`,
     "If the audit key was changed, put the old one back; else nobody may touch the database: pmctl audit verify",
   );
 }
@@ -98,19 +154,34 @@ function judgeStanding(offRecord: RecordFacts["offRecord"]): Check {
   );
 }
 
-function judgeAnchors(facts: AnchorFacts | undefined): Check {
-  if (!facts) return skipped("anchors", "the audit key is not at hand");
-  const { newest, faults, setBack } = facts;
+function judgeAnchors(facts: RecordFacts["anchors"]): Check {
+  if ("missing" in facts) return skipped("anchors", `the audit key is not at hand: ${facts.missing}`);
+  const { newest, faults, unwritable, setBack } = facts;
   if (setBack)
     return fail(
       "anchors",
-      describeSetBack(setBack),
+      `${describeSetBack(setBack)} (${setBack.anchor.source})`,
       "Put the newer database back; if it is lost for good: pmctl audit accept-rollback --reason TEXT",
     );
-  if (faults.length > 0)
-    return warn("anchors", `${faults.join("; ")}: counts for nothing`, "Find out who wrote there, and take it out");
+  const warnings = [
+    ...(unwritable.length === 0 ? [] : [unwritable.join("; ")]),
+    ...(faults.length === 0 ? [] : [`${firstOf(faults)}: counts for nothing`]),
+  ];
+  if (warnings.length > 0) {
+    const remedies = [
+      ...(unwritable.length === 0 ? [] : ["Let pmctl write there, or change audit.anchors"]),
+      ...(faults.length === 0 ? [] : ["Find out who wrote there, and take it out"]),
+    ];
+    return warn("anchors", warnings.join("; "), remedies.join("; "));
+  }
   if (!newest) return ok("anchors", "none is written yet; the server writes them");
   return ok("anchors", `the log holds every one that is known, the newest of entry ${newest.seq}`);
+}
+
+/** How many there are, and the first few of them. */
+function firstOf(faults: readonly string[]): string {
+  if (faults.length <= FAULTS_NAMED) return faults.join("; ");
+  return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
 }
 
 function judgeTreasury(treasuryMicro: bigint, liquidityMicro: bigint): Check {

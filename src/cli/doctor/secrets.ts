@@ -52,11 +52,17 @@ export function judgeSecrets({ secrets, problems }: SecretFacts): Check[] {
       ? ok("secrets", `all ${secrets.length} that the file refers to are there`)
       : skipped("secrets", `${problems.length} of ${secrets.length} that the file refers to are not usable`),
     ...problems.map(({ file, line, path, message }) =>
-      fail(`secret ${path}`, `${message} (${file}:${line})`, "Set it in .env or in the environment of the server"),
+      fail(`secret ${path}`, `${message} (${file}:${line})`, remedyOf(message)),
     ),
     ...secrets.flatMap(weakness),
     judgeWebhookSecrets(secrets),
   ];
+}
+
+/** A program that was not allowed to run is no secret that is missing. */
+function remedyOf(message: string): string {
+  if (message.includes("--allow-exec")) return "Run it again with --allow-exec, as the server is";
+  return "Set it in .env or in the environment of the server";
 }
 
 function weakness({ path, name, value }: SecretFact): Check[] {

@@ -9,11 +9,12 @@ export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
   ports: { field: string; port: number; problem: string | undefined }[];
   /** What the running server of this tenant answers; undefined when none runs here. */
-  running: { url: string; health: string; ready: string } | undefined;
+  running: { url: string; health: string; ready: string; integrity?: string | undefined } | undefined;
 }
 
 const TIMEOUT_MS = 3000;
 const GOOD = "200";
+const AUDIT_REMEDY = "pmctl audit status tells more";
 
 export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts> {
   const { host, port, opsPort } = tenant.config.server;
@@ -23,8 +24,8 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
       ports: [],
       running: {
         url: server.url,
-        health: await statusOf(await tenantFetch(tenant, server.url), `${server.url}/health`),
-        ready: await statusOf(fetch, `${server.opsUrl}/readyz`),
+        health: (await answerOf(await tenantFetch(tenant, server.url), `${server.url}/health`)).status,
+        ...(await readinessOf(`${server.opsUrl}/readyz`)),
       },
     };
   const ports = [
@@ -41,12 +42,15 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
 
 export function judgeServer({ ports, running }: ServerFacts): Check[] {
   if (!running) return [...ports.map(judgePort), skipped("server", "no server of this tenant runs on this machine")];
-  const { url, health, ready } = running;
+  const { url, health, ready, integrity } = running;
+  const cause = integrity === undefined || integrity === "ok" ? "" : `, and the audit log does not hold (${integrity})`;
   const remedy = "Look at the server's log; pmctl db status says whether the database is there";
   return [
     ok("ports", "served by this tenant"),
     health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, remedy),
-    ready === GOOD ? ok("readiness", "/readyz is good") : fail("readiness", `/readyz answers ${ready}`, remedy),
+    ready === GOOD
+      ? ok("readiness", "/readyz is good")
+      : fail("readiness", `/readyz answers ${ready}${cause}`, cause === "" ? remedy : AUDIT_REMEDY),
   ];
 }
 
@@ -65,12 +69,17 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
   });
 }
 
-async function statusOf(request: typeof fetch, url: string): Promise<string> {
+async function readinessOf(url: string): Promise<{ ready: string; integrity: string | undefined }> {
+  const { status, body } = await answerOf(fetch, url);
+  const integrity = /"integrity":"([a-z-]+)"/.exec(body)?.[1];
+  return { ready: status, integrity };
+}
+
+async function answerOf(request: typeof fetch, url: string): Promise<{ status: string; body: string }> {
   try {
     const response = await request(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
-    await response.body?.cancel();
-    return String(response.status);
+    return { status: String(response.status), body: await response.text() };
   } catch {
-    return "nothing";
+    return { status: "nothing", body: "" };
   }
 }

@@ -9,7 +9,6 @@ const TAIL_BYTES = 1024 * 1024;
 const COMPACT_BYTES = 256 * 1024;
 /** What is left of it then, besides the line of the highest entry. */
 const KEPT_LINES = 200;
-const NEWLINE = 0x0a;
 
 /** `.pmctl/anchors/<tenant>.ndjson` of an operator's directory. */
 export function directoryAnchors(directory: string, tenant: string): string {
@@ -54,16 +53,19 @@ async function readFrom(handle: FileHandle, from: number, length: number): Promi
 }
 
 /**
- * Appends a line and waits for the disk. A line that a crash cut short is ended first, so that it does not swallow this
+ * Appends a line and waits for the disk, unless it is the file's newest already. A line that a crash cut short is ended first, so that it does not swallow this
  * one. When another process has put a compact file in the place of this one meanwhile, the line goes there too.
  */
 export async function appendAnchor(file: string, anchor: AnchorLine): Promise<void> {
   const line = `${JSON.stringify(anchor)}\n`;
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   for (let isInPlace = false; !isInPlace; ) {
     await using handle = await open(file, "a+", 0o600);
     const { size, ino } = await handle.stat();
-    const isTorn = size > 0 && (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0] !== NEWLINE;
-    await handle.appendFile(isTorn ? `\n${line}` : line);
+    const end = await readFrom(handle, Math.max(0, size - Buffer.byteLength(line) - 1), Buffer.byteLength(line) + 1);
+    if (end !== line && !end.endsWith(`\n${line}`)) {
+      await handle.appendFile(size === 0 || end.endsWith("\n") ? line : `\n${line}`);
+    }
     await handle.sync();
     isInPlace = (await stat(file)).ino === ino;
   }
@@ -74,7 +76,6 @@ export async function appendToDirectory(directory: string, anchor: AnchorLine): 
   const file = directoryAnchors(directory, anchor.tenant);
   // The embedded database made the folder's rules: who may pass, and what git sees.
   await createRoot(join(directory, ".pmctl"));
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await appendAnchor(file, anchor);
   await compact(file);
 }

@@ -2,14 +2,14 @@ import { stat } from "node:fs/promises";
 import { Fault } from "../../domain/fault.ts";
 import { type ChainBreak, type ChainPoint, setBackBreak } from "../../engine/chain-walk.ts";
 import type { AuditKey } from "../../engine/seal.ts";
-import type { KnownAnchor } from "../../engine/set-back.ts";
+import { type KnownAnchor, newestOf } from "../../engine/set-back.ts";
 import type { Head } from "../../store/commit.ts";
 import type { Reader } from "../../store/pool.ts";
 import { type LogReading, readLog } from "../../store/queries/evidence.ts";
 import { glance } from "../audit-verifier.ts";
 import { directoryAnchors } from "./anchor-file.ts";
-import { type AnchorSources, type KnownAnchors, knownAnchors, newestOf } from "./known-anchors.ts";
-import { setBackIn } from "./set-back.ts";
+import { type AnchorSources, type KnownAnchors, knownAnchors } from "./known-anchors.ts";
+import { compareAnchors } from "./set-back.ts";
 import { verifiedPointFile } from "./verified-point.ts";
 
 export interface EvidenceOptions {
@@ -22,7 +22,7 @@ export interface EvidenceOptions {
 
 /** What a look at the log found. */
 export interface Look {
-  /** Every anchor that the log was compared with. */
+  /** Every anchor that counts: those that an operator has given up on record do not. */
   anchors: readonly KnownAnchor[];
   /** Those of them that stand in files, and outlive the process. */
   kept: readonly KnownAnchor[];
@@ -58,10 +58,20 @@ export class Evidence {
     return this.#acknowledged;
   }
 
-  /** @throws Fault INTEGRITY while changes must not be made. Costs a comparison. */
+  /** What forbids changes, as it was found last. */
+  get forbids(): ChainBreak | undefined {
+    return this.#forbids;
+  }
+
+  /**
+   * Traders and senders of webhooks read the message, so it says no more than that: how far the log had come, and who
+   * remembers it, is told to operators and in the server's log.
+   * @throws Fault INTEGRITY while changes must not be made. Costs a comparison.
+   */
   requireSound(): void {
-    if (this.#forbids)
-      throw new Fault("INTEGRITY", `Changes are refused: ${this.#forbids.problem}`, { detail: { ...this.#forbids } });
+    if (!this.#forbids) return;
+    const cause = this.#forbids.kind === "set-back" ? "the audit log was set back" : "the audit log has no head";
+    throw new Fault("INTEGRITY", `Changes are refused: ${cause}`, { detail: { ...this.#forbids } });
   }
 
   /**
@@ -86,13 +96,14 @@ export class Evidence {
     const acknowledged = this.#acknowledged;
     const anchors = acknowledged ? [...known.anchors, acknowledged] : known.anchors;
     const log = await reader.read((sql) => readLog(sql, anchors));
-    const setBack = await setBackIn(log, reader, keys, anchors);
+    const { setBack, counting } = await compareAnchors(log, reader, keys, anchors);
     const problem = setBack ? setBackBreak(setBack, log.hashes.get(setBack.anchor.seq)) : glance(log);
     this.#forbids = problem?.kind === "set-back" || problem?.kind === "head-missing" ? problem : undefined;
     // What was acknowledged since the log was read stays, and so does what the log does not hold.
     if (!problem && log.head && this.#acknowledged === acknowledged)
       this.#acknowledged = { ...log.head, source: ACKNOWLEDGED };
-    return { anchors, kept: known.anchors, log, problem };
+    const kept = known.anchors.filter((anchor) => counting.includes(anchor));
+    return { anchors: counting, kept, log, problem };
   }
 
   /** Reads the files anew only when one of them has changed. */
@@ -117,5 +128,5 @@ export class Evidence {
 
 /** The newest anchor that says when its entry was written. */
 export function newestAnchor(anchors: readonly KnownAnchor[]): (KnownAnchor & { ts: string }) | undefined {
-  return newestOf(anchors.filter((anchor) => anchor.ts !== undefined)) as (KnownAnchor & { ts: string }) | undefined;
+  return newestOf(anchors.filter((anchor): anchor is KnownAnchor & { ts: string } => anchor.ts !== undefined));
 }

@@ -39,7 +39,11 @@ export async function knownAnchors(sources: AnchorSources): Promise<KnownAnchors
     faults.push(...found.faults);
   }
   const verified = await readVerifiedPoint(directory, tenant);
-  if (verified) anchors.push({ ...verified, source: "verified before" });
+  if (verified) {
+    // A verification does not learn the entry's time; an anchor of the same entry has it.
+    const twin = anchors.find(({ seq, hash }) => seq === verified.seq && hash === verified.hash);
+    anchors.push({ ...verified, ts: verified.ts ?? twin?.ts, source: "verified before" });
+  }
   return { anchors, faults };
 }
 
@@ -54,12 +58,12 @@ async function readGenuine(file: string, { tenant, keys }: AnchorSources): Promi
     else anchors.push({ seq: BigInt(anchor.seq), hash: anchor.hash, ts: anchor.ts, source: `anchored in ${file}` });
   }
   const compared = anchors.slice(-LINES_COMPARED);
-  const highest = newestOf(anchors);
+  const highest = highestOf(anchors);
   return { anchors: highest && !compared.includes(highest) ? [highest, ...compared] : compared, faults };
 }
 
 /** The anchor of the highest entry. */
-export function newestOf(anchors: readonly KnownAnchor[]): KnownAnchor | undefined {
+function highestOf(anchors: readonly KnownAnchor[]): KnownAnchor | undefined {
   return anchors.reduce<KnownAnchor | undefined>(
     (high, each) => (high && high.seq >= each.seq ? high : each),
     undefined,

@@ -7,6 +7,7 @@ import {
   type Rollback,
   rollbackOf,
   type SetBack,
+  stillMissed,
 } from "../../engine/set-back.ts";
 import type { Reader } from "../../store/pool.ts";
 import { type LogReading, readLog, readRollbacks } from "../../store/queries/evidence.ts";
@@ -20,19 +21,31 @@ export async function findSetBack(
   keys: readonly AuditKey[],
   known: readonly KnownAnchor[],
 ): Promise<SetBack | undefined> {
-  return setBackIn(await reader.read((sql) => readLog(sql, known)), reader, keys, known);
+  return (await compareAnchors(await reader.read((sql) => readLog(sql, known)), reader, keys, known)).setBack;
 }
 
-/** The same of a reading that is at hand. The rollbacks on record are asked for only when an anchor is not held. */
-export async function setBackIn(
+/** What a log and the anchors that are known of it say of each other. */
+export interface AnchorComparison {
+  setBack: SetBack | undefined;
+  /** All anchors but those that an operator has given up on record. */
+  counting: readonly KnownAnchor[];
+}
+
+/** Compares a reading that is at hand. The rollbacks on record are asked for only when an anchor is not held. */
+export async function compareAnchors(
   { head, hashes }: LogReading,
   reader: Reader,
   keys: readonly AuditKey[],
   known: readonly KnownAnchor[],
-): Promise<SetBack | undefined> {
-  if (!head) return undefined;
-  const notHeld = anchorsNotHeld(known, { head, hashes });
-  return notHeld.length === 0 ? undefined : newestNotHeld(notHeld, head, await acceptedRollbacks(reader, keys));
+): Promise<AnchorComparison> {
+  const notHeld = head ? anchorsNotHeld(known, { head, hashes }) : [];
+  if (!head || notHeld.length === 0) return { setBack: undefined, counting: known };
+  const rollbacks = await acceptedRollbacks(reader, keys);
+  const missed = stillMissed(notHeld, rollbacks);
+  return {
+    setBack: newestNotHeld(notHeld, head, rollbacks),
+    counting: known.filter((each) => missed.includes(each) || !notHeld.includes(each)),
+  };
 }
 
 /** A row that the audit key did not seal onto the entry before it gives nothing up: whoever wrote it had the database only. */
