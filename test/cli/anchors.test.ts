@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { appendFile, chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -279,9 +279,10 @@ describe("a log that was set back", () => {
       expect((await scene.run("audit", "verify", "--anchor", scene.anchors)).exitCode).toBe(0);
       expect((await scene.run("reconcile")).exitCode).toBe(0);
       // The branch that goes on reaches the number that was given up: the file then holds two lines of one entry.
-      await scene.write(lost);
+      await scene.write(lost - 2);
       const running = await operator.serve("back");
       await running.kill("SIGTERM");
+      expect((await scene.lines()).filter(({ seq }) => seq === anchor.seq)).toHaveLength(2);
       expect((await scene.run("audit", "verify", "--anchor", scene.anchors)).exitCode).toBe(0);
     });
 
@@ -333,6 +334,23 @@ describe("a log that was set back", () => {
       await scene.restore("back_later");
       expect((await scene.run("audit", "verify")).exitCode).toBe(8);
       expect((await scene.run("reconcile")).exitCode).toBe(8);
+    });
+
+    test("a second time speaks of the branch that is lost now, and one acceptance gives up all that was lost before", async () => {
+      const lines = await scene.lines();
+      const [newest, highest] = [lines.at(-1), Math.max(...lines.map(({ seq }) => seq))];
+      const [head] = await scene.sql((sql) => sql`select seq::int from head`);
+      expect(newest?.seq).toBeLessThan(highest);
+      const status = JSON.parse((await scene.run("audit", "status", "-o", "json")).stdout) as Status;
+      expect(status.anchor?.seq).toBe(newest?.seq);
+      expect(status.problem?.text).toContain(`had reached ${newest?.seq}; at least`);
+      const accepted = await scene.run("audit", "accept-rollback", "--reason", "twice", "--yes", "-o", "json");
+      expect(JSON.parse(accepted.stdout)).toMatchObject({
+        anchor: { seq: newest?.seq },
+        lost: (newest?.seq ?? 0) - head?.seq,
+      });
+      for (const command of ["status", "verify"]) expect((await scene.run("audit", command)).exitCode).toBe(0);
+      expect((await scene.run("audit", "verify", "--anchor", scene.anchors)).exitCode).toBe(0);
     });
   });
 });
@@ -494,7 +512,6 @@ describe("the server writes anchors", () => {
         .replace(/^webhooks:$/m, `webhooks:\n  outbound: [${receiver}]`)
         .concat("network: { allowPrivate: [127.0.0.0/8] }\n"),
     );
-    await mkdir(join(directory, "tenants", "kept", "kept"), { recursive: true });
   });
   afterAll(() => {
     delete process.env.PMCTL_ALLOW_EXEC;
@@ -582,5 +599,20 @@ describe("the server writes anchors", () => {
       found: expect.stringMatching(/kept\.ndjson:\d+ has a bad signature/),
     });
     expect(exitCode).not.toBe(8);
+    const anchored = await scene.run("audit", "verify", "--anchor", scene.anchors);
+    expect(anchored).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/ignored [12] lines? that no audit key/),
+    });
+  });
+
+  test("doctor verifies the chain with the audit key alone, whatever other secrets and programs it may not have", async () => {
+    delete process.env.PMCTL_ALLOW_EXEC;
+    const { stdout } = await scene.run("doctor", "-o", "json");
+    process.env.PMCTL_ALLOW_EXEC = "1";
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string; remedy: string }[] };
+    expect(checks).toContainEqual(expect.objectContaining({ check: "audit chain", status: "ok" }));
+    expect(checks).toContainEqual(expect.objectContaining({ check: "anchors", status: "warn" }));
+    expect(checks.find(({ check }) => check.includes("anchors[1]"))?.remedy).toContain("--allow-exec");
   });
 });
