@@ -1,5 +1,5 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import { auditPreimage } from "../domain/audit-link.ts";
+import { type AuditEntry, auditLines, auditPreimage } from "../domain/audit-link.ts";
 
 /** The key that seals audit entries. It lives outside the database; entries name it by its id. */
 export interface AuditKey {
@@ -19,4 +19,16 @@ export function auditKey(secret: string): AuditKey {
  */
 export function auditHash(key: AuditKey, previousHash: string, lines: string): string {
   return createHmac("sha256", key.key).update(auditPreimage(previousHash, lines)).digest("hex");
+}
+
+/** Whether one of the audit keys sealed the entry onto the one with the previous hash. */
+export type IsSealed = (entry: AuditEntry, previousHash: string) => boolean;
+
+/** What these keys did not seal was written by another hand, or altered since: it makes nothing true. */
+export function sealCheck(keys: readonly AuditKey[]): IsSealed {
+  const byId = new Map(keys.map((key) => [key.id, key]));
+  return (entry, previousHash) => {
+    const key = byId.get(entry.keyId);
+    return key !== undefined && auditHash(key, previousHash, auditLines(entry)) === entry.hash;
+  };
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Fault } from "../domain/fault.ts";
 import type { ApiKey } from "../engine/rows.ts";
+import type { IsSealed } from "../engine/seal.ts";
 import { withinDeadline } from "../store/client.ts";
 import { listApiKeys } from "../store/load-standing.ts";
 import type { Reader } from "../store/pool.ts";
@@ -18,6 +19,7 @@ const REFRESH_TIMEOUT_MS = 2000;
  */
 export class KeyRing {
   readonly #reader: Reader;
+  readonly #isSealed: IsSealed;
   #byHash = new Map<string, ApiKey>();
   /** Spares the hashing of keys in use. Holds texts of existing keys only, so it is never larger than the ring. */
   readonly #hashByText = new Map<string, string>();
@@ -26,8 +28,9 @@ export class KeyRing {
   /** Moves on when the keys have changed under a load that is under way. */
   #generation = 0;
 
-  constructor(reader: Reader) {
+  constructor(reader: Reader, isSealed: IsSealed) {
     this.#reader = reader;
+    this.#isSealed = isSealed;
   }
 
   /**
@@ -78,7 +81,7 @@ export class KeyRing {
     try {
       // While the database is away the driver holds queries back; nobody should wait that long.
       keys = await withinDeadline(
-        this.#reader.read((sql) => listApiKeys(sql, { inForce: true })),
+        this.#reader.read((sql) => listApiKeys(sql, this.#isSealed, { inForce: true })),
         REFRESH_TIMEOUT_MS,
       );
     } catch (cause) {

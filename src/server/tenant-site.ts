@@ -1,6 +1,7 @@
 import type { H3 } from "h3";
 import type { Logger } from "pino";
 import { invariant } from "../domain/fault.ts";
+import type { IsSealed } from "../engine/seal.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import type { Cursors } from "../services/cursor.ts";
@@ -45,6 +46,7 @@ export interface TenantSiteOptions {
   /** Without a tail there is no stream of events; an identity provider's news needs the sequencer, the widget cursors. */
   services: {
     handlers: Handlers;
+    isSealed: IsSealed;
     sequencer?: Sequencer;
     tail?: AuditTail;
     refusals?: RefusalLog;
@@ -99,7 +101,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   const limiter = sharedLimiter(options);
   const door = frontDoor(options, { cors, limiter, metrics });
   const outgoing = new OutgoingHttp(options.allowPrivate);
-  const keys = new KeyRing(pool);
+  const keys = new KeyRing(pool, services.isSealed);
   const handlers = forgettingKeys(services.handlers, keys);
   const uses = new KeyUse((seen) =>
     withinDeadline(

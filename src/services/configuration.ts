@@ -39,11 +39,11 @@ export function configurationHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-async function readConfiguration({ tenantId, pool }: ServiceContext): Promise<Result<"getConfig">> {
+async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): Promise<Result<"getConfig">> {
   const [[loaded], keys, markets, changes, [treasury], now] = await pool.snapshot((sql) =>
     Promise.all([
       loadRows(sql, [{ table: "tenant", key: SINGLE }]),
-      listApiKeys(sql),
+      listApiKeys(sql, isSealed),
       listFileMarkets(sql),
       listLiveChanges(sql, MAX_CHANGES),
       loadRows(sql, [{ table: "account", key: TREASURY }]),

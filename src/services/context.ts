@@ -1,6 +1,7 @@
 import type { OperationId, Result } from "../contract/operations.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Command, Results } from "../engine/commands.ts";
+import type { IsSealed } from "../engine/seal.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { Pool } from "../store/pool.ts";
 import { encodeResult } from "./answers.ts";
@@ -23,6 +24,8 @@ export interface ServiceContext {
   oracle: OracleSetup;
   /** Where the pages of lists go on. */
   cursors: Cursors;
+  /** Whether an entry of the log counts. */
+  isSealed: IsSealed;
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;
 }

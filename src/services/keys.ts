@@ -36,9 +36,9 @@ function newApiKey(type: KeyType): string {
   return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
 }
 
-async function listKeys({ pool }: ServiceContext): Promise<Result<"listKeys">> {
+async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"listKeys">> {
   const [keys, uses, now] = await pool.snapshot((sql) =>
-    Promise.all([listApiKeys(sql), readKeyUse(sql), readClock(sql)]),
+    Promise.all([listApiKeys(sql, isSealed), readKeyUse(sql), readClock(sql)]),
   );
   return keys
     .map((key) => {
@@ -109,8 +109,8 @@ interface Rotated {
 }
 
 /** Of the newest key of the name; a name that nobody has is refused by the command. */
-async function typeOf({ pool }: ServiceContext, name: string): Promise<KeyType> {
-  const keys = await pool.read((sql) => listApiKeys(sql));
+async function typeOf({ pool, isSealed }: ServiceContext, name: string): Promise<KeyType> {
+  const keys = await pool.read((sql) => listApiKeys(sql, isSealed));
   const named = keys.filter((key) => key.onRecord && key.name === name);
   return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
 }

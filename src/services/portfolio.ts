@@ -1,5 +1,6 @@
 import type { Result } from "../contract/operations.ts";
 import { traderStateOf } from "../domain/trader.ts";
+import type { IsSealed } from "../engine/seal.ts";
 import type { ReadSql } from "../store/connect.ts";
 import { listSettledPositions } from "../store/queries/positions.ts";
 import { readTrader, readWallet } from "../store/queries/traders.ts";
@@ -16,15 +17,15 @@ export function portfolioHandlers(context: ServiceContext) {
   return {
     getPortfolio: (_, caller) => {
       const { id } = requireUser(caller);
-      return context.pool.snapshot((sql) => readPortfolio(sql, id));
+      return context.pool.snapshot((sql) => readPortfolio(sql, id, context.isSealed));
     },
   } satisfies Handlers;
 }
 
 /** Everything about one user at once: whoever opens a page has a few requests a minute for all of it. */
-async function readPortfolio(sql: ReadSql, id: string): Promise<Result<"getPortfolio">> {
+async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Promise<Result<"getPortfolio">> {
   const [trader, wallet, { value: policy }, positions, settled] = await Promise.all([
-    readTrader(sql, id),
+    readTrader(sql, id, isSealed),
     readWallet(sql, id),
     readPolicy(sql),
     readPositions(sql, id),

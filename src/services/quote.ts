@@ -16,7 +16,7 @@ const OF_A_USER: readonly Table[] = ["trader", "portfolio", "account"];
  * the tenant's refusals are known.
  */
 export async function quoteTrade(
-  { pool }: ServiceContext,
+  { pool, isSealed }: ServiceContext,
   input: Input<"quoteTrade">,
   { user }: Caller,
 ): Promise<Result<"quoteTrade">> {
@@ -26,7 +26,7 @@ export async function quoteTrade(
   const purchase = { ...terms, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares };
   const command: Command = { type: "placeTrade", id: "", traderId: user?.id ?? "", ...purchase };
   const needs = needsOf(command).filter(({ table }) => user || !OF_A_USER.includes(table));
-  const [loaded, now] = await pool.snapshot((sql) => Promise.all([loadRows(sql, needs), readClock(sql)]));
+  const [loaded, now] = await pool.snapshot((sql) => Promise.all([loadRows(sql, needs, isSealed), readClock(sql)]));
   const rows = new RowMap<Tables[Table] | null>();
   for (const { table, key, row } of loaded) rows.set(table, key, row);
   const state: Reader = {

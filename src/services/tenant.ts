@@ -1,5 +1,5 @@
 import { Fault } from "../domain/fault.ts";
-import { type AuditKey, auditKey } from "../engine/seal.ts";
+import { type AuditKey, auditKey, sealCheck } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, type ConnectOptions, connect } from "../store/connect.ts";
 import { answersWithin, isMissingDatabase, unusable } from "../store/database.ts";
@@ -75,7 +75,8 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const terms = await checkDatabase(tenantId, connection);
   const key = auditKey(options.auditSecret);
   const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
-  const unguarded = openJournal(connection, terms);
+  const isSealed = sealCheck(auditKeys);
+  const unguarded = openJournal(connection, { ...terms, isSealed });
   const { pool, checks, background } = openPools(connection, terms, options.readers);
   const sources = options.anchors ? { ...options.anchors, tenant: tenantId, keys: auditKeys } : undefined;
   const evidence = new Evidence({ reader: pool, keys: auditKeys, sources });
@@ -97,7 +98,17 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
   const cursors = new Cursors(auditKeys);
-  const context: ServiceContext = { tenantId, sequencer, pool, checks, auditWatch, oracle, cursors, newId: freshId };
+  const context: ServiceContext = {
+    tenantId,
+    sequencer,
+    pool,
+    checks,
+    auditWatch,
+    oracle,
+    cursors,
+    isSealed,
+    newId: freshId,
+  };
   return {
     ...context,
     handlers: allHandlers(context, { refusals, isDatabaseUp }),

@@ -26,8 +26,10 @@ export function userHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-async function getUser({ pool }: ServiceContext, id: string): Promise<Result<"getUser">> {
-  const [trader, wallet] = await pool.snapshot((sql) => Promise.all([readTrader(sql, id), readWallet(sql, id)]));
+async function getUser({ pool, isSealed }: ServiceContext, id: string): Promise<Result<"getUser">> {
+  const [trader, wallet] = await pool.snapshot((sql) =>
+    Promise.all([readTrader(sql, id, isSealed), readWallet(sql, id)]),
+  );
   if (!trader) throw new Fault("NOT_FOUND", "User not found");
   const { kyc, jurisdiction, suitabilityScore, createdAt } = trader;
   return { userId: id, state: traderStateOf(trader), kyc, jurisdiction, suitabilityScore, ...wallet, createdAt };
@@ -41,9 +43,9 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
   }));
 }
 
-function getSuitability({ pool }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
+function getSuitability({ pool, isSealed }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {
   return pool.snapshot(async (sql) => {
-    const [trader, { value: policy }] = await Promise.all([readTrader(sql, traderId), readPolicy(sql)]);
+    const [trader, { value: policy }] = await Promise.all([readTrader(sql, traderId, isSealed), readPolicy(sql)]);
     return suitabilityOf(trader, policy);
   });
 }

@@ -1,5 +1,6 @@
 import { Fault } from "../domain/fault.ts";
 import type { Need } from "../engine/rows.ts";
+import type { IsSealed } from "../engine/seal.ts";
 import { Client } from "./client.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
 import { type Connection, type ConnectOptions, connect, type Row, type Sql, Unconfirmed } from "./connect.ts";
@@ -53,7 +54,7 @@ const ROW_WAIT_MS = 0.25;
  */
 export function openJournal(
   connection: Connection,
-  options: Pick<ConnectOptions, "synchronous"> & { restricted: boolean; readers?: number },
+  options: Pick<ConnectOptions, "synchronous"> & { restricted: boolean; readers?: number; isSealed: IsSealed },
 ): Journal {
   const open = (deadlineMs: number, own: ConnectOptions) =>
     new Client(() => connect(connection, { ...own, restricted: options.restricted }), deadlineMs);
@@ -70,7 +71,7 @@ export function openJournal(
   return {
     readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),
     confirmHead: () => rewriteHead("epoch"),
-    load: (needs) => loader.use((sql) => loadRows(sql, needs)),
+    load: (needs) => loader.use((sql) => loadRows(sql, needs, options.isSealed)),
     commit: (batch) => writer.write((sql) => commit(sql, batch), commitWaitMs(batch)),
     fence: () => rewriteHead("epoch + 1"),
     contains: ({ seq, hash }) =>

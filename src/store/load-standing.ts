@@ -1,20 +1,20 @@
 import { Fault } from "../domain/fault.ts";
 import type { KycState } from "../domain/trader.ts";
 import type { ApiKey, KeyType, PastRecord, Trader } from "../engine/rows.ts";
+import type { IsSealed } from "../engine/seal.ts";
 import { textArray } from "./arrays.ts";
 import type { ReadSql } from "./connect.ts";
 import { nowMs } from "./queries/clock.ts";
-import { configurationSaid, keySaid, upToHead, userSaid } from "./queries/on-record.ts";
+import { configurationSaid, keySaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./queries/on-record.ts";
 
 /**
  * Users with the standing that the audit log gives them: what the table alone says counts for nothing, and neither does a
- * row that is gone. Three probes of an index for each user that is not in memory yet.
+ * row that is gone, nor an entry whose seal does not hold. Four probes of an index, and a hash or two for each user that
+ * is not in memory yet.
  */
-export async function loadTraders(sql: ReadSql, ids: string[]): Promise<Map<string, Trader>> {
+export async function loadTraders(sql: ReadSql, ids: string[], isSealed: IsSealed): Promise<Map<string, Trader>> {
   const rows = await sql`
-    select u.id, t.created_at, t.version, kyc.entry ->> 'status' as status, kyc.entry ->> 'verifiedAt' as verified_at,
-           place.entry ->> 'jurisdiction' as jurisdiction, stop.entry ->> 'restricted' as restricted,
-           test.entry ->> 'score' as score, coalesce(test.entry ->> 'submittedAt', test.ts) as submitted_at
+    select u.id, t.created_at, t.version, kyc.link as kyc, place.link as place, stop.link as stop, test.link as test
       from unnest(${textArray(ids)}::text[]) as u (id)
       left join trader t on t.id = u.id
       left join lateral (${userSaid(sql, "kyc.updated")}) kyc on true
@@ -23,23 +23,34 @@ export async function loadTraders(sql: ReadSql, ids: string[]): Promise<Map<stri
       ) place on true
       left join lateral (${userSaid(sql, "user.restricted")}) stop on true
       left join lateral (${userSaid(sql, "suitability.submitted")}) test on true
-     where t.id is not null or kyc.entry is not null or stop.entry is not null or test.entry is not null`;
-  return new Map(rows.map((row) => [row.id as string, traderOf(row)]));
+     where t.id is not null or kyc.link is not null or stop.link is not null or test.link is not null`;
+  return new Map(rows.map((row) => [row.id as string, traderOf(row, isSealed)]));
 }
 
-function traderOf(row: Record<string, unknown>): Trader {
-  const score = row.score === null ? null : Number(row.score);
+/**
+ * What does not hold is taken for the worse: no check, no score, and a restriction. So is a jurisdiction that does not
+ * hold, or the one that the user's token claims would stand in for it.
+ */
+function traderOf(row: Record<string, unknown>, isSealed: IsSealed): Trader {
+  const saidOf = (name: string) => saidBy(row[name], isSealed);
+  const [kyc, place, stop, test] = [saidOf("kyc"), saidOf("place"), saidOf("stop"), saidOf("test")];
+  const jurisdiction = fieldOf(place, "jurisdiction");
+  const score = fieldOf(test, "score");
   return {
     id: row.id as string,
-    kyc: kycOf(row.status),
-    restricted: row.restricted === "true",
-    jurisdiction: row.jurisdiction as string | null,
-    kycAt: instantOf(row.verified_at),
-    suitabilityScore: Number.isInteger(score) ? score : null,
-    suitabilityAt: instantOf(row.submitted_at),
+    kyc: kycOf(fieldOf(kyc, "status")),
+    restricted: stop === "broken" || place === "broken" || fieldOf(stop, "restricted") === true,
+    jurisdiction: typeof jurisdiction === "string" ? jurisdiction : null,
+    kycAt: instantOf(fieldOf(kyc, "verifiedAt")),
+    suitabilityScore: Number.isInteger(score) ? (score as number) : null,
+    suitabilityAt: test === "broken" ? null : instantOf(fieldOf(test, "submittedAt") ?? test?.ts),
     createdAt: Number(row.created_at ?? 0),
     version: Number(row.version ?? 0),
   };
+}
+
+function fieldOf(said: Said | "broken" | undefined, name: string): unknown {
+  return said === "broken" ? undefined : said?.payload[name];
 }
 
 function kycOf(status: unknown): KycState {
@@ -56,16 +67,16 @@ function instantOf(text: unknown): number | null {
 /**
  * All API keys, expired ones included unless only those in force are asked for: by the database's clock, not by ours.
  * Name, type and times are those of the last entry that lists the value, whatever the table says; a key that no entry
- * lists is shown as the table has it, and is not on record.
+ * lists is shown as the table has it, and is not on record; neither is one whose entry's seal does not hold.
  */
-export async function listApiKeys(sql: ReadSql, { inForce = false } = {}): Promise<ApiKey[]> {
+export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
-    select k.hash, k.name, k.type, k.created_at, k.expires_at, k.version, said.entry::text as entry
+    select k.hash, k.name, k.type, k.created_at, k.expires_at, k.version, said.link
       from api_key k
       ${keySaid(sql)}
-     ${inForce ? sql`where (expires_at is null or expires_at > ${nowMs(sql)}) and said.entry is not null` : sql``}
+     ${inForce ? sql`where (expires_at is null or expires_at > ${nowMs(sql)}) and said.link is not null` : sql``}
      order by k.created_at, k.hash`;
-  return rows.map((row) => {
+  const keys = rows.map((row) => {
     const key: ApiKey = {
       hash: row.hash as string,
       name: row.name as string,
@@ -75,8 +86,10 @@ export async function listApiKeys(sql: ReadSql, { inForce = false } = {}): Promi
       onRecord: false,
       version: Number(row.version),
     };
-    return row.entry === null ? key : { ...key, ...statedKey(key, JSON.parse(row.entry)) };
+    const said = saidBy(row.link, isSealed);
+    return !said || said === "broken" ? key : { ...key, ...statedKey(key, said.payload as unknown as Entry) };
   });
+  return inForce ? keys.filter(({ onRecord }) => onRecord) : keys;
 }
 
 type Entry = { name?: unknown; type?: unknown; keys: { [hash: string]: { createdAt?: unknown; expiresAt?: unknown } } };
@@ -91,32 +104,53 @@ function statedKey({ hash }: ApiKey, { name, type, keys }: Entry): Partial<ApiKe
   return { name, type, createdAt, expiresAt, onRecord: true };
 }
 
-/** What older versions left to be put on record; nothing once that is done. */
-export async function loadPastRecord(sql: ReadSql): Promise<PastRecord> {
+/**
+ * What older versions left to be put on record; nothing once that is done. Where an entry that it is told by does not
+ * hold, nothing is known of any key.
+ */
+export async function loadPastRecord(sql: ReadSql, isSealed: IsSealed): Promise<PastRecord> {
+  const nothing: PastRecord = { complete: false, made: [], ended: [], applied: { at: 0, keys: [] } };
   const [state] = await sql`with ${configurationSaid(sql)} select legacy from legacy`;
-  if (state?.legacy !== true) return { complete: true, made: [], ended: [], applied: { at: 0, keys: [] } };
+  if (state?.legacy !== true) return { ...nothing, complete: true };
   const rows = await sql`
-    select type, ts, audit_json(payload) ->> 'name' as name, audit_json(payload) ->> 'type' as key_type,
-           audit_json(payload) ->> 'oldUntil' as old_until
-      from audit
-     where type in ('key.created', 'key.revoked') and ${upToHead(sql)}
+    select ${linkOf(sql)} as link, latest.type
+      from audit latest
+     where (type in ('key.created', 'key.revoked')
+            or seq = (select max(seq) from audit where type = 'config.applied' and ${upToHead(sql)}))
+       and ${upToHead(sql)}
      order by seq`;
-  const entries = rows.flatMap((row) => {
-    const at = instantOf(row.ts);
-    return at === null || row.name === null ? [] : [{ ...row, name: row.name as string, at } as PastEntry];
+  const said = rows.map(({ link, type }) => ({ type: type as string, said: saidBy(link, isSealed) }));
+  const held = said.flatMap(({ type, said }) => (!said || said === "broken" ? [] : [{ type, ...said }]));
+  if (held.length < said.length) return nothing;
+  const entries = held.flatMap(({ type, ts, payload }) => {
+    const [at, name] = [instantOf(ts), payload.name];
+    return at === null || typeof name !== "string" || type === "config.applied" ? [] : [{ type, at, name, payload }];
   });
   const created = entries.filter(({ type }) => type === "key.created");
   return {
     complete: false,
-    made: created.map(({ name, key_type, at }) => ({ name, type: key_type, at })),
+    made: created.map(({ name, payload, at }) => ({ name, type: payload.type as KeyType, at })),
     ended: [
       ...entries.filter(({ type }) => type === "key.revoked").map(({ name, at }) => ({ name, at, until: at })),
-      ...created.flatMap(({ name, at, old_until }) => {
-        const until = instantOf(old_until);
+      ...created.flatMap(({ name, at, payload }) => {
+        const until = instantOf(payload.oldUntil);
         return until === null ? [] : [{ name, at, until }];
       }),
     ],
-    applied: await loadAppliedKeys(sql),
+    applied: appliedKeys(held.find(({ type }) => type === "config.applied")),
+  };
+}
+
+/** A document lists each key as its type, its fingerprint and, where there is one, its end. */
+function appliedKeys(said: Said | undefined): PastRecord["applied"] {
+  const document = said?.payload.document as { keyring?: unknown } | null | undefined;
+  const keyring = typeof document?.keyring === "object" && document.keyring !== null ? document.keyring : {};
+  return {
+    at: instantOf(said?.ts) ?? 0,
+    keys: Object.entries(keyring).map(([name, text]) => {
+      const [type = "", fingerprint = ""] = String(text).split(" ");
+      return { name, type, fingerprint };
+    }),
   };
 }
 
@@ -131,30 +165,4 @@ export async function requireOnRecord(sql: ReadSql, tenantId: string): Promise<v
       "REFUSED",
       `${tenantId}: what an older version left is not on record yet: run pmctl apply ${tenantId}`,
     );
-}
-
-interface PastEntry {
-  type: string;
-  key_type: string;
-  name: string;
-  at: number;
-  old_until: string | null;
-}
-
-/** A document lists each key as its type, its fingerprint and, where there is one, its end. */
-async function loadAppliedKeys(sql: ReadSql): Promise<PastRecord["applied"]> {
-  const rows = await sql`
-    select latest.ts, each.key as name, split_part(each.value, ' ', 1) as type, split_part(each.value, ' ', 2) as fingerprint
-      from (
-        select ts, audit_json(payload) #> '{document,keyring}' as keyring
-          from audit
-         where type = 'config.applied' and ${upToHead(sql)}
-         order by seq desc
-         limit 1
-      ) latest
-     cross join lateral jsonb_each_text(case when jsonb_typeof(keyring) = 'object' then keyring else '{}' end) each`;
-  return {
-    at: instantOf(rows[0]?.ts) ?? 0,
-    keys: rows.map(({ name, type, fingerprint }) => ({ name, type, fingerprint })),
-  };
 }

@@ -16,6 +16,7 @@ import {
   type Tenant,
   walletOf,
 } from "../engine/rows.ts";
+import type { IsSealed } from "../engine/seal.ts";
 import { textArray } from "./arrays.ts";
 import type { ReadSql } from "./connect.ts";
 import { loadInboundDeliveries } from "./inbound-deliveries.ts";
@@ -35,8 +36,9 @@ export interface Loaded {
 /**
  * Reads the rows that commands need, one query per table. No snapshot is needed: a commit is accepted only while the
  * head stands where the caller believes it to be, so nothing can have changed in between.
+ * @param isSealed whether an entry counts; only keys and users are told by entries
  */
-export async function loadRows(sql: ReadSql, needs: Need[]): Promise<Loaded[]> {
+export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed = unchecked): Promise<Loaded[]> {
   const keysByTable = new Map<Table, Set<string>>();
   for (const { table, key } of needs) {
     const keys = keysByTable.get(table);
@@ -48,14 +50,19 @@ export async function loadRows(sql: ReadSql, needs: Need[]): Promise<Loaded[]> {
       const keys = [...keySet];
       if (table === "holders") return loadHolders(sql, keys);
       if (table === "portfolio") return loadPortfolios(sql, keys);
-      const rows = await LOADERS[table](sql, keys);
+      const rows = await LOADERS[table](sql, keys, isSealed);
       return keys.map((key) => ({ table, key, row: rows.get(key) ?? null }));
     }),
   );
   return parts.flat();
 }
 
-type Loader<T extends Table> = (sql: ReadSql, keys: string[]) => Promise<Map<string, Tables[T]>>;
+/** Whoever relies on entries must be able to check them. */
+function unchecked(): never {
+  throw new Error("What these rows say is told by entries, and there are no audit keys to check them with");
+}
+
+type Loader<T extends Table> = (sql: ReadSql, keys: string[], isSealed: IsSealed) => Promise<Map<string, Tables[T]>>;
 
 const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
@@ -178,12 +185,12 @@ async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]>
   ];
 }
 
-async function loadKeyring(sql: ReadSql): Promise<Map<string, readonly ApiKey[]>> {
-  return new Map([[SINGLE, await listApiKeys(sql)]]);
+async function loadKeyring(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, readonly ApiKey[]>> {
+  return new Map([[SINGLE, await listApiKeys(sql, isSealed)]]);
 }
 
-async function loadPast(sql: ReadSql): Promise<Map<string, PastRecord>> {
-  return new Map([[SINGLE, await loadPastRecord(sql)]]);
+async function loadPast(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, PastRecord>> {
+  return new Map([[SINGLE, await loadPastRecord(sql, isSealed)]]);
 }
 
 async function loadReceipts(sql: ReadSql, keys: string[]): Promise<Map<string, Receipt>> {

@@ -1,6 +1,6 @@
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
 import type { Command, CreateMarket, PlaceTrade, SellShares } from "../../src/engine/commands.ts";
-import { auditKey } from "../../src/engine/seal.ts";
+import { auditKey, sealCheck } from "../../src/engine/seal.ts";
 import { Sequencer } from "../../src/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { type Journal, openJournal } from "../../src/store/journal.ts";
@@ -26,7 +26,9 @@ export interface Live {
 export async function openLive({ processes = 1 }: { processes?: number } = {}): Promise<Live> {
   const database = await createTestDatabase();
   const owner = connect(database.connection, { name: "owner", max: 3 });
-  const journals = Array.from({ length: processes }, () => openJournal(database.connection, { restricted: true }));
+  const journals = Array.from({ length: processes }, () =>
+    openJournal(database.connection, { restricted: true, isSealed: sealCheck([KEY]) }),
+  );
   const errors: unknown[] = [];
   const sequencers = journals.map(
     (journal) => new Sequencer({ journal, auditKey: KEY, onError: (error) => errors.push(error) }),

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 test("whoever waits for the keys while this process changes them decides by those after the change", async () => {
-  const ring = new KeyRing(readerOf(reader));
+  const ring = new KeyRing(readerOf(reader), tenant.services.isSealed);
   await other.unsafe("begin");
   await other.unsafe("lock table api_key in access exclusive mode");
   const waiting = ring.ready();

@@ -105,7 +105,7 @@ describe("closing", () => {
     const { pino } = await import("pino");
     const options = {
       tenantId: "x",
-      services: { handlers },
+      services: { handlers, isSealed: () => true },
       pool: backend.pool,
       jwt: { algorithm: "HS256", secret: "s" } as const,
       webhookSecrets: [],

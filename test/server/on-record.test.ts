@@ -78,6 +78,87 @@ describe("over HTTP, what no entry says counts for nothing", () => {
   });
 });
 
+describe("over HTTP, an entry that the audit key did not seal counts for nothing", () => {
+  const thief = sha256("sk_forger");
+  const keyEntry = JSON.stringify({
+    keys: { [thief]: { createdAt: "2026-01-01T00:00:00.000Z", expiresAt: null } },
+    name: "forger",
+    type: "admin",
+  });
+  const forged = (seq: string) => `
+    insert into audit (seq, type, actor, payload, ts, key_id, hash)
+    select ${seq}, 'key.created', actor, '${keyEntry}', ts, key_id, repeat('f', 64)
+      from audit order by audit.seq desc limit 1`;
+  const beyond = "(select max(seq) + 1 from audit)";
+
+  test.each([
+    ["an edited entry", `update audit set payload = '${keyEntry}' where seq = 1`],
+    [
+      "an edited entry that lists its own key too",
+      `update audit set payload = jsonb_set(payload::jsonb, '{keys,${thief}}', '{"createdAt":"2026-01-01T00:00:00.000Z","expiresAt":null}')::text
+        where seq = 1`,
+    ],
+    ["an entry of seq 0", forged("0")],
+    ["an entry of a negative seq", forged("-5")],
+    ["an entry behind the head", forged(beyond)],
+    [
+      "an entry at a head that was moved to it",
+      `${forged(beyond)}; update head set seq = seq + 1, hash = repeat('f', 64)`,
+    ],
+    ["an entry without a head row", `${forged(beyond)}; delete from head`],
+  ])("%s opens no key", async (_, tamper) => {
+    const { sql } = tenant.backend;
+    await sql`create table kept_audit as table audit`;
+    await sql`create table kept_head as table head`;
+    try {
+      await sql.unsafe(`insert into api_key values ('${thief}', 'forger', 'admin', 0, null, 1); ${tamper}`);
+      await ringIsRenewed();
+      expect(await ask("/v1/keys", "sk_forger")).toMatchObject({ status: 401, code: "KEY_INVALID" });
+    } finally {
+      await sql.unsafe(`
+        delete from api_key where name = 'forger';
+        delete from audit;
+        insert into audit select * from kept_audit;
+        delete from head;
+        insert into head select * from kept_head;
+        drop table kept_audit;
+        drop table kept_head`);
+    }
+    await ringIsRenewed();
+    expect((await ask("/v1/keys", ADMIN_KEY)).status).toBe(200);
+  });
+
+  test("a passed check and a lifted restriction by an edited entry let nobody trade", async () => {
+    const { sql } = tenant.backend;
+    const post = (path: string) => ask(path, ADMIN_KEY, { method: "POST", body: "{}" });
+    await tenant.services.sequencer.submit({
+      command: {
+        type: "recordKyc",
+        traderId: "sly",
+        status: "failed",
+        provider: "idv",
+        verifiedAt: 1,
+        jurisdiction: "US",
+      },
+      actor: "provider:idv",
+    });
+    await post("/v1/users/sly/restrict");
+    await sql`update audit set payload = replace(payload, 'failed', 'passed')
+               where type = 'kyc.updated' and payload like '%"sly"%'`;
+    await sql`update audit set payload = replace(payload, 'true', 'false')
+               where type = 'user.restricted' and payload like '%"sly"%'`;
+    await sql`update trader set kyc = 'verified', restricted = false where id = 'sly'`;
+    await sql`update head set epoch = epoch + 1`;
+    expect((await ask("/v1/users/sly", ADMIN_KEY)).body).toMatchObject({ state: "restricted", kyc: "unverified" });
+    const trade = await ask("/v1/trade", PUBLIC_KEY, {
+      method: "POST",
+      body: JSON.stringify({ marketId: "m1", selection: { side: "yes" }, amount: 5 }),
+      headers: { authorization: `Bearer ${await userToken({ sub: "sly" })}` },
+    });
+    expect(trade).toMatchObject({ status: 403, code: "ACCOUNT_RESTRICTED" });
+  });
+});
+
 describe("the last use of a key", () => {
   test("is told in batches, after the request, and a later use wins whoever tells it first", async () => {
     const { sql } = tenant.backend;

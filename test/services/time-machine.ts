@@ -1,4 +1,4 @@
-import { auditKey } from "../../src/engine/seal.ts";
+import { auditKey, sealCheck } from "../../src/engine/seal.ts";
 import { Sequencer } from "../../src/sequencer/sequencer.ts";
 import { type HeadReading, type Journal, openJournal } from "../../src/store/journal.ts";
 import type { TestDatabase } from "../support/postgres.ts";
@@ -17,7 +17,8 @@ export class TimeMachine {
   constructor(database: TestDatabase, msAgo: number) {
     this.#startedMsAgo = msAgo;
     this.#msAgo = msAgo;
-    const journal = openJournal(database.connection, { restricted: false });
+    const key = auditKey(AUDIT_SECRET);
+    const journal = openJournal(database.connection, { restricted: false, isSealed: sealCheck([key]) });
     const shift = <T extends { now: number }>(reading: T): T => ({ ...reading, now: reading.now - this.#msAgo });
     this.#journal = {
       ...journal,
@@ -29,7 +30,7 @@ export class TimeMachine {
     };
     this.sequencer = new Sequencer({
       journal: this.#journal,
-      auditKey: auditKey(AUDIT_SECRET),
+      auditKey: key,
       // Carried between readings, so it must take part in the journey.
       monotonic: () => performance.now() + this.#startedMsAgo - this.#msAgo,
     });

@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
+import { isInForce } from "../../src/engine/keys.ts";
+import type { Trader } from "../../src/engine/rows.ts";
+import { auditKey, sealCheck } from "../../src/engine/seal.ts";
 import type { Sql } from "../../src/store/connect.ts";
 import { loadRows } from "../../src/store/load.ts";
 import { listApiKeys } from "../../src/store/load-standing.ts";
 import { explainLedger, reconcileLedger } from "../../src/store/queries/reconcile.ts";
-import { config, DOLLAR, type Live, openLive } from "../sequencer/live.ts";
+import { config, DOLLAR, KEY, type Live, openLive } from "../sequencer/live.ts";
+import { Random } from "../sequencer/random.ts";
 import { foundIn } from "./ledger.ts";
 
+const isSealed = sealCheck([KEY]);
 const HOUR = 3_600_000;
 const hashOf = (digit: string) => digit.repeat(64);
 const createKey = (name: string, digit: string, expiresAt: number | null = null): Command => ({
@@ -70,13 +75,13 @@ async function within<T>(tamper: (sql: Sql) => PromiseLike<unknown>, look: (sql:
 }
 
 const traderAfter = (id: string, tamper: (sql: Sql) => PromiseLike<unknown>) =>
-  within(tamper, async (sql) => (await loadRows(sql, [{ table: "trader", key: id }]))[0]?.row);
-const keysAfter = (tamper: (sql: Sql) => PromiseLike<unknown>) => within(tamper, (sql) => listApiKeys(sql));
+  within(tamper, async (sql) => (await loadRows(sql, [{ table: "trader", key: id }], isSealed))[0]?.row);
+const keysAfter = (tamper: (sql: Sql) => PromiseLike<unknown>) => within(tamper, (sql) => listApiKeys(sql, isSealed));
 
 test("what was done through the door is all on record", async () => {
   const checks = await reconcileLedger(live.owner);
   expect(checks.filter(({ differenceMicro }) => differenceMicro !== 0n)).toEqual([]);
-  expect((await listApiKeys(live.owner)).every(({ onRecord }) => onRecord)).toBe(true);
+  expect((await listApiKeys(live.owner, isSealed)).every(({ onRecord }) => onRecord)).toBe(true);
 });
 
 describe("what somebody writes beside the log is found by reconciliation, and named", () => {
@@ -171,7 +176,7 @@ describe("what no entry says counts for nothing", () => {
 
   test("name, type and end of a key are the log's", async () => {
     const [before, after] = [
-      await listApiKeys(live.owner),
+      await listApiKeys(live.owner, isSealed),
       await keysAfter((sql) => sql`update api_key set type = 'admin', name = 'x', expires_at = null, created_at = 0`),
     ];
     const sorted = (keys: typeof before) => keys.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
@@ -213,5 +218,103 @@ describe("what no entry says counts for nothing", () => {
     const broken = (sql: Sql) => sql`
       update audit set payload = replace(payload, '2026-02-01', '2026-99-99'), ts = 'never' where type = 'kyc.updated'`;
     expect(await traderAfter("ann", broken)).toMatchObject({ kycAt: null });
+  });
+});
+
+describe("an entry counts only while its seal holds", () => {
+  const edit = (type: string, from: string, to: string) => (sql: Sql) =>
+    sql`
+    update audit set payload = replace(payload, ${from}, ${to}) where type = ${type}`;
+
+  test("what was edited is taken for the worse", async () => {
+    expect(await traderAfter("bob", edit("kyc.updated", "failed", "passed"))).toMatchObject({
+      kyc: "unverified",
+      kycAt: null,
+      jurisdiction: null,
+      restricted: true,
+    });
+    expect(await traderAfter("ann", edit("user.restricted", "true", "false"))).toMatchObject({ restricted: true });
+    expect(await traderAfter("ann", edit("suitability.submitted", "score", "sCore"))).toMatchObject({
+      suitabilityScore: null,
+      suitabilityAt: null,
+    });
+    const keys = await keysAfter(edit("key.created", "public", "admin"));
+    const open = keys.filter((key) => isInForce(key, Date.now()));
+    expect(open.map(({ name }) => name)).toEqual(["ops"]);
+  });
+
+  test("a genuine entry counts at its own place only", async () => {
+    const moved = (sql: Sql) => sql`
+      update audit set payload = (select payload from audit where type = 'user.restricted' and payload like '%ann%')
+       where type = 'user.restricted' and payload like '%bob%'`;
+    expect(await traderAfter("ann", moved)).toMatchObject({ restricted: true });
+    const copied = (sql: Sql) => sql`
+      insert into audit (seq, type, actor, payload, ts, key_id, hash)
+      select 0, type, actor, payload, ts, key_id, hash from audit where type = 'config.applied' limit 1`;
+    expect(await keysAfter(copied)).toEqual(await listApiKeys(live.owner, isSealed));
+  });
+
+  test("an entry after an edited link does not hold, and without a head row none does", async () => {
+    const unlinked = (sql: Sql) => sql`
+      update audit set hash = repeat('0', 64)
+       where seq = (select max(seq) - 1 from audit where type = 'kyc.updated' and payload like '%"ann"%')`;
+    expect(await traderAfter("ann", unlinked)).toMatchObject({ kyc: "unverified" });
+    const headless = (sql: Sql) => sql`delete from head`;
+    expect((await keysAfter(headless)).filter(({ onRecord }) => onRecord)).toEqual([]);
+    expect(await traderAfter("ann", headless)).toMatchObject({ kyc: "unverified", suitabilityScore: null });
+  });
+
+  test("keys that sealed earlier entries still vouch for them, and others vouch for none", async () => {
+    const [rotated, other] = [sealCheck([auditKey("next"), KEY]), sealCheck([auditKey("next")])];
+    expect(await listApiKeys(live.owner, rotated)).toEqual(await listApiKeys(live.owner, isSealed));
+    expect((await listApiKeys(live.owner, other)).some(({ onRecord }) => onRecord)).toBe(false);
+    const needs = ["ann", "bob", ODD].map((key) => ({ table: "trader" as const, key }));
+    expect(await loadRows(live.owner, needs, rotated)).toEqual(await loadRows(live.owner, needs, isSealed));
+    for (const { row } of await loadRows(live.owner, needs, other)) expect(row).toMatchObject({ kyc: "unverified" });
+  });
+
+  test("a genuine log gives all that its entries say, whatever was done", async () => {
+    const random = new Random(20_261_122);
+    const users = Array.from({ length: 6 }, (_, index) => `u${index} "é\\\u2028`);
+    for (const id of users) await live.run({ type: "restrictUser", traderId: id, restricted: true });
+    for (let turn = 0; turn < 60; turn++) {
+      const id = random.pick(users);
+      await live.run(
+        random.pick<() => Command>([
+          () =>
+            kyc(
+              id,
+              random.pick(["passed", "failed"]),
+              random.int(1, 1e12),
+              random.pick(["", "DE", "US-NY"]) || undefined,
+            ),
+          () => ({ type: "restrictUser", traderId: id, restricted: random.chance(0.5) }),
+          () => ({ type: "submitSuitability", id: `r${turn}`, traderId: id, answers: { a: random.pick([1, 2, 3]) } }),
+          () => ({
+            type: "createKey",
+            name: `k${turn}`,
+            keyType: "admin",
+            hash: String(turn).padStart(64, "0"),
+            expiresAt: null,
+          }),
+        ])(),
+      );
+    }
+    const needs = users.map((key) => ({ table: "trader" as const, key }));
+    const believed = () => true;
+    expect(await loadRows(live.owner, needs, isSealed)).toEqual(await loadRows(live.owner, needs, believed));
+    expect(await listApiKeys(live.owner, isSealed)).toEqual(await listApiKeys(live.owner, believed));
+    expect((await listApiKeys(live.owner, isSealed)).every(({ onRecord }) => onRecord)).toBe(true);
+    const held = await live.owner`select id, kyc, restricted, jurisdiction, suitability_score from trader`;
+    for (const { row } of await loadRows(live.owner, needs, isSealed)) {
+      const trader = row as Trader | null;
+      const same = held.find(({ id }) => id === trader?.id);
+      expect([trader?.kyc, trader?.restricted, trader?.jurisdiction, trader?.suitabilityScore]).toEqual([
+        same?.kyc,
+        same?.restricted,
+        same?.jurisdiction,
+        same?.suitability_score,
+      ]);
+    }
   });
 });

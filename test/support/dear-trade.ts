@@ -21,7 +21,7 @@ export async function insertDearTrade(
   command: PlaceTrade & { feeMicro: bigint },
 ): Promise<void> {
   const { feeMicro, traderId, marketId, side } = command;
-  const journal = openJournal(connection, { restricted: false });
+  const journal = openJournal(connection, { restricted: false, isSealed: services.isSealed });
   try {
     const { head, now: precise } = await journal.readHead();
     const now = Math.floor(precise);
@@ -60,9 +60,9 @@ export async function insertDearTrade(
 }
 
 /** The rows that the trade reads, under a policy without a fee. */
-async function readState({ pool }: TenantServices, command: PlaceTrade): Promise<Reader> {
+async function readState({ pool, isSealed }: TenantServices, command: PlaceTrade): Promise<Reader> {
   const rows = new RowMap<Tables[Table] | null>();
-  for (const { table, key, row } of await pool.read((sql) => loadRows(sql, needsOf(command))))
+  for (const { table, key, row } of await pool.read((sql) => loadRows(sql, needsOf(command), isSealed)))
     rows.set(table, key, row);
   return {
     get: <T extends Table>(table: T, key: string) => {

@@ -1,5 +1,4 @@
-import { auditLines } from "../../domain/audit-link.ts";
-import { type AuditKey, auditHash } from "../../engine/seal.ts";
+import { type AuditKey, sealCheck } from "../../engine/seal.ts";
 import {
   anchorsNotHeld,
   type KnownAnchor,
@@ -50,9 +49,8 @@ export async function compareAnchors(
 
 /** A row that the audit key did not seal onto the entry before it gives nothing up: whoever wrote it had the database only. */
 async function acceptedRollbacks(reader: Reader, keys: readonly AuditKey[]): Promise<Rollback[]> {
-  return (await reader.read(readRollbacks)).flatMap(({ previousHash, ...entry }) => {
-    const key = keys.find(({ id }) => id === entry.keyId);
-    if (!key || auditHash(key, previousHash, auditLines(entry)) !== entry.hash) return [];
-    return [rollbackOf(entry)];
-  });
+  const isSealed = sealCheck(keys);
+  return (await reader.read(readRollbacks)).flatMap(({ previousHash, ...entry }) =>
+    isSealed(entry, previousHash) ? [rollbackOf(entry)] : [],
+  );
 }

@@ -1,11 +1,38 @@
+import { type AuditEntry, GENESIS_HASH, payloadOf } from "../../domain/audit-link.ts";
+import type { IsSealed } from "../../engine/seal.ts";
 import type { ReadSql } from "../connect.ts";
 
 /**
- * Entries beyond the head count for nothing: they are left over, or forged. Where the head row itself is missing, reads
- * go on by what there is, and the verification of the chain says so.
+ * Entries outside the chain, which runs from 1 to the head, count for nothing: they are left over, or forged. Without a
+ * head row there is no chain.
  */
-export const upToHead = (sql: ReadSql) =>
-  sql`seq <= coalesce((select seq from head where id = 1), 9223372036854775807)`;
+export const upToHead = (sql: ReadSql) => sql`seq between 1 and coalesce((select seq from head where id = 1), 0)`;
+
+/** A row `latest` of the log, whole, with the hash of the one before it: what `saidBy` takes. */
+export const linkOf = (sql: ReadSql) => sql`
+  json_build_object(
+    'seq', latest.seq::text, 'type', latest.type, 'actor', latest.actor, 'payloadText', latest.payload,
+    'ts', latest.ts, 'keyId', latest.key_id, 'hash', latest.hash,
+    'previousHash', (select before.hash from audit before where before.seq = latest.seq - 1)
+  )::text`;
+
+/** An entry whose seal holds, and what it says. */
+export interface Said {
+  ts: string;
+  payload: { [field: string]: unknown };
+}
+
+/**
+ * What the entry of a `linkOf` says: undefined where there is none, and "broken" for one that no audit key sealed as it
+ * stands, of which nothing may be believed.
+ */
+export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | undefined {
+  if (typeof link !== "string") return undefined;
+  const { seq, previousHash, ...rest } = JSON.parse(link);
+  const entry: AuditEntry = { ...rest, seq: BigInt(seq) };
+  if (!isSealed(entry, entry.seq === 1n ? GENESIS_HASH : String(previousHash))) return "broken";
+  return { ts: entry.ts, payload: payloadOf(entry) };
+}
 
 /**
  * `config_said`: the latest entry of each type that states the configuration whole; `said` is null where one is broken.
@@ -14,10 +41,10 @@ export const upToHead = (sql: ReadSql) =>
 export function configurationSaid(sql: ReadSql) {
   return sql`
     config_said as materialized (
-      select latest.seq, latest.type, audit_json(latest.payload) as said
+      select latest.seq, latest.type, audit_json(latest.payload) as said, ${linkOf(sql)} as link
         from (values ('config.applied'), ('policy.updated'), ('state.recorded')) as kind (type)
        cross join lateral (
-         select seq, type, payload
+         select *
            from audit
           where audit.type = kind.type and audit.type <> 'trade.executed' and ${upToHead(sql)}
           order by seq desc
@@ -31,42 +58,48 @@ export function configurationSaid(sql: ReadSql) {
     )`;
 }
 
-/** The last entry that lists a key's value, and so says all of it, as a lateral `said` of a row `k`. */
+/** The last entry that lists a key's value, and so says all of it, as a lateral `said.link` of a row `k`. */
 export function keySaid(sql: ReadSql) {
   return sql`
     left join lateral (
-      select audit_json(payload) as entry
+      select ${linkOf(sql)} as link
         from (
-          select seq, payload
-            from audit
-           where type in ('key.created', 'key.revoked')
-             and (audit_json(payload) -> 'keys') ? k.hash
-          -- Keeps the planner from walking the log itself, back from the head, for the first match.
-          offset 0
-        ) each
-       where ${upToHead(sql)}
-       order by seq desc
-       limit 1
+          select *
+            from (
+              select *
+                from audit
+               where type in ('key.created', 'key.revoked')
+                 and (audit_json(payload) -> 'keys') ? k.hash
+              -- Keeps the planner from walking the log itself, back from the head, for the first match.
+              offset 0
+            ) each
+           where ${upToHead(sql)}
+           order by seq desc
+           limit 1
+        ) latest
     ) said on true`;
 }
 
-/** The last entry of a type about a user, as JSON, of a row `u` with an `id`. */
+/** The last entry of a type about a user, as a `link`, of a row `u` with an `id`. */
 export function userSaid(
   sql: ReadSql,
   type: "kyc.updated" | "user.restricted" | "suitability.submitted",
   also = sql``,
 ) {
   return sql`
-    select audit_json(payload) as entry, ts
+    select ${linkOf(sql)} as link
       from (
-        select seq, payload, ts
-          from audit
-         where type = ${sql.unsafe(`'${type}'`)}
-           and audit_json(payload) ->> 'userId' = u.id
-           ${also}
-        offset 0
-      ) each
-     where ${upToHead(sql)}
-     order by seq desc
-     limit 1`;
+        select *
+          from (
+            select *
+              from audit
+             where type = ${sql.unsafe(`'${type}'`)}
+               and audit_json(payload) ->> 'userId' = u.id
+               ${also}
+            offset 0
+          ) each
+         where ${upToHead(sql)}
+         order by seq desc
+         limit 1
+      ) latest`;
 }

@@ -1,4 +1,5 @@
 import { pendingOf, type Trader, walletOf } from "../../engine/rows.ts";
+import type { IsSealed } from "../../engine/seal.ts";
 import type { ReadSql } from "../connect.ts";
 import { loadTraders } from "../load-standing.ts";
 
@@ -10,8 +11,8 @@ export interface Wallet {
 }
 
 /** A user's standing; undefined for one that has not been named yet. */
-export async function readTrader(sql: ReadSql, traderId: string): Promise<Trader | undefined> {
-  return (await loadTraders(sql, [traderId])).get(traderId);
+export async function readTrader(sql: ReadSql, traderId: string, isSealed: IsSealed): Promise<Trader | undefined> {
+  return (await loadTraders(sql, [traderId], isSealed)).get(traderId);
 }
 
 /**

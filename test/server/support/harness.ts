@@ -6,7 +6,7 @@ import { operations } from "../../../src/contract/operations.ts";
 import { auditLines, canonicalJson } from "../../../src/domain/audit-link.ts";
 import { createdKey, statedKeys } from "../../../src/engine/keys.ts";
 import type { ApiKey, KeyType } from "../../../src/engine/rows.ts";
-import { auditHash, auditKey } from "../../../src/engine/seal.ts";
+import { auditHash, auditKey, sealCheck } from "../../../src/engine/seal.ts";
 import { type ListenOptions, type RunningServer, type ServerOptions, startServer } from "../../../src/server/server.ts";
 import type { Handlers } from "../../../src/services/invoke.ts";
 import { connect, type Sql } from "../../../src/store/connect.ts";
@@ -91,7 +91,7 @@ export async function serve(
       lastRequestMs: 20,
       // A busy machine may let a statement wait; the shared count is asked all the same.
       countTimeoutMs: 60_000,
-      services: { handlers },
+      services: { handlers, isSealed: sealCheck([HARNESS_KEY]) },
       pool: backend.pool,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
       webhookSecrets: [WEBHOOK_SECRET],
