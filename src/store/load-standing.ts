@@ -110,8 +110,13 @@ function statedKey({ hash }: ApiKey, { name, type, keys }: Entry): Partial<ApiKe
  */
 export async function loadPastRecord(sql: ReadSql, isSealed: IsSealed): Promise<PastRecord> {
   const nothing: PastRecord = { complete: false, made: [], ended: [], applied: { at: 0, keys: [] } };
-  const [state] = await sql`with ${configurationSaid(sql)} select legacy from legacy`;
+  const [state] = await sql`
+    with ${configurationSaid(sql)}
+    select legacy, (select link from config_said where type <> 'policy.updated' order by seq desc limit 1) as link
+      from legacy`;
   if (state?.legacy !== true) return { ...nothing, complete: true };
+  // Or an entry that was robbed of what it states would have the next apply state whatever the table holds.
+  if (saidBy(state.link, isSealed) === "broken") return nothing;
   const rows = await sql`
     select ${linkOf(sql)} as link, latest.type
       from audit latest

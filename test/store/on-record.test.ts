@@ -264,6 +264,19 @@ describe("an entry counts only while its seal holds", () => {
     expect(await traderAfter("ann", headless)).toMatchObject({ kyc: "unverified", suitabilityScore: null });
   });
 
+  test("no apply takes a key for one of an older version because an entry was robbed of what it states", async () => {
+    const past = (sql: Sql) => loadRows(sql, [{ table: "pastRecord", key: "" }], isSealed);
+    const known = { complete: false, made: [], ended: [], applied: { keys: [] } };
+    const robbed = edit("config.applied", '"state"', '"stole"');
+    expect((await within(robbed, past))[0]?.row).toMatchObject(known);
+    const older = (sql: Sql) => sql`delete from audit where type in ('config.applied', 'state.recorded')`;
+    const forged = async (sql: Sql) => {
+      await older(sql);
+      await sql`update audit set type = 'state.recorded', payload = '{}' where type = 'policy.updated'`;
+    };
+    expect((await within(forged, past))[0]?.row).toMatchObject(known);
+  });
+
   test("keys that sealed earlier entries still vouch for them, and others vouch for none", async () => {
     const [rotated, other] = [sealCheck([auditKey("next"), KEY]), sealCheck([auditKey("next")])];
     expect(await listApiKeys(live.owner, rotated)).toEqual(await listApiKeys(live.owner, isSealed));

@@ -35,7 +35,8 @@ export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | und
 }
 
 /**
- * `config_said`: the latest entry of each type that states the configuration whole; `said` is null where one is broken.
+ * `config_said`: the latest entry of each type that states the configuration whole; `said` is null where one is broken,
+ * and `link` is for its seal.
  * `legacy`: whether older versions' entries are all there is, until the apply that migrates states what they left.
  */
 export function configurationSaid(sql: ReadSql) {
