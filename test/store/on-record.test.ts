@@ -178,6 +178,17 @@ describe("what no entry says counts for nothing", () => {
     expect(sorted(after)).toEqual(sorted(before));
   });
 
+  test("a key whose row is gone is as the log says, in force or not, and an end of another hand ends none", async () => {
+    const sorted = (keys: Awaited<ReturnType<typeof keysAfter>>) => keys.map((key) => ({ ...key, version: 0 }));
+    const all = await listApiKeys(live.owner);
+    const inForce = await listApiKeys(live.owner, { inForce: true });
+    const gone = (sql: Sql) => sql`delete from api_key where name <> 'ops'`;
+    expect(sorted(await keysAfter(gone))).toEqual(sorted(all));
+    expect(sorted(await within(gone, (sql) => listApiKeys(sql, { inForce: true })))).toEqual(sorted(inForce));
+    const ended = (sql: Sql) => sql`update api_key set expires_at = 1`;
+    expect(await within(ended, (sql) => listApiKeys(sql, { inForce: true }))).toEqual(inForce);
+  });
+
   test("a user's standing is the log's", async () => {
     const all = (sql: Sql) => sql`
       update trader set kyc = 'verified', restricted = false, jurisdiction = 'FR', kyc_at = 1, suitability_score = 20`;
@@ -213,5 +224,22 @@ describe("what no entry says counts for nothing", () => {
     const broken = (sql: Sql) => sql`
       update audit set payload = replace(payload, '2026-02-01', '2026-99-99'), ts = 'never' where type = 'kyc.updated'`;
     expect(await traderAfter("ann", broken)).toMatchObject({ kycAt: null });
+  });
+});
+
+describe("a key whose row is gone", () => {
+  const differences = async () =>
+    (await reconcileLedger(live.owner)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
+
+  test.each<[string, Command]>([
+    ["revoking", { type: "revokeKey", name: "web" }],
+    ["rotating", { type: "rotateKey", name: "app", hash: hashOf("5"), overlapMs: HOUR }],
+  ])("is missed by reconciliation until %s it writes the row again", async (_, command) => {
+    const { name } = command as { name: string };
+    await live.owner`delete from api_key where name = ${name} and (expires_at is null or expires_at > ${Date.now()})`;
+    expect(await differences()).toEqual(["keys"]);
+    await expect(live.run({ ...createKey(name, "6") })).rejects.toMatchObject({ code: "KEY_EXISTS" });
+    await live.run(command);
+    expect(await differences()).toEqual([]);
   });
 });
