@@ -243,3 +243,60 @@ describe("a key whose row is gone", () => {
     expect(await differences()).toEqual([]);
   });
 });
+
+describe("a tenant's row that another hand wrote, under a running server", () => {
+  const differences = async () =>
+    (await reconcileLedger(live.owner)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
+  const feeBps = async () => (await live.owner`select policy::jsonb ->> 'feeBps' as bps from tenant`)[0]?.bps;
+  const last = async () =>
+    (
+      await live.owner`select type, payload::jsonb -> 'state' -> 'policy' ->> 'feeBps' as bps from audit order by seq desc limit 1`
+    )[0];
+  const tamper = () => live.owner`update tenant set policy = jsonb_set(policy::jsonb, '{feeBps}', '7')::text`;
+
+  test.each<[string, Command]>([
+    ["setting the value that the log says", { type: "updatePolicy", patch: { feeBps: 120 } }],
+    ["setting another field", { type: "updatePolicy", patch: { dailyTradeLimit: 77 } as never }],
+    ["setting it for a time", { type: "updatePolicy", patch: { maxTradeUsd: 40 }, ttlMs: HOUR }],
+  ])("%s writes it as the log says, with an entry", async (_, command) => {
+    for (const isRestarted of [false, true]) {
+      await tamper();
+      // Another process's commit makes this one forget what it holds in memory, as a restart does.
+      if (isRestarted) await live.owner`update head set epoch = epoch + 1`;
+      expect(await differences()).toEqual(["policy"]);
+      await live.run(command);
+      expect([await feeBps(), await last(), await differences()]).toEqual([
+        "120",
+        { type: "policy.updated", bps: "120" },
+        [],
+      ]);
+    }
+  });
+
+  test("an apply of the same document writes it again, and once", async () => {
+    const same = config({ suitabilityRequired: true });
+    await live.run({ ...same, policy: {} } as Command);
+    for (const statement of ["update tenant set document = '{}', kyc_required = true", "delete from tenant"]) {
+      await live.owner.unsafe(statement);
+      await live.owner`update head set epoch = epoch + 1`;
+      expect(await live.run({ ...same, policy: {} } as Command)).toMatchObject({ result: { changed: true } });
+      expect(await differences()).toEqual([]);
+      expect(await live.run({ ...same, policy: {} } as Command)).toMatchObject({ result: { changed: false } });
+    }
+  });
+
+  test("without another hand, what changes nothing leaves no trace", async () => {
+    await live.run({ type: "updatePolicy", patch: { feeBps: 120 } });
+    const [before] = await live.owner`select seq from head`;
+    await live.run({ type: "updatePolicy", patch: { feeBps: 120 } });
+    expect((await live.owner`select seq from head`)[0]).toEqual(before);
+  });
+
+  test("an entry that was broken is no ground to write on: the row stands", async () => {
+    await live.owner`
+      update audit set payload = jsonb_set(payload::jsonb, '{state,capital}', '"much"')::text
+       where seq = (select max(seq) from audit where type in ('config.applied', 'policy.updated'))`;
+    await live.run({ type: "updatePolicy", patch: { feeBps: 130 } });
+    expect([await feeBps(), await differences()]).toEqual(["130", []]);
+  });
+});
