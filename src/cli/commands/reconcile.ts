@@ -57,10 +57,26 @@ function checkFields({ name, unit, ok, discrepancy, rows, stated, expected, plac
 /** @throws Fault INTEGRITY after printing, when the ledger does not add up */
 export async function runReconcile({ explain }: ReconcileOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const result = await output.during("Checking the ledger", api.reconcile({}));
-  if (explain)
-    await output.print({ ...result, checks: await output.during("Explaining", api.explainLedger({})) }, explainedView);
+  const checks = explain || !result.ok ? await output.during("Explaining", api.explainLedger({})) : [];
+  if (explain) await output.print({ ...result, checks }, explainedView);
   else await output.print(result, resultView);
-  if (!result.ok)
-    throw new Fault("INTEGRITY", `The ledger is off by ${usd(result.discrepancy)} USD; --explain shows where`);
+  if (!result.ok) throw new Fault("INTEGRITY", `${verdictOf(checks)}; --explain shows where`);
   return EXIT.ok;
+}
+
+/** What is off, in the units of the checks: dollars are said of money alone. */
+function verdictOf(checks: Explained["checks"]): string {
+  const off = checks.filter(({ ok }) => !ok);
+  const money = off.filter(({ unit }) => unit === "usd");
+  const counts = off.filter(({ unit }) => unit === "count");
+  const names = (some: typeof off) => some.map(({ name }) => name).join(", ");
+  const total = (figures: number[]) => figures.reduce((sum, figure) => sum + figure, 0);
+  const dollars = usd(total(money.map(({ discrepancy }) => discrepancy)));
+  const parts = [
+    ...(money.length > 0 ? [`the ledger is off by ${dollars} USD (${names(money)})`] : []),
+    ...(counts.length > 0 ? [`${counted(total(counts.map(({ rows }) => rows)), "place")} off (${names(counts)})`] : []),
+  ];
+  // It may have been mended since.
+  const sentence = parts.length > 0 ? parts.join(", and ") : "the ledger did not add up";
+  return sentence.replace(/^./, (first) => first.toUpperCase());
 }
