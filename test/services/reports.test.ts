@@ -292,8 +292,7 @@ describe("reports of a tenant in which nothing has happened", () => {
       ({ symbol, direction: "long", notional: 500, externalRef: `of ${symbol}` }) as const;
     const buy = (amount: number, symbol?: string, side: Side = "yes") =>
       api.placeTrade({ marketId, selection: { side }, amount, ...(symbol && { hedgeRef: tag(symbol) }) });
-    const sell = (shares: number) =>
-      api.placeTrade({ marketId, selection: { side: "yes", action: "sell" }, shares });
+    const sell = (shares: number) => api.placeTrade({ marketId, selection: { side: "yes", action: "sell" }, shares });
     const held = async () => (await api.listPositions({})).find(({ side }) => side === "yes")?.shares ?? 0;
     const book = async () =>
       (await api.getHedgeExposure({})).hedgeBook.map((row) => [row.symbol, row.openTrades, row.activeCostMinor]);

@@ -102,7 +102,8 @@ function judgeStanding(offRecord: RecordFacts["offRecord"]): Check {
 function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
   if (name === "keys") return `To mend it: pmctl key revoke ${place}, or rotate it`;
   if (name === "policy") return "To mend it: pmctl policy set, with the value that shall hold";
-  if (name === "configuration") return "To mend it: pmctl policy set with any value, or an apply that changes something";
+  if (name === "configuration")
+    return "To mend it: pmctl policy set with any value, or an apply that changes something";
   return `To mend it: pmctl user restrict ${place} or release, or the next result of an identity check`;
 }
 
