@@ -31,23 +31,27 @@ export function configurationSaid(sql: ReadSql) {
     )`;
 }
 
-/** The last entry that lists a key's value, and so says all of it, as a lateral `said` of a row `k`. */
-export function keySaid(sql: ReadSql) {
+/**
+ * `keys_said`: for each value that entries list, the last one of them, which says all of it. Found from the entries and
+ * not from the table, so that it holds what was deleted there.
+ */
+export function keysSaid(sql: ReadSql) {
   return sql`
-    left join lateral (
-      select audit_json(payload) as entry
+    keys_said as (
+      select distinct on (value.hash) value.hash, each.entry
         from (
-          select seq, payload
+          select seq, audit_json(payload) as entry
             from audit
-           where type in ('key.created', 'key.revoked')
-             and (audit_json(payload) -> 'keys') ? k.hash
-          -- Keeps the planner from walking the log itself, back from the head, for the first match.
+           where type in ('key.created', 'key.revoked') and type <> 'trade.executed'
+          -- Found by type and not by the head's number, and parsed once.
           offset 0
         ) each
+       cross join lateral jsonb_object_keys(
+         case when jsonb_typeof(each.entry -> 'keys') = 'object' then each.entry -> 'keys' else '{}' end
+       ) value (hash)
        where ${upToHead(sql)}
-       order by seq desc
-       limit 1
-    ) said on true`;
+       order by value.hash, each.seq desc
+    )`;
 }
 
 /** The last entry of a type about a user, as JSON, of a row `u` with an `id`. */
