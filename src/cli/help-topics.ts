@@ -109,6 +109,10 @@ tenants/tenant.schema.json lets editors complete and explain it.
   What \`policy\` states is managed by the file. What it leaves out keeps its live
   value, which \`pmctl policy show\` prints.
 
+  \`audit.anchors\` names further places for signed anchors of the log, by which a
+  database that was set back is noticed: { file }, { exec: [program] } or
+  { url, secret }, or a list of up to 5; \`audit.anchorEvery\` says how often.
+
   YAML is version 1.2, so NO is a text. Quote country codes anyway: other tools
   read NO as false.
 

@@ -5,7 +5,7 @@ import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { isLoopback } from "../domain/networks.ts";
-import { PLAIN_LINE } from "../domain/text.ts";
+import { unplainIn } from "../domain/text.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClockMs } from "./clock.ts";
 import { chooseDoor, type Via } from "./doors.ts";
@@ -164,8 +164,10 @@ async function openDatabaseSession(
 /** The server takes no other reason, so the database gets no other either. */
 export function checkReason(reason: string | undefined): string | undefined {
   if (reason === undefined || reason === "") return undefined;
-  if (reason.length > LONGEST_REASON || !PLAIN_LINE.test(reason))
-    throw new Fault("USAGE", `--reason must be one line of at most ${LONGEST_REASON} characters`);
+  if (reason.length > LONGEST_REASON)
+    throw new Fault("USAGE", `--reason must have at most ${LONGEST_REASON} characters (got ${reason.length})`);
+  const unplain = unplainIn(reason);
+  if (unplain !== undefined) throw new Fault("USAGE", `--reason must be one line of plain text: it holds ${unplain}`);
   return reason;
 }
 

@@ -86,7 +86,7 @@ export interface FileRotation {
   /** The variable for the new value. */
   variable: string;
   key: string;
-  /** The line of the tenant file as it should become. */
+  /** The lines of the tenant file that change, as they should become. */
   yaml: string;
   steps: string[];
 }
@@ -100,26 +100,33 @@ export interface FileRotation {
 export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audit", key: string): FileRotation {
   const { audit, webhooks, source } = tenant.config;
   const isAudit = type === "audit";
-  const { file, line } = source.positionOf(isAudit ? ["audit"] : ["webhooks", "inbound", "secrets"]);
+  const at = (...path: string[]) => {
+    const { file, line } = source.positionOf(path, true);
+    return `${file}:${line}`;
+  };
   const current = isAudit ? audit.key : webhooks.inbound.secrets[0];
   const usual = `${environmentPrefix(tenant.id)}_${isAudit ? "AUDIT_KEY" : "WEBHOOK_SECRET"}`;
   const variable = freeVariable(tenant, current && "env" in current ? current.env : usual);
-  const yaml = isAudit
-    ? `audit: { key: { env: ${variable} }, previous: [${[audit.key, ...audit.previous].map(inline).join(", ")}] }`
-    : `secrets: [${[...webhooks.inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
+  const sealing = `key: { env: ${variable} }`;
+  const previous = `previous: [${[audit.key, ...audit.previous].map(inline).join(", ")}]`;
+  const secrets = `secrets: [${[...webhooks.inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
   const steps = [
     `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
-    `Let ${file}:${line} read: ${yaml}`,
     ...(isAudit
       ? [
+          `Let the audit key at ${at("audit", "key")} read: ${sealing}`,
+          source.states(["audit", "previous"])
+            ? `Let the list at ${at("audit", "previous")} read: ${previous}`
+            : `Put beside it: ${previous}`,
           "Stop every server of the tenant and start it again. The old key stays in `previous` for ever: it seals what was written.",
         ]
       : [
+          `Let ${at("webhooks", "inbound", "secrets")} read: ${secrets}`,
           "Start the server again: from then on both values are accepted.",
           "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
         ]),
   ];
-  return { type, variable, key, yaml, steps };
+  return { type, variable, key, yaml: isAudit ? `${sealing}\n${previous}` : secrets, steps };
 }
 
 /** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { isAnchorPlace } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { nearest } from "./nearest.ts";
 import type { SchemaGuide } from "./schema-guide.ts";
@@ -54,7 +55,7 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
       path: [...path, key],
-      message: unknownKey(key, guide.knownKeys(path)),
+      message: misplacedKey(key, path, value, guide.knownKeys(path)),
       atKey: true,
     }));
   if (issue.code === "invalid_key")
@@ -76,6 +77,14 @@ function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown
   );
   if (typeof value !== "object" || value === null) return fitting.find((issues) => issues[0]?.code !== "invalid_value");
   return fitting.toSorted((a, b) => a.length - b.length)[0];
+}
+
+/** A key that another kind of mapping has here is known, and still does not go with what stands beside it. */
+function misplacedKey(key: string, path: Path, value: unknown, known: readonly string[]): string {
+  if (!known.includes(key)) return unknownKey(key, known);
+  const beside = Object.keys(value ?? {}).filter((each) => each !== key);
+  const kinds = isAnchorPlace(path) ? "a target is one of file, exec, url" : `known here: ${known.join(", ")}`;
+  return `does not go with ${beside.join(" and ")}; ${kinds}`;
 }
 
 function unknownKey(key: string, known: readonly string[]): string {

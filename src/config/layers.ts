@@ -37,9 +37,9 @@ export class LayeredSource {
   }
 
   /** Where the value of a path stands, or its nearest existing ancestor, and in which file. */
-  positionOf(path: Path): Position & { file: string } {
+  positionOf(path: Path, atKey = false): Position & { file: string } {
     const { layer } = this.#owner(path);
-    return { file: layer.file, ...layer.positionOf(path) };
+    return { file: layer.file, ...layer.positionOf(path, atKey) };
   }
 
   /** Whether one of the files states a value for a path. */

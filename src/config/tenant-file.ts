@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
+import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
@@ -18,8 +19,8 @@ export interface ConfigSource {
   readonly directory: string;
   /** Of the file's text, in hex; of all the texts when it extends others. */
   readonly sha256: string;
-  /** Where the value of a path stands, or its nearest ancestor that is stated; the file may be one that this extends. */
-  positionOf(path: Path): Position & { file: string };
+  /** Where the value of a path stands, or its key, or its nearest ancestor that is stated; the file may be one that this extends. */
+  positionOf(path: Path, atKey?: boolean): Position & { file: string };
   /** Whether the file states a value for a path, or it has its default. */
   states(path: Path): boolean;
   /** Findings of a later stage with their positions and frames. */
@@ -89,6 +90,7 @@ function checkTenantFile(text: string, file: string): { config?: TenantConfig; d
     ...(parsed.success ? [] : findingsFrom(parsed.error.issues, yaml.value, guide)),
     ...tenantIsItsFolder(draft, basename(directory)),
     ...RULES.flatMap((rule) => rule(draft)),
+    ...anchorFilesAreTheirOwn(draft, file, directory),
   ];
   if (!parsed.success || findings.length > 0) return { draft, problems: yaml.locate(findings) };
 
@@ -96,7 +98,7 @@ function checkTenantFile(text: string, file: string): { config?: TenantConfig; d
     file: yaml.file,
     directory,
     sha256: yaml.sha256,
-    positionOf: (path) => yaml.positionOf(path),
+    positionOf: (path, atKey) => yaml.positionOf(path, atKey),
     states: (path) => yaml.states(path),
     problems: (later) => yaml.locate(later),
   };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
-import { PLAIN_LINE } from "../domain/text.ts";
+import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 
 /** Neither can be stored by PostgreSQL as it is: a NUL is refused, half a surrogate pair becomes another character. */
@@ -17,10 +17,9 @@ export function line(maxLength: number) {
     .string()
     .min(1)
     .max(maxLength)
-    .refine(
-      (value) => PLAIN_LINE.test(value),
-      "must be one line of well-formed text without control characters or marks of direction",
-    );
+    .refine((value) => PLAIN_LINE.test(value), {
+      error: ({ input }) => `must be one line of plain text: it holds ${unplainIn(String(input))}`,
+    });
 }
 
 /** Names of keys, webhooks and sources: they stand in audit entries, so no spaces and no control characters. */

@@ -4,6 +4,24 @@
  * reads otherwise than it is, in a terminal, a page or a log.
  */
 
+const UNPLAIN = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]/u;
+
+/** The first character that a line may not hold, by kind, code point and place; undefined when it reads as it is. */
+export function unplainIn(line: string): string | undefined {
+  const at = line.search(UNPLAIN);
+  if (at === -1) return undefined;
+  const code = line.codePointAt(at) ?? 0;
+  const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  return `${kindOf(code)} (${name}) at character ${[...line.slice(0, at)].length + 1}`;
+}
+
+function kindOf(code: number): string {
+  if (code < 0xa0) return "a control character";
+  if (code >= 0xd800 && code <= 0xdfff) return "half a surrogate pair";
+  if (code === 0xfeff) return "a byte order mark";
+  return code === 0x2028 || code === 0x2029 ? "a separator of lines" : "a mark of direction";
+}
+
 /** One line that reads as it is. */
 export const PLAIN_LINE = /^[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]*$/u;
 

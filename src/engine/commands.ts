@@ -184,6 +184,8 @@ export interface Results extends TraderResults, KeyResults, RecordResults {
 }
 
 const tenant: Need = { table: "tenant", key: SINGLE };
+/** Of a command that writes the tenant's row. */
+const tenantToWrite: Need[] = [tenant, { table: "tenantRecord", key: SINGLE }];
 const account = (key: string): Need => ({ table: "account", key });
 const record = (["keyring", "pastRecord"] as const).map((table): Need => ({ table, key: SINGLE }));
 const watch = (key: string): Need => ({ table: "watch", key });
@@ -246,7 +248,7 @@ export function needsOf(command: Command): Need[] {
       ];
     case "updatePolicy":
     case "endOverrides":
-      return [tenant];
+      return tenantToWrite;
     case "recordKyc":
       return [{ table: "trader", key: command.traderId }, ...needsOfDelivery(command.delivery)];
     case "recordDeposit":
@@ -268,7 +270,7 @@ export function needsOf(command: Command): Need[] {
       return [];
     case "applyConfig":
       return [
-        tenant,
+        ...tenantToWrite,
         ...record,
         account(CAPITAL),
         account(TREASURY),
@@ -291,6 +293,7 @@ export function needsOwnBatch(command: Command): boolean {
   return (
     command.type === "settleMarket" ||
     command.type === "updatePolicy" ||
+    command.type === "endOverrides" ||
     command.type === "applyConfig" ||
     command.type === "putOnRecord"
   );

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Json } from "../domain/audit-link.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft, Reader } from "./draft.ts";
 import { createdKey, isLive, statedKeys } from "./keys.ts";
 import { type ApiKey, type PastRecord, SINGLE, type Tenant } from "./rows.ts";
 
@@ -29,6 +29,23 @@ export function statedTenant(tenant: Tenant): { [field: string]: Json } {
     capital: decimalFromMicro(tenant.capitalMicro),
     document: createHash("sha256").update(tenant.document).digest("hex"),
   };
+}
+
+/**
+ * The tenant's row for a command that writes it: as the log states it, so that what another hand put into one field does
+ * not come onto the record with a change of another.
+ */
+export function tenantOnRecord(state: Reader): Tenant | undefined {
+  const held = state.get("tenant", SINGLE);
+  const stated = state.get("tenantRecord", SINGLE)?.stated;
+  if (!stated) return held;
+  const document = stated.document ?? held?.document;
+  return document === undefined ? undefined : { ...stated, document, version: held?.version ?? 0 };
+}
+
+/** Whether the row is not as the log says: then even a change to what the log says already has to write it. */
+export function tenantStrays(state: Reader): boolean {
+  return state.get("tenantRecord", SINGLE)?.strays === true;
 }
 
 /**

@@ -5,16 +5,16 @@ import { type Override, statedFields } from "../domain/policy-fields.ts";
 import type { Results, UpdatePolicy } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { requireTenant } from "./markets.ts";
-import { statedTenant } from "./on-record.ts";
+import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
 
 /**
  * Changes the given fields, for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
- * A patch that changes nothing leaves no trace.
+ * A patch that changes nothing leaves no trace, unless the row was not as the log says: then the entry is of its mending.
  */
 export function updatePolicy(draft: Draft, command: UpdatePolicy, now: number): Results["updatePolicy"] {
   const { patch, ifVersion, ttlMs } = command;
-  const tenant = requireTenant(draft);
+  const tenant = tenantOnRecord(draft) ?? requireTenant(draft);
   const { version } = tenant;
   if (ifVersion && !ifVersion.includes(version))
     throw new Fault("PRECONDITION_FAILED", "The policy was changed since it was read");
@@ -29,7 +29,7 @@ export function updatePolicy(draft: Draft, command: UpdatePolicy, now: number): 
   requireSound(next.policy);
   const policy = policyAt(next, now);
   requireSound(policy);
-  if (isSame(next.policy, tenant.policy) && isSame(next.overrides, tenant.overrides))
+  if (!tenantStrays(draft) && isSame(next.policy, tenant.policy) && isSame(next.overrides, tenant.overrides))
     return { policy, updatedAt: tenant.policyUpdatedAt, version };
   draft.put("tenant", SINGLE, { ...tenant, ...next, policyUpdatedAt: now });
   draft.record("policy.updated", {
@@ -43,7 +43,7 @@ export function updatePolicy(draft: Draft, command: UpdatePolicy, now: number): 
 
 /** Puts on record that overrides have ended. They have done so by the clock alone; this takes them out of the row. */
 export function endOverrides(draft: Draft, now: number): Results["endOverrides"] {
-  const tenant = draft.get("tenant", SINGLE);
+  const tenant = tenantOnRecord(draft);
   const left = tenant?.overrides.filter(({ until }) => until > now) ?? [];
   if (!tenant || left.length === tenant.overrides.length) return { ended: 0 };
   const before = policyAt({ ...tenant, overrides: tenant.overrides.map((each) => ({ ...each, until: now + 1 })) }, now);

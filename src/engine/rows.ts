@@ -109,6 +109,14 @@ export interface ApiKey extends Versioned {
   onRecord: boolean;
 }
 
+/** The tenant's row against the audit log, for the few commands that write it: what another hand put there is not kept. */
+export interface TenantRecord {
+  /** As the last entry that states the row says; null where none does. Without the document where the log has another. */
+  stated: (Omit<Tenant, "document" | "version"> & { document: string | null }) | null;
+  /** Whether the row differs from it in anything. */
+  strays: boolean;
+}
+
 /** What the log says of keys that older versions left beside it: their entries name no value. */
 export interface PastRecord {
   /** Whether the log states keys and configuration whole; then the rest is empty. */
@@ -199,6 +207,7 @@ export interface Assessment {
 /** Every kind of row that a command can read, by table and key. */
 export interface Tables {
   tenant: Tenant;
+  tenantRecord: TenantRecord;
   account: Account;
   market: Market;
   book: Book;

@@ -5,7 +5,7 @@ import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { createdKey, isInForce, isLive, statedKeys } from "./keys.ts";
 import { createMarket, requireMarket, resumeMarket, suspendMarket } from "./markets.ts";
-import { putOnRecord, statedTenant } from "./on-record.ts";
+import { putOnRecord, statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
 import { type ApiKey, CAPITAL, SINGLE, type Tenant, TREASURY } from "./rows.ts";
 
@@ -21,13 +21,14 @@ export function recordReconciliation(
 
 /**
  * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan is
- * not touched. A second apply of the same document changes nothing and records nothing.
+ * not touched. A second apply of the same document changes nothing and records nothing, while the row is as the log says.
  * @throws Fault REFUSED when what the plan was made on has changed since; then nothing is written.
  */
 export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Results["applyConfig"] {
   const { kycRequired, liquidityMicro, document } = command;
   putOnRecord(draft, now);
-  const before = draft.get("tenant", SINGLE);
+  const before = tenantOnRecord(draft);
+  const strays = tenantStrays(draft);
   if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0)) throw stale("the configuration");
   const policy = mergePolicy(before?.policy ?? DEFAULT_POLICY, command.policy);
   const changes = policyChanges(before?.policy ?? DEFAULT_POLICY, policy);
@@ -38,7 +39,8 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
   const touched = [applyKeys(draft, command, now), applyMarkets(draft, command, now)];
   const settingsChanged =
     before?.kycRequired !== kycRequired || before.liquidityMicro !== liquidityMicro || before.document !== document;
-  if (!policyChanged && !settingsChanged && addedMicro === 0n && !touched.includes(true)) return { changed: false };
+  if (!strays && !policyChanged && !settingsChanged && addedMicro === 0n && !touched.includes(true))
+    return { changed: false };
   const tenant: Tenant = {
     policy,
     overrides: before?.overrides ?? [],

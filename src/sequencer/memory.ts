@@ -8,9 +8,10 @@ const MAX_ROWS = 50_000;
 
 /**
  * Found inside another row (the keyring), only true until the next trade (holders), or never read again. The keyring is
- * read anew for each change of keys: there are few, and one that another hand put into the table must be seen to be ended.
+ * read anew for each change of keys: there are few, and one that another hand put into the table must be seen to be ended. The tenant's record for
+ * the same reason: what another hand wrote into the row must be seen by the commands that write it.
  */
-const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "holders", "assessment", "inboundDelivery"]);
+const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "tenantRecord", "holders", "assessment", "inboundDelivery"]);
 
 /**
  * Committed rows, and the knowledge of which do not exist. It is the truth for as long as the head has not moved by

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Operation } from "../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../contract/policy.ts";
 import { Fault } from "../domain/fault.ts";
-import { PLAIN_LINE } from "../domain/text.ts";
+import { unplainIn } from "../domain/text.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
 import type { Exchange } from "./exchange.ts";
@@ -109,10 +109,10 @@ function readReason(header: string | undefined): string | undefined {
   if (header === undefined || header === "") return undefined;
   const bytes = Buffer.from(header, "latin1");
   const reason = isUtf8(bytes) ? bytes.toString() : header;
-  if (reason.length > MAX_REASON || !PLAIN_LINE.test(reason))
-    throw new Fault(
-      "BAD_REQUEST",
-      `Audit-Reason must be at most ${MAX_REASON} characters, none of them a control character or a mark of direction`,
-    );
+  if (reason.length > MAX_REASON)
+    throw new Fault("BAD_REQUEST", `Audit-Reason must have at most ${MAX_REASON} characters (got ${reason.length})`);
+  const unplain = unplainIn(reason);
+  if (unplain !== undefined)
+    throw new Fault("BAD_REQUEST", `Audit-Reason must be one line of plain text: it holds ${unplain}`);
   return reason;
 }

@@ -31,7 +31,7 @@ const MEANING: Partial<Record<FaultCode, string>> = {
   AMOUNT_TOO_SMALL: "the amount buys nothing",
   PRICE_BOUND: `the price would leave ${MIN_PRICE} to ${MAX_PRICE}`,
   COST_EXCEEDS_PAYOUT: "with the fee it costs more than its shares can pay",
-  INSUFFICIENT_SHARES: "the user holds fewer shares",
+  INSUFFICIENT_SHARES: "the user holds fewer shares; a sale is asked for them where a purchase is asked for funds",
   SLIPPAGE: "the price is worse than the limit that was named",
   REFUSED: "what it was made on has changed since; nothing was done",
   EXPECTATION_NOT_MET: "it would pay otherwise than was expected; nothing was done",

@@ -1,11 +1,12 @@
 import { Fault } from "../domain/fault.ts";
 import type { KycState } from "../domain/trader.ts";
+import { isInForce } from "../engine/keys.ts";
 import type { ApiKey, KeyType, PastRecord, Trader } from "../engine/rows.ts";
 import type { IsSealed } from "../engine/seal.ts";
 import { textArray } from "./arrays.ts";
 import type { ReadSql } from "./connect.ts";
 import { nowMs } from "./queries/clock.ts";
-import { configurationSaid, keySaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./queries/on-record.ts";
+import { configurationSaid, keysSaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./queries/on-record.ts";
 
 /**
  * Users with the standing that the audit log gives them: what the table alone says counts for nothing, and neither does a
@@ -65,43 +66,55 @@ function instantOf(text: unknown): number | null {
 }
 
 /**
- * All API keys, expired ones included unless only those in force are asked for: by the database's clock, not by ours.
- * Name, type and times are those of the last entry that lists the value, whatever the table says; a key that no entry
- * lists is shown as the table has it, and is not on record; neither is one whose entry's seal does not hold.
+ * All API keys, ended ones included unless only those in force are asked for: by the database's clock, not by ours.
+ * Name, type and times are those of the last entry that lists the value, whatever the table says, and so a key whose row
+ * is gone is one still: of version 0, as the next write puts the row back. A key that no entry lists is shown as the
+ * table has it, and is not on record; neither is one whose entry's seal does not hold.
  */
 export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
-    select k.hash, k.name, k.type, k.created_at, k.expires_at, k.version, said.link
+    with ${keysSaid(sql)}
+    select coalesce(k.hash, said.hash) as hash, k.name, k.type, k.created_at, k.expires_at, k.version,
+           said.link, ${nowMs(sql)} as now
       from api_key k
-      ${keySaid(sql)}
-     ${inForce ? sql`where (expires_at is null or expires_at > ${nowMs(sql)}) and said.link is not null` : sql``}
-     order by k.created_at, k.hash`;
-  const keys = rows.map((row) => {
-    const key: ApiKey = {
-      hash: row.hash as string,
-      name: row.name as string,
-      type: row.type as KeyType,
-      createdAt: Number(row.created_at),
-      expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-      onRecord: false,
-      version: Number(row.version),
-    };
+      full join keys_said said on said.hash = k.hash`;
+  const keys = rows.flatMap((row): ApiKey[] => {
+    const { hash } = row;
     const said = saidBy(row.link, isSealed);
-    return !said || said === "broken" ? key : { ...key, ...statedKey(key, said.payload as unknown as Entry) };
+    const stated = !said || said === "broken" ? undefined : statedKey(hash, said.payload as unknown as Entry);
+    if (stated) return [{ hash, ...stated, onRecord: true, version: Number(row.version ?? 0) }];
+    return row.name === null ? [] : [keyAsHeld(row)];
   });
-  return inForce ? keys.filter(({ onRecord }) => onRecord) : keys;
+  const now = Number(rows[0]?.now);
+  return keys
+    .filter((key) => !inForce || isInForce(key, now))
+    .toSorted((a, b) => a.createdAt - b.createdAt || (a.hash < b.hash ? -1 : 1));
+}
+
+function keyAsHeld(row: Record<string, unknown>): ApiKey {
+  return {
+    hash: row.hash as string,
+    name: row.name as string,
+    type: row.type as KeyType,
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    onRecord: false,
+    version: Number(row.version),
+  };
 }
 
 type Entry = { name?: unknown; type?: unknown; keys: { [hash: string]: { createdAt?: unknown; expiresAt?: unknown } } };
 
 /** What an entry says of a value; nothing where it does not say all. */
-function statedKey({ hash }: ApiKey, { name, type, keys }: Entry): Partial<ApiKey> {
+function statedKey(
+  hash: string,
+  { name, type, keys }: Entry,
+): Omit<ApiKey, "hash" | "onRecord" | "version"> | undefined {
   const createdAt = instantOf(keys[hash]?.createdAt);
   const end = keys[hash]?.expiresAt;
   const expiresAt = end === null ? null : instantOf(end);
-  const isWhole = createdAt !== null && (end === null || expiresAt !== null);
-  if (typeof name !== "string" || (type !== "admin" && type !== "public") || !isWhole) return {};
-  return { name, type, createdAt, expiresAt, onRecord: true };
+  if (typeof name !== "string" || (type !== "admin" && type !== "public") || createdAt === null) return undefined;
+  return end !== null && expiresAt === null ? undefined : { name, type, createdAt, expiresAt };
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type Table,
   type Tables,
   type Tenant,
+  type TenantRecord,
   walletOf,
 } from "../engine/rows.ts";
 import type { IsSealed } from "../engine/seal.ts";
@@ -24,6 +25,7 @@ import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
 import { listApiKeys, loadPastRecord, loadTraders } from "./load-standing.ts";
+import { loadTenantRecord } from "./tenant-record.ts";
 import { loadWatches } from "./watches.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
@@ -81,6 +83,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   position: neverLoaded,
   apiKey: neverLoaded,
   pastRecord: loadPast,
+  tenantRecord: loadRecordOfTenant,
 };
 
 /** Positions come with portfolios or as holders, keys as the keyring, assessments not at all. */
@@ -191,6 +194,10 @@ async function loadKeyring(sql: ReadSql, _: string[], isSealed: IsSealed): Promi
 
 async function loadPast(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, PastRecord>> {
   return new Map([[SINGLE, await loadPastRecord(sql, isSealed)]]);
+}
+
+async function loadRecordOfTenant(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, TenantRecord>> {
+  return new Map([[SINGLE, await loadTenantRecord(sql, isSealed)]]);
 }
 
 async function loadReceipts(sql: ReadSql, keys: string[]): Promise<Map<string, Receipt>> {

@@ -232,9 +232,27 @@ describe("the record", () => {
       "settlements",
       "warn",
     ],
+    ["a key that no entry made fails", { offRecord: [{ name: "keys", place: "thief" }] }, "on record", "fail"],
   ])("%s", (_, change, check, status) => {
     expect(statusOf(judgeRecord({ ...sound, ...change }), check)).toBe(status);
   });
+});
+
+test.each([
+  ["keys", "thief", "pmctl key revoke thief"],
+  ["kyc", "eve", "pmctl user restrict eve"],
+  ["policy", "policy.feeBps", "pmctl policy set"],
+  ["configuration", "document", "pmctl policy set"],
+])("what is not on record of %s is mended by a command that the remedy names", (name, place, command) => {
+  const facts: RecordFacts = {
+    tail: { checked: 10 },
+    anchors: { newest: undefined, faults: [], setBack: undefined },
+    treasuryMicro: 1n,
+    liquidityMicro: 1n,
+    waiting: { count: 0, oldest: null },
+    offRecord: [{ name, place }],
+  };
+  expect(judgeRecord(facts).find(({ check }) => check === "on record")?.remedy).toContain(command);
 });
 
 test("a port that somebody else has fails; a server that is not ready fails", () => {

@@ -121,6 +121,16 @@ describe("of an applied tenant", () => {
     expect((await doctor()).statusOf("audit chain")).toBe("ok");
   });
 
+  test("what another hand wrote beside the log is a discrepancy: 8, and what mends it", async () => {
+    const sql = postgres({ ...embeddedCluster(operator.directory).connection("acme"), max: 1 });
+    await sql`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1)`;
+    const { exitCode, statusOf, checks } = await doctor();
+    await sql`delete from api_key where name = 'thief'`;
+    await sql.end();
+    expect([exitCode, statusOf("on record")]).toEqual([8, "fail"]);
+    expect(checks.find(({ check }) => check === "on record")?.remedy).toContain("pmctl key revoke thief");
+  });
+
   test("notices markets that wait for their outcome, a schema that is behind, and a treasury that is empty", async () => {
     const sql = postgres({ ...embeddedCluster(operator.directory).connection("acme"), max: 1 });
     const { stdout } = await operator.run(

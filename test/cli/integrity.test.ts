@@ -120,6 +120,17 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
     });
   }
 
+  test("what is not on record is counted and not told in dollars", async () => {
+    await owner`insert into api_key values (${"9".repeat(64)}, 'thief', 'admin', 0, null, 1)`;
+    await owner`insert into trader values ('eve', 'verified', false, null, 1, null, null, 1, 1)`;
+    const io = testIo({ format: "json" });
+    const { exit, stderr } = await end(io, () => runReconcile({}, door.api(), io));
+    expect(exit).toBe(8);
+    expect(stderr).toContain("2 places off (keys, kyc); --explain shows where");
+    await owner`delete from api_key where name = 'thief'`;
+    await owner`delete from trader where id = 'eve'`;
+  });
+
   test("a ledger that does not add up ends with 8, and explain names the check", async () => {
     await owner`update account set balance_micro = balance_micro + 1500000 where id = 'treasury'`;
     const io = testIo({ format: "json" });
@@ -137,6 +148,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
       places: [{ place: "treasury", stated: 100001.5, expected: 100000, discrepancy: 1.5 }],
     });
     expect(JSON.parse(stderr)).toMatchObject({ code: "INTEGRITY" });
+    expect(stderr).toContain("The ledger is off by 1.50 USD (accounts); --explain shows where");
     await owner`update account set balance_micro = balance_micro - 1500000 where id = 'treasury'`;
   });
 });

@@ -7,7 +7,7 @@ import { listFileSecrets } from "../../src/cli/tenant-secrets.ts";
 import { resolveSecret } from "../../src/config/secrets.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import type { Api } from "../../src/contract/operations.ts";
-import { directoryWith, tenantText } from "../config/support.ts";
+import { directoryWith, parse, tenantText } from "../config/support.ts";
 import { ADMIN_KEY, doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 
@@ -115,7 +115,7 @@ describe.each(doors)("key commands through the %s door", (_name, open) => {
 describe("replacing a secret of the tenant file", () => {
   test.each([
     ["webhook", "ACME_WEBHOOK_SECRET_2", "secrets: [{ env: ACME_WEBHOOK_SECRET }, { env: ACME_WEBHOOK_SECRET_2 }]"],
-    ["audit", "ACME_AUDIT_KEY_2", "audit: { key: { env: ACME_AUDIT_KEY_2 }, previous: [{ env: ACME_AUDIT_KEY }] }"],
+    ["audit", "ACME_AUDIT_KEY_2", "key: { env: ACME_AUDIT_KEY_2 }\nprevious: [{ env: ACME_AUDIT_KEY }]"],
   ] as const)("%s: prints a fresh value and what to put where, and changes nothing", async (type, variable, lines) => {
     const io = testIo({ format: "json" });
     await runSecretRotate({ type }, operatorTenant(), io);
@@ -126,6 +126,23 @@ describe("replacing a secret of the tenant file", () => {
     expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] read: /);
     expect(io.stderr.text).toBe("Nothing was changed yet.\n");
   });
+});
+
+test("the audit key's lines are told one by one, each where it stands, and nothing else of the section is touched", async () => {
+  const text = tenantText({
+    audit:
+      "\n  anchors: [{ file: a }]\n  key:\n    env: ACME_AUDIT_KEY\n  anchorEvery: { minutes: 1 }\n  previous: [{ env: OLD }]",
+  });
+  const from = text.split("\n").findIndex((line) => line.startsWith("audit:")) + 1;
+  const tenant = { ...operatorTenant(), config: parse(text) };
+  const io = testIo({ format: "json" });
+  await runSecretRotate({ type: "audit" }, tenant, io);
+  const { steps, yaml } = JSON.parse(io.stdout.text);
+  expect(steps.slice(1, 3)).toEqual([
+    expect.stringContaining(`tenant.yaml:${from + 2} read: key: { env: ACME_AUDIT_KEY_2 }`),
+    expect.stringContaining(`tenant.yaml:${from + 5} read: previous: [{ env: ACME_AUDIT_KEY }, { env: OLD }]`),
+  ]);
+  expect(yaml).not.toContain("audit:");
 });
 
 describe("the options of key commands", () => {

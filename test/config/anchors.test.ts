@@ -50,6 +50,29 @@ describe("audit.anchors", () => {
     for (const { line, column } of problems) expect([line > 0, column > 0]).toEqual([true, true]);
   });
 
+  test.each([
+    [
+      "anchors: [{ file: a, exec: [b] }]",
+      "audit.anchors[0].exec: does not go with file; a target is one of file, exec, url",
+    ],
+    [
+      "anchors: { file: a, exec: [b] }",
+      "audit.anchors.exec: does not go with file; a target is one of file, exec, url",
+    ],
+    ["anchors: [{ file: tenant.yaml }]", "audit.anchors[0].file: must be a file of its own: this is the tenant file"],
+    ["anchors: { file: ./x/../tenant.yaml }", "audit.anchors.file: must be a file of its own: this is the tenant file"],
+    ["anchors: [{ file: ../../.env }]", "audit.anchors[0].file: must be a file of its own: this holds secrets"],
+    ["anchors: [{ file: .. }]", "audit.anchors[0].file: must be a file of its own: this is a folder"],
+    ["anchors: [{ file: markets/a.yaml }]", "audit.anchors[0].file: must be a file of its own: this is a market file"],
+    [
+      "anchors: [{ file: a }, { file: ./a }]",
+      "audit.anchors[1].file: must be a file of its own: this one is a target already",
+    ],
+  ])("%s: %s", (section, complaint) => {
+    const markets = "{ files: ['markets/*.yaml'] }";
+    expect(complaints({ ...audit(section), markets })).toEqual([complaint]);
+  });
+
   test("a program runs only with --allow-exec, and is refused at its place without", () => {
     const config = parse(tenantText(audit("anchors: [{ exec: [keep, it] }]")));
     const error = configErrorOf(() => resolveTenant(config, ENVIRONMENT));

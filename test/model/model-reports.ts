@@ -115,9 +115,18 @@ export function risk(state: State, { id, question }: Market) {
   return { marketId: id, question, maxLiability: usd(maxLiability), yesPayout: usd(yes), noPayout: usd(no) };
 }
 
-/** Tags of purchases whose position is still held; what is left of its cost is shared among its tags in proportion. */
+/** Tags of purchases since their position was last empty; what is left of its cost is shared among its tags in proportion. */
 export function hedgeBook(state: State) {
-  const tagged = state.trades.filter(({ hedgeRef }) => hedgeRef !== null);
+  const sharesAfter = new Map<string, bigint>();
+  let tagged: typeof state.trades = [];
+  for (const trade of state.trades) {
+    const position = JSON.stringify([trade.user, trade.marketId, trade.side]);
+    const left = (sharesAfter.get(position) ?? 0n) + (trade.action === "buy" ? trade.shares : -trade.shares);
+    sharesAfter.set(position, left);
+    if (trade.hedgeRef !== null) tagged.push(trade);
+    if (left === 0n)
+      tagged = tagged.filter((each) => JSON.stringify([each.user, each.marketId, each.side]) !== position);
+  }
   const open = tagged.flatMap((trade) => {
     const market = state.markets.find(({ id }) => id === trade.marketId);
     const isOwn = (each: { user: string; marketId: string; side: string }) =>

@@ -152,16 +152,18 @@ export class NaiveReports {
       });
   }
 
-  /** Tags of purchases whose position is still held. What a position has left of its cost is shared out among its tags. */
+  /** Tags of purchases since their position was last empty. What a position has left of its cost is shared out among its tags. */
   hedgeBook(): WireResult<"getHedgeExposure">["hedgeBook"] {
     const book = new Map<string, { refs: NonNullable<Trade["hedgeRef"]>[]; thousandths: bigint }>();
     for (const trade of this.trades) {
       const { hedgeRef, marketId, traderId, side, amountMicro } = trade;
       if (!hedgeRef || this.markets.find(({ id }) => id === marketId)?.settled) continue;
       if (this.heldBy(traderId, marketId, side) === 0n) continue;
-      const own = this.trades.filter(
+      const all = this.trades.filter(
         (each) => each.marketId === marketId && each.traderId === traderId && each.side === side,
       );
+      const own = all.slice(all.findLastIndex((_, index) => shares(all.slice(0, index + 1), side) === 0n) + 1);
+      if (!own.includes(trade)) continue;
       const cost = total(own.map(costOf));
       const tagged = total(own.map((each) => (each.hedgeRef ? each.amountMicro : 0n)));
       const part = (amountMicro * 1_000_000n * (cost < tagged ? cost : tagged)) / tagged;

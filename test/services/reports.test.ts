@@ -283,6 +283,36 @@ describe("reports of a tenant in which nothing has happened", () => {
     await scene.close();
   });
 
+  test("a position that was sold out has no tags, whatever is bought later; a rest of it keeps them", async () => {
+    const scene = await openScene();
+    const api = scene.api("ann");
+    await scene.deposit("ann", 100);
+    const marketId = await scene.market();
+    const tag = (symbol: string) =>
+      ({ symbol, direction: "long", notional: 500, externalRef: `of ${symbol}` }) as const;
+    const buy = (amount: number, symbol?: string, side: Side = "yes") =>
+      api.placeTrade({ marketId, selection: { side }, amount, ...(symbol && { hedgeRef: tag(symbol) }) });
+    const sell = (shares: number) => api.placeTrade({ marketId, selection: { side: "yes", action: "sell" }, shares });
+    const held = async () => (await api.listPositions({})).find(({ side }) => side === "yes")?.shares ?? 0;
+    const book = async () =>
+      (await api.getHedgeExposure({})).hedgeBook.map((row) => [row.symbol, row.openTrades, row.activeCostMinor]);
+    await buy(10, "BTC");
+    await buy(7, "ETH", "no");
+    await sell((await held()) / 2);
+    expect(await book()).toEqual([
+      ["BTC", 1, 500],
+      ["ETH", 1, 700],
+    ]);
+    await sell(await held());
+    expect(await book()).toEqual([["ETH", 1, 700]]);
+    await buy(20);
+    expect(await book()).toEqual([["ETH", 1, 700]]);
+    await buy(4, "SOL");
+    await sell(1);
+    expect((await book()).map(([symbol]) => symbol)).toEqual(["ETH", "SOL"]);
+    await scene.close();
+  });
+
   test("only open markets are at risk, and one without trades risks nothing", async () => {
     const scene = await openScene();
     const [open, halted] = [await scene.market(), await scene.market()];

@@ -183,6 +183,17 @@ describe("what no entry says counts for nothing", () => {
     expect(sorted(after)).toEqual(sorted(before));
   });
 
+  test("a key whose row is gone is as the log says, in force or not, and an end of another hand ends none", async () => {
+    const sorted = (keys: Awaited<ReturnType<typeof keysAfter>>) => keys.map((key) => ({ ...key, version: 0 }));
+    const all = await listApiKeys(live.owner, isSealed);
+    const inForce = await listApiKeys(live.owner, isSealed, { inForce: true });
+    const gone = (sql: Sql) => sql`delete from api_key where name <> 'ops'`;
+    expect(sorted(await keysAfter(gone))).toEqual(sorted(all));
+    expect(sorted(await within(gone, (sql) => listApiKeys(sql, isSealed, { inForce: true })))).toEqual(sorted(inForce));
+    const ended = (sql: Sql) => sql`update api_key set expires_at = 1`;
+    expect(await within(ended, (sql) => listApiKeys(sql, isSealed, { inForce: true }))).toEqual(inForce);
+  });
+
   test("a user's standing is the log's", async () => {
     const all = (sql: Sql) => sql`
       update trader set kyc = 'verified', restricted = false, jurisdiction = 'FR', kyc_at = 1, suitability_score = 20`;
@@ -218,6 +229,80 @@ describe("what no entry says counts for nothing", () => {
     const broken = (sql: Sql) => sql`
       update audit set payload = replace(payload, '2026-02-01', '2026-99-99'), ts = 'never' where type = 'kyc.updated'`;
     expect(await traderAfter("ann", broken)).toMatchObject({ kycAt: null });
+  });
+});
+
+describe("a key whose row is gone", () => {
+  const differences = async () =>
+    (await reconcileLedger(live.owner)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
+
+  test.each<[string, Command]>([
+    ["revoking", { type: "revokeKey", name: "web" }],
+    ["rotating", { type: "rotateKey", name: "app", hash: hashOf("5"), overlapMs: HOUR }],
+  ])("is missed by reconciliation until %s it writes the row again", async (_, command) => {
+    const { name } = command as { name: string };
+    await live.owner`delete from api_key where name = ${name} and (expires_at is null or expires_at > ${Date.now()})`;
+    expect(await differences()).toEqual(["keys"]);
+    await expect(live.run({ ...createKey(name, "6") })).rejects.toMatchObject({ code: "KEY_EXISTS" });
+    await live.run(command);
+    expect(await differences()).toEqual([]);
+  });
+});
+
+describe("a tenant's row that another hand wrote, under a running server", () => {
+  const differences = async () =>
+    (await reconcileLedger(live.owner)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
+  const feeBps = async () => (await live.owner`select policy::jsonb ->> 'feeBps' as bps from tenant`)[0]?.bps;
+  const last = async () =>
+    (
+      await live.owner`select type, payload::jsonb -> 'state' -> 'policy' ->> 'feeBps' as bps from audit order by seq desc limit 1`
+    )[0];
+  const tamper = () => live.owner`update tenant set policy = jsonb_set(policy::jsonb, '{feeBps}', '7')::text`;
+
+  test.each<[string, Command]>([
+    ["setting the value that the log says", { type: "updatePolicy", patch: { feeBps: 120 } }],
+    ["setting another field", { type: "updatePolicy", patch: { dailyTradeLimit: 77 } as never }],
+    ["setting it for a time", { type: "updatePolicy", patch: { maxTradeUsd: 40 }, ttlMs: HOUR }],
+  ])("%s writes it as the log says, with an entry", async (_, command) => {
+    for (const isRestarted of [false, true]) {
+      await tamper();
+      // Another process's commit makes this one forget what it holds in memory, as a restart does.
+      if (isRestarted) await live.owner`update head set epoch = epoch + 1`;
+      expect(await differences()).toEqual(["policy"]);
+      await live.run(command);
+      expect([await feeBps(), await last(), await differences()]).toEqual([
+        "120",
+        { type: "policy.updated", bps: "120" },
+        [],
+      ]);
+    }
+  });
+
+  test("an apply of the same document writes it again, and once", async () => {
+    const same = config({ suitabilityRequired: true });
+    await live.run({ ...same, policy: {} } as Command);
+    for (const statement of ["update tenant set document = '{}', kyc_required = true", "delete from tenant"]) {
+      await live.owner.unsafe(statement);
+      await live.owner`update head set epoch = epoch + 1`;
+      expect(await live.run({ ...same, policy: {} } as Command)).toMatchObject({ result: { changed: true } });
+      expect(await differences()).toEqual([]);
+      expect(await live.run({ ...same, policy: {} } as Command)).toMatchObject({ result: { changed: false } });
+    }
+  });
+
+  test("without another hand, what changes nothing leaves no trace", async () => {
+    await live.run({ type: "updatePolicy", patch: { feeBps: 120 } });
+    const [before] = await live.owner`select seq from head`;
+    await live.run({ type: "updatePolicy", patch: { feeBps: 120 } });
+    expect((await live.owner`select seq from head`)[0]).toEqual(before);
+  });
+
+  test("an entry that was broken is no ground to write on: the row stands", async () => {
+    await live.owner`
+      update audit set payload = jsonb_set(payload::jsonb, '{state,capital}', '"much"')::text
+       where seq = (select max(seq) from audit where type in ('config.applied', 'policy.updated'))`;
+    await live.run({ type: "updatePolicy", patch: { feeBps: 130 } });
+    expect([await feeBps(), await differences()]).toEqual(["130", []]);
   });
 });
 

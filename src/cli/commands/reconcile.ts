@@ -64,11 +64,10 @@ export async function runReconcile({ explain }: ReconcileOptions, api: Api, { ou
     if (explain && error instanceof Fault && error.code === "INTEGRITY") await printUnrecorded(api, output);
     throw error;
   });
-  if (explain)
-    await output.print({ ...result, checks: await output.during("Explaining", api.explainLedger({})) }, explainedView);
+  const checks = explain || !result.ok ? await output.during("Explaining", api.explainLedger({})) : [];
+  if (explain) await output.print({ ...result, checks }, explainedView);
   else await output.print(result, resultView);
-  if (!result.ok)
-    throw new Fault("INTEGRITY", `The ledger is off by ${usd(result.discrepancy)} USD; --explain shows where`);
+  if (!result.ok) throw new Fault("INTEGRITY", `${verdictOf(checks)}; --explain shows where`);
   return EXIT.ok;
 }
 
@@ -76,4 +75,21 @@ async function printUnrecorded(api: Api, output: Io["output"]): Promise<void> {
   const checks = await output.during("Explaining", api.explainLedger({}));
   const discrepancy = usdFromMicro(checks.reduce((sum, each) => sum + limitFromUsd(each.discrepancy), 0n));
   await output.print({ ok: checks.every(({ ok }) => ok), discrepancy, checkedAt: null, checks }, explainedView);
+}
+
+/** What is off, in the units of the checks: dollars are said of money alone. */
+function verdictOf(checks: Explained["checks"]): string {
+  const off = checks.filter(({ ok }) => !ok);
+  const money = off.filter(({ unit }) => unit === "usd");
+  const counts = off.filter(({ unit }) => unit === "count");
+  const names = (some: typeof off) => some.map(({ name }) => name).join(", ");
+  const total = (figures: number[]) => figures.reduce((sum, figure) => sum + figure, 0);
+  const dollars = usd(total(money.map(({ discrepancy }) => discrepancy)));
+  const parts = [
+    ...(money.length > 0 ? [`the ledger is off by ${dollars} USD (${names(money)})`] : []),
+    ...(counts.length > 0 ? [`${counted(total(counts.map(({ rows }) => rows)), "place")} off (${names(counts)})`] : []),
+  ];
+  // It may have been mended since.
+  const sentence = parts.length > 0 ? parts.join(", and ") : "the ledger did not add up";
+  return sentence.replace(/^./, (first) => first.toUpperCase());
 }

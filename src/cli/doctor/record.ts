@@ -150,8 +150,17 @@ function judgeStanding(offRecord: RecordFacts["offRecord"]): Check {
   return fail(
     "on record",
     `the audit log does not say what the database holds of ${first.name}: ${first.place}${more}`,
-    "Somebody wrote to the database past pmctl: pmctl reconcile --explain shows what",
+    `Another hand wrote to the database: pmctl reconcile --explain shows what. ${mendingOf(first)}`,
   );
+}
+
+/** What writes the row again, as the log says. */
+function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
+  if (name === "keys") return `To mend it: pmctl key revoke ${place}, or rotate it`;
+  if (name === "policy") return "To mend it: pmctl policy set, with the value that shall hold";
+  if (name === "configuration")
+    return "To mend it: pmctl policy set with any value, or an apply that changes something";
+  return `To mend it: pmctl user restrict ${place} or release, or the next result of an identity check`;
 }
 
 function judgeAnchors(facts: RecordFacts["anchors"]): Check {

@@ -59,26 +59,30 @@ export function configurationSaid(sql: ReadSql) {
     )`;
 }
 
-/** The last entry that lists a key's value, and so says all of it, as a lateral `said.link` of a row `k`. */
-export function keySaid(sql: ReadSql) {
+/**
+ * `keys_said`: for each value that entries list, the last one of them, which says all of it, as a `link`. Found from the
+ * entries and not from the table, so that it holds what was deleted there.
+ */
+export function keysSaid(sql: ReadSql) {
   return sql`
-    left join lateral (
-      select ${linkOf(sql)} as link
+    keys_said as (
+      select latest.listed as hash, ${linkOf(sql)} as link
         from (
-          select *
+          select distinct on (value.listed) value.listed, each.*
             from (
-              select *
+              select *, audit_json(payload) as entry
                 from audit
-               where type in ('key.created', 'key.revoked')
-                 and (audit_json(payload) -> 'keys') ? k.hash
-              -- Keeps the planner from walking the log itself, back from the head, for the first match.
+               where type in ('key.created', 'key.revoked') and type <> 'trade.executed'
+              -- Found by type and not by the head's number, and parsed once.
               offset 0
             ) each
+           cross join lateral jsonb_object_keys(
+             case when jsonb_typeof(each.entry -> 'keys') = 'object' then each.entry -> 'keys' else '{}' end
+           ) value (listed)
            where ${upToHead(sql)}
-           order by seq desc
-           limit 1
+           order by value.listed, each.seq desc
         ) latest
-    ) said on true`;
+    )`;
 }
 
 /** The last entry of a type about a user, as a `link`, of a row `u` with an `id`. */

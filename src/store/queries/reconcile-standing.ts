@@ -180,7 +180,7 @@ function overrides(sql: ReadSql) {
 }
 
 /** The tenant's row, field by field, against the last entry that states it whole. */
-function settings(sql: ReadSql) {
+export function settings(sql: ReadSql) {
   const state = (field: string) => sql.unsafe(`state ->> '${field}'`);
   return sql`
     tenant_held as materialized (
