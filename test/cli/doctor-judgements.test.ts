@@ -246,7 +246,7 @@ test.each([
 ])("what is not on record of %s is mended by a command that the remedy names", (name, place, command) => {
   const facts: RecordFacts = {
     tail: { checked: 10 },
-    anchors: { newest: undefined, faults: [], setBack: undefined },
+    anchors: { newest: undefined, faults: [], unwritable: [], setBack: undefined },
     treasuryMicro: 1n,
     liquidityMicro: 1n,
     waiting: { count: 0, oldest: null },

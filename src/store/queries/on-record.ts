@@ -3,10 +3,11 @@ import type { IsSealed } from "../../engine/seal.ts";
 import type { ReadSql } from "../connect.ts";
 
 /**
- * Entries outside the chain, which runs from 1 to the head, count for nothing: they are left over, or forged. Without a
- * head row there is no chain.
+ * Entries outside the chain, which runs from 1 to the head, count for nothing: they are left over, or forged. Where the
+ * head row itself is missing, reads go on by the entries whose seals hold, and changes are refused.
  */
-export const upToHead = (sql: ReadSql) => sql`seq between 1 and coalesce((select seq from head where id = 1), 0)`;
+export const upToHead = (sql: ReadSql) =>
+  sql`seq between 1 and coalesce((select seq from head where id = 1), 9223372036854775807)`;
 
 /** A row `latest` of the log, whole, with the hash of the one before it: what `saidBy` takes. */
 export const linkOf = (sql: ReadSql) => sql`
