@@ -36,7 +36,7 @@ export function openAnchoring(options: AnchoringOptions): Anchoring {
     events.includes("audit.anchored") ? [name] : [],
   );
   const targets: AnchorTarget[] = [
-    directoryTarget(directory, config.tenant),
+    directoryTarget(directory, config.tenant, services.auditKeys),
     ...secrets.anchors.map((target) => targetOf(target, { outgoing, clock })),
     ...(receivers.length > 0 ? [receiversTarget(services.background, receivers)] : []),
   ];
@@ -46,6 +46,7 @@ export function openAnchoring(options: AnchoringOptions): Anchoring {
     targets,
     every: config.audit.anchorEvery,
     newest,
+    vouch: (head) => services.auditWatch.vouched.isAt(head) || services.auditWatch.vouched.vouch(head),
     onFailure: ({ kind, place }, error) => {
       metrics.countAnchorFailure(kind);
       log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; it is tried again");

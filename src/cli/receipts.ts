@@ -1,10 +1,10 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from "node:fs";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { isGenuine, parseAnchor } from "../engine/anchor.ts";
 import type { AuditKey } from "../engine/seal.ts";
 import type { KnownAnchor } from "../engine/set-back.ts";
+import { openRegular } from "../services/anchors/anchor-scan.ts";
 import { counted } from "./cells.ts";
 import type { Output } from "./output.ts";
 
@@ -94,7 +94,7 @@ export interface ReadAnchors {
  * @throws Fault USAGE when it holds none, or anything else
  */
 export async function readAnchors(file: string, tenant: string, keys: readonly AuditKey[]): Promise<ReadAnchors> {
-  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+  const text = await readRegular(file).catch((cause: unknown) => {
     throw new Fault("USAGE", `--anchor ${file} cannot be read: ${(cause as Error).message}`, { cause });
   });
   const lines = text.split("\n").flatMap((line, index) => {
@@ -119,6 +119,11 @@ export async function readAnchors(file: string, tenant: string, keys: readonly A
   }
   const anchors = known.map(({ seq, hash, ts, source }) => ({ seq: BigInt(seq), hash, ts, source }));
   return { anchors: [...new Map(anchors.map((each) => [`${each.seq} ${each.hash}`, each])).values()], ignored };
+}
+
+async function readRegular(file: string): Promise<string> {
+  await using handle = await openRegular(file, constants.O_RDONLY);
+  return await handle.readFile("utf8");
 }
 
 function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> & { ts?: string }) | undefined {

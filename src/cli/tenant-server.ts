@@ -106,7 +106,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     onProblem: ({ kind, seq, problem, source }) => {
       log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
       const { acknowledged } = services.evidence;
-      if (kind === "set-back" && acknowledged?.ts)
+      if (kind === "set-back" && acknowledged?.ts && services.auditWatch.vouched.isAt(acknowledged))
         anchoring.writer.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
     },
     onError: (error) => log.error({ err: error }, "The audit chain cannot be verified"),
@@ -224,7 +224,7 @@ function isOwnDomain(baseUrl: string): boolean {
 
 function createDeliveries(
   { config, secrets }: ServeOptions,
-  { background, tail, auditKey }: TenantServices,
+  { background, tail, auditKey, auditWatch }: TenantServices,
   metrics: Metrics,
   log: Logger,
 ): DeliveryWorker {
@@ -236,7 +236,8 @@ function createDeliveries(
       secrets: secrets.webhooks.outbound[receiver.name] ?? [],
     })),
     allowPrivate: config.network.allowPrivate,
-    anchorOf: (entry) => signAnchor(config.tenant, entry, auditKey),
+    anchorOf: async (entry) =>
+      (await auditWatch.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
     onResult: (receiver, result) => {
       metrics.countDelivery(receiver, result);
       if (result === "dead")

@@ -42,6 +42,25 @@ function isDeeperThan(limit: number, text: string): boolean {
 }
 
 /**
+ * Whether an object in a text that is JSON says one of its keys twice. Readers differ in which of the two they take, so
+ * such a text says nothing for certain.
+ */
+export function repeatsKey(text: string): boolean {
+  const open: Set<string>[] = [];
+  // In JSON a string before a colon is a key, and no other is.
+  for (const [token, key] of text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(?:\s*:)?|[{}]/g)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "}") open.pop();
+    else if (key !== undefined && token.endsWith(":")) {
+      const name = JSON.parse(key) as string;
+      if (open.at(-1)?.has(name)) return true;
+      open.at(-1)?.add(name);
+    }
+  }
+  return false;
+}
+
+/**
  * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or among
  * several the only one that holds others, because sources put their cursors beside the one instrument. Undefined where there is nothing, or more than one.
  */

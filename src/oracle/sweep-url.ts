@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { parseDecimal } from "../domain/decimal.ts";
-import { NumberText, parseExactJson } from "../domain/exact-json.ts";
+import { NumberText, parseExactJson, repeatsKey } from "../domain/exact-json.ts";
 import { decodeTerms } from "../domain/terms.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import { OutgoingFailure } from "../services/guarded-fetch.ts";
@@ -15,6 +15,8 @@ const LIMIT_BYTES = 65_536;
 /** Markets asked about in one sweep; the next one goes on where this one ended. */
 const PER_SWEEP = 200;
 const AT_ONCE = 8;
+/** How far the clock of a tenant's oracle may be ahead of ours. */
+const AHEAD_MS = 5 * 60_000;
 
 /** A price in an answer: a number, or a text that is one. Only for the record, so that its digits stay as they came. */
 const PriceText = z
@@ -105,14 +107,25 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
     });
     if (answer.status !== 200) return { failure: `resolution_url answered with status ${answer.status}` };
     if (!isUtf8(answer.body)) return { failure: "resolution_url gave an answer that is not UTF-8" };
-    const parsed = Resolution.safeParse(parseExactJson(answer.body.toString("utf8")));
-    return parsed.success ? parsed.data : { failure: "resolution_url gave an answer of another form" };
+    return readAnswer(answer.body.toString("utf8"), now);
   } catch (error) {
     if (error instanceof SyntaxError) return { failure: "resolution_url gave an answer that is not JSON" };
     // Whoever may set the address must not learn from the reason what stands in our network.
     if (error instanceof OutgoingFailure) return { failure: "resolution_url gave no complete answer" };
     throw error;
   }
+}
+
+/** @throws SyntaxError for what is not JSON */
+function readAnswer(text: string, now: number): Answer {
+  const parsed = Resolution.safeParse(parseExactJson(text));
+  if (!parsed.success) return { failure: "resolution_url gave an answer of another form" };
+  if (repeatsKey(text)) return { failure: "resolution_url gave an answer that says a key twice" };
+  const { data } = parsed;
+  const observedAt = data.status === "resolved" && data.observedAt ? parseTimestamp(data.observedAt) : undefined;
+  if (observedAt !== undefined && observedAt > now + AHEAD_MS)
+    return { failure: "resolution_url gave an answer that was observed in the future" };
+  return data;
 }
 
 /** What is known of how the tenant's oracle decided. */

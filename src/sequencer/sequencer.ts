@@ -32,7 +32,7 @@ export interface SequencerOptions {
   /** Told of faults that no caller is to blame for. */
   onError?: (error: unknown) => void;
   /** Told of each commit: commands in the batch, entries written, and where the log ends with it. */
-  onCommit?: (commit: { commands: number; entries: number; head: Head }) => void;
+  onCommit?: (commit: { commands: number; entries: number; before: Head; head: Head }) => void;
 }
 
 /**
@@ -278,7 +278,10 @@ export class Sequencer {
     }
     // The next batch goes to the database first: what callers do with their answers need not keep it waiting.
     this.#defer(() => settle(jobs, outcomes));
-    if (batch) this.#onCommit({ commands: jobs.length, entries: batch.audit.length, head: batch.next });
+    if (batch) {
+      const { audit, expected: before, next: head } = batch;
+      this.#onCommit({ commands: jobs.length, entries: audit.length, before, head });
+    }
   }
 
   #adopt({ head, now }: HeadReading): Head {

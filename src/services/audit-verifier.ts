@@ -1,4 +1,11 @@
-import { type ChainBreak, type ChainPoint, GENESIS, type WalkOptions, walkChain } from "../engine/chain-walk.ts";
+import {
+  type ChainBreak,
+  type ChainPoint,
+  GENESIS,
+  type Walked,
+  type WalkOptions,
+  walkChain,
+} from "../engine/chain-walk.ts";
 import type { Reader } from "../store/pool.ts";
 import { readSealedLines } from "../store/queries/audit.ts";
 import { firstGap, type LogReading, readLog } from "../store/queries/evidence.ts";
@@ -69,6 +76,18 @@ function outside({ head, beyond, first }: LogReading): ChainBreak | undefined {
 async function gapBefore(reader: Reader, seq: bigint): Promise<ChainBreak | undefined> {
   const gap = await reader.read((sql) => firstGap(sql, seq));
   return gap === undefined ? undefined : { kind: "gap", seq: gap, problem: `entry ${gap} is missing` };
+}
+
+/**
+ * Computes the seals of the entries after `from` up to `head`, and of no others.
+ * @param from a point that is known to be good
+ */
+export function verifySpan(
+  reader: Reader,
+  keys: WalkOptions["keys"],
+  { from, head, onPage }: { from: ChainPoint; head: ChainPoint; onPage?: WalkOptions["onPage"] },
+): Promise<Walked> {
+  return walkChain(pagesAfter(reader, from.seq), { keys, from, head, onPage });
 }
 
 /** Two pages ahead: the database prepares them while this one is being hashed. */

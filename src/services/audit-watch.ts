@@ -4,6 +4,7 @@ import type { AuditKey } from "../engine/seal.ts";
 import type { Reader } from "../store/pool.ts";
 import { readLog } from "../store/queries/evidence.ts";
 import { Evidence, type Look, newestAnchor } from "./anchors/evidence.ts";
+import { VouchedHead } from "./anchors/vouched-head.ts";
 import { type Verification, verifyChain } from "./audit-verifier.ts";
 
 /** Entries that a request verifies from the first one on: about half a second. */
@@ -55,7 +56,7 @@ export interface WatchEvents {
   onProblem: (problem: ChainBreak) => void;
   /** Told of the first failure of a row only: while the database is away every round fails alike. */
   onError: (error: unknown) => void;
-  /** Told of each look that found no problem. */
+  /** Told of each look that found no problem, once every seal up to the head was computed. */
   onSound?: ((look: Look) => void) | undefined;
 }
 
@@ -71,6 +72,9 @@ export class AuditWatch {
   readonly #wholeUpTo: bigint;
   readonly #wholeEachRoundUpTo: bigint;
   readonly #sleep: NonNullable<WatchOptions["sleep"]>;
+  readonly #stopped = new AbortController();
+  /** How far the process may sign for the log. */
+  readonly vouched: VouchedHead;
   #pass: Pass | undefined;
   #look: Look | undefined;
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
@@ -82,11 +86,13 @@ export class AuditWatch {
     this.#wholeUpTo = wholeUpTo;
     this.#wholeEachRoundUpTo = wholeUpTo < WHOLE_EACH_ROUND_UP_TO ? wholeUpTo : WHOLE_EACH_ROUND_UP_TO;
     this.#sleep = sleep;
+    const onPage = this.#pacing(this.#stopped.signal);
+    this.vouched = new VouchedHead({ reader, keys, evidence: this.#evidence, onPage });
   }
 
   /** What was found last, by whichever look or walk. */
   get problem(): ChainBreak | undefined {
-    return this.#pass?.broken ?? this.#look?.problem;
+    return this.#pass?.broken ?? this.#look?.problem ?? this.vouched.problem;
   }
 
   /** Verifies what the background has not: everything when the chain is short, or when no walk has ended yet. */
@@ -120,11 +126,21 @@ export class AuditWatch {
   }
 
   /**
+   * Follows the log up to the head that a look has found, and remembers it as one that this process has seen whole.
+   * @returns false unless every seal up to it holds
+   */
+  async #vouch({ problem, log: { head } }: Look): Promise<boolean> {
+    if (problem || !head || !(await this.vouched.vouch(head))) return false;
+    if (head.seq > 0n) this.#evidence.acknowledgeSeen(head);
+    return true;
+  }
+
+  /**
    * One round of the background: new entries, or the whole chain when that is due, or short.
    * @returns what it found
    */
   async round(signal: AbortSignal = new AbortController().signal): Promise<ChainBreak | undefined> {
-    await this.look();
+    const look = await this.look();
     const pass = await this.#usablePass();
     const isDue =
       !pass || pass.end.seq <= this.#wholeEachRoundUpTo || performance.now() - pass.endedAt >= FULL_EVERY_MS;
@@ -134,6 +150,7 @@ export class AuditWatch {
       const { end, broken } = await this.#walk(signal, pass.end);
       this.#pass = { ...pass, end, broken };
     }
+    await this.#vouch(look);
     return this.problem;
   }
 
@@ -142,13 +159,20 @@ export class AuditWatch {
     const abort = new AbortController();
     const told = new Told(events);
     const look = async () => {
-      const found = await this.look();
+      await this.look();
       told.problem(this.problem);
-      if (!this.problem) events.onSound?.(found);
+    };
+    // Apart from the looks: the first way to the head may be long.
+    const vouch = async () => {
+      const found = await this.look();
+      const isVouched = await this.#vouch(found);
+      told.problem(this.problem);
+      if (isVouched && !this.problem) events.onSound?.(found);
     };
     const walk = async () => told.problem(await this.round(abort.signal));
     const ended = Promise.all([
       this.#repeat(look, LOOK_MS, abort.signal, events.onError),
+      this.#repeat(vouch, LOOK_MS, abort.signal, events.onError),
       this.#repeat(walk, FOLLOW_MS, abort.signal, events.onError),
     ]);
     this.#running = { abort, ended };
@@ -156,6 +180,7 @@ export class AuditWatch {
 
   async stop(): Promise<void> {
     this.#running?.abort.abort();
+    this.#stopped.abort();
     await this.#running?.ended;
   }
 
@@ -175,14 +200,18 @@ export class AuditWatch {
 
   /** Small pages with a rest after each: a trade never waits for more than one page's hashing. */
   async #walk(signal: AbortSignal, from?: ChainPoint): Promise<Verification> {
+    const onPage = this.#pacing(signal);
+    return verifyChain(this.#reader, this.#keys, { from, onPage, counts: false });
+  }
+
+  #pacing(signal: AbortSignal): () => Promise<void> {
     let startedAt = performance.now();
-    const onPage = async () => {
+    return async () => {
       const workedMs = performance.now() - startedAt;
       await this.#sleep(Math.min(workedMs * REST_PER_WORK, LONGEST_REST_MS), signal);
       signal.throwIfAborted();
       startedAt = performance.now();
     };
-    return verifyChain(this.#reader, this.#keys, { from, onPage, counts: false });
   }
 
   /** The last pass, unless the log is not the one that it walked any more. */

@@ -155,5 +155,7 @@ async function record(
 /** The directory's own memory goes on from the log that is in place now. Without it the entry on record says the same. */
 async function remember({ tenant, directory, auditSecrets }: RestoreOptions, last: AuditEntry): Promise<void> {
   await writeVerifiedPoint(directory, tenant, last);
-  await appendToDirectory(directory, signAnchor(tenant, last, auditKey(auditSecrets[0])));
+  const [key, ...earlier] = auditSecrets.map(auditKey);
+  invariant(key, "a tenant has an audit key");
+  await appendToDirectory(directory, signAnchor(tenant, last, key), [key, ...earlier]);
 }

@@ -90,6 +90,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     ...(onError ? { onError } : {}),
     onCommit: (commit) => {
       evidence.acknowledge(commit.head);
+      auditWatch.vouched.sealed(commit.before, commit.head);
       tail.wake();
       onCommit?.(commit);
     },

@@ -13,7 +13,9 @@ import {
 } from "./backup-format.ts";
 
 /** Far above what any row of ours takes. A file that never ends its line must not fill the memory. */
-const LONGEST_LINE_BYTES = 32 * 1024 * 1024;
+const LONGEST_ROW_BYTES = 32 * 1024 * 1024;
+/** Far above what the lines between the tables take, which name columns and migrations. */
+const LONGEST_LINE_BYTES = 1024 * 1024;
 
 /** Takes a backup apart: lines, and the rows of one table up to their end mark. */
 export class BackupReader {
@@ -35,12 +37,8 @@ export class BackupReader {
   /** The next line without its newline. The one before it is part of the checksum only now: the last one is not. */
   async line(): Promise<string> {
     if (this.#last !== "") this.#hash.update(this.#last);
-    let end = this.#rest.indexOf(10);
-    while (end === -1) {
-      await this.#more();
-      end = this.#rest.indexOf(10);
-    }
-    const line = this.#take(end + 1).toString();
+    await this.#more(LONGEST_LINE_BYTES);
+    const line = this.#take(this.#rest.indexOf(10) + 1).toString();
     this.#last = line;
     return line.slice(0, -1);
   }
@@ -51,7 +49,7 @@ export class BackupReader {
       if (this.#rest.subarray(0, END_OF_ROWS.length).equals(END_OF_ROWS)) break;
       const mark = this.#rest.indexOf("\n\\.\n");
       const end = mark === -1 ? this.#rest.lastIndexOf(10) : mark;
-      if (end === -1) await this.#more();
+      if (end === -1) await this.#more(LONGEST_ROW_BYTES);
       else {
         // After the line that opened the table.
         if (this.#last !== "") this.#hash.update(this.#last);
@@ -86,11 +84,22 @@ export class BackupReader {
     return taken;
   }
 
-  async #more(): Promise<void> {
-    if (this.#rest.length > LONGEST_LINE_BYTES) throw damaged("a line of it does not end");
-    const next = await this.#next();
-    if (next.done) throw damaged("it ends too early");
-    this.#rest = Buffer.concat([this.#rest, next.value]);
+  /**
+   * Reads on until a line ends. Each byte is searched and copied once, however small the pieces are that it comes in: the
+   * packed form of an endless line is tiny, and refusing it must cost little too.
+   */
+  async #more(longest: number): Promise<void> {
+    if (this.#rest.includes(10)) return;
+    const pieces = [this.#rest];
+    for (let length = this.#rest.length, ends = false; !ends; ) {
+      if (length > longest) throw damaged("a line of it does not end");
+      const next = await this.#next();
+      if (next.done) throw damaged("it ends too early");
+      pieces.push(next.value);
+      length += next.value.length;
+      ends = next.value.includes(10);
+    }
+    this.#rest = Buffer.concat(pieces);
   }
 
   #next(): Promise<IteratorResult<Buffer>> {

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
-import { type Connection, classify, confirmed, type Sql, Unconfirmed } from "./connect.ts";
+import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "./connect.ts";
 import { administer, atDatabase, ensureDatabase, quoted } from "./database.ts";
 
 const OBJECT_IN_USE = "55006";
@@ -31,18 +31,60 @@ export async function createReplacement(connection: Connection, stamp: string): 
     await refuseWhileInUse(sql, name);
     return isThere(sql, name);
   });
-  const fresh = `${name.slice(0, LONGEST_NAME - 9 - stamp.length)}_restore_${stamp}`;
+  const fresh = freshName(name, stamp);
   const kept = `${name.slice(0, LONGEST_NAME - 8 - stamp.length)}_before_${stamp}`;
   const keptAs = exists ? kept : undefined;
   const replacement = atDatabase(connection, fresh);
   await ensureDatabase(replacement);
+  // Says for as long as the restore lasts that this one is no leftover.
+  const hold = connect(replacement, { name: "restore", max: 1 });
+  await hold`select 1`;
+  const letGo = () => hold.end({ timeout: 5 });
   return {
     connection: replacement,
     keptAs,
-    takeOver: () => administer(connection, (sql) => swap(sql, { name, fresh, keptAs })),
-    drop: () =>
-      administer(connection, async (sql) => void (await sql.unsafe(`drop database if exists ${quoted(fresh)}`))),
+    takeOver: async () => {
+      await letGo();
+      await administer(connection, (sql) => swap(sql, { name, fresh, keptAs }));
+    },
+    drop: async () => {
+      await letGo();
+      await administer(connection, (sql) => sql.unsafe(`drop database if exists ${quoted(fresh)}`));
+    },
   };
+}
+
+const STAMP = /^\d{14}$/;
+
+function freshName(name: string, stamp: string): string {
+  return `${name.slice(0, LONGEST_NAME - 9 - stamp.length)}_restore_${stamp}`;
+}
+
+/**
+ * Drops what restores that were killed have left behind: whole copies, which nothing else would ever remove. One that is
+ * connected to is a restore under way, and stays.
+ * @returns the names of those that are gone; none where the login may not drop databases
+ */
+export async function dropLeftovers(connection: Connection): Promise<string[]> {
+  const start = freshName(databaseName(connection), "0".repeat(14)).slice(0, -14);
+  return administer(connection, async (sql) => {
+    const rows = await sql<{ name: string }[]>`
+      select d.datname as name
+        from pg_database d
+       where starts_with(d.datname::text, ${start})
+         and not exists (select 1 from pg_stat_activity a where a.datname = d.datname)
+       order by 1`;
+    const dropped: string[] = [];
+    for (const { name } of rows.filter((row) => STAMP.test(row.name.slice(start.length)))) {
+      // What cannot be dropped now is tried again the next time, and keeps nobody from a backup.
+      const isGone = await sql.unsafe(`drop database ${quoted(name)}`).then(
+        () => true,
+        () => false,
+      );
+      if (isGone) dropped.push(name);
+    }
+    return dropped;
+  });
 }
 
 /** The database that a connection names, or its user's, as libpq has it. */

@@ -1,5 +1,6 @@
 import { execa } from "execa";
 import type { AnchorLine } from "../engine/anchor.ts";
+import type { AuditKey } from "../engine/seal.ts";
 import { appendAnchor, appendToDirectory, directoryAnchors } from "../services/anchors/anchor-file.ts";
 import type { AnchorTarget } from "../services/anchors/anchor-writer.ts";
 import type { OutgoingHttp } from "../services/guarded-fetch.ts";
@@ -13,11 +14,11 @@ const TIMEOUT_MS = 10_000;
 const LIMIT_BYTES = 1024;
 
 /** The operator's own directory: always written. */
-export function directoryTarget(directory: string, tenant: string): AnchorTarget {
+export function directoryTarget(directory: string, tenant: string, keys: readonly AuditKey[]): AnchorTarget {
   return {
     kind: "directory",
     place: directoryAnchors(directory, tenant),
-    write: (anchor) => appendToDirectory(directory, anchor),
+    write: (anchor) => appendToDirectory(directory, anchor, keys),
   };
 }
 

@@ -15,7 +15,15 @@ import {
   recordFailure,
   recordSuccess,
 } from "../store/webhook-queue.ts";
-import { anchorEvent, bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "./events.ts";
+import {
+  anchorEvent,
+  anchorEventId,
+  bodyOf,
+  eventNamesOf,
+  marketOf,
+  type OutgoingEvent,
+  outgoingEventsOf,
+} from "./events.ts";
 import { type AttemptResult, judge, type Verdict } from "./retry.ts";
 import { signMessage } from "./sign.ts";
 
@@ -40,8 +48,8 @@ export interface QueueContext {
   /** From 0 to 1. */
   random: () => number;
   timeoutMs: number;
-  /** The signed line about an entry, for events of anchors. */
-  anchorOf?: ((entry: FollowedEntry) => WebhookData["audit.anchored"]) | undefined;
+  /** The signed line about an entry, for events of anchors; undefined for one that does not hold. */
+  anchorOf?: ((entry: FollowedEntry) => Promise<WebhookData["audit.anchored"] | undefined>) | undefined;
   onResult: (receiver: string, result: DeliveryResult) => void;
 }
 
@@ -133,8 +141,13 @@ export class ReceiverQueue {
     const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
     const questions = markets.size === 0 ? new Map() : await pool.read((sql) => readQuestions(sql, [...markets]));
     const events = entries.flatMap((entry) => outgoingEventsOf(entry, questions.get(marketOf(entry) ?? "")));
-    const anchors = anchorOf ? entries.map((entry) => anchorEvent(entry, anchorOf(entry))) : [];
-    return new Map([...events, ...anchors].map((event) => [event.id, event]));
+    const known = new Map(events.map((event): [string, OutgoingEvent] => [event.id, event]));
+    const asked = new Set(claims.map(({ eventId }) => eventId));
+    for (const entry of anchorOf ? entries.filter((each) => asked.has(anchorEventId(each))) : []) {
+      const line = await anchorOf?.(entry);
+      if (line) known.set(anchorEventId(entry), anchorEvent(entry, line));
+    }
+    return known;
   }
 
   async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {

@@ -7,6 +7,9 @@ import { auditKey } from "../../src/engine/seal.ts";
 import { appendToDirectory } from "../../src/services/anchors/anchor-file.ts";
 import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
 import { backupMac } from "../../src/store/backup-format.ts";
+import { connect } from "../../src/store/connect.ts";
+import { administer, atDatabase, quoted } from "../../src/store/database.ts";
+import { databaseName } from "../../src/store/swap-database.ts";
 import { AUDIT_SECRET, BackupScene, forge, pack, strip, unpacked } from "./support/backups.ts";
 
 let scene: BackupScene;
@@ -27,6 +30,23 @@ async function expectRefused(file: string, exit: number, words: string | RegExp,
   expect(await scene.everything()).toEqual(before);
   expect(await scene.leftovers()).toEqual([]);
 }
+
+test("what a restore that was killed left behind goes with the next restore or backup, except while it is in use", async () => {
+  const name = databaseName(scene.connection);
+  const left = ["20260101010101", "20260202020202"].map((stamp) => `${name.slice(0, 40)}_restore_${stamp}`);
+  const [first = "", second = ""] = left;
+  for (const each of left) await administer(scene.connection, (sql) => sql.unsafe(`create database ${quoted(each)}`));
+  const used = connect(atDatabase(scene.connection, second), { name: "test", max: 1 });
+  await used`select 1`;
+  const { file, stderr } = await scene.backup();
+  expect(stderr).toContain(`dropped ${first}`);
+  expect(stderr).not.toContain(`dropped ${second}`);
+  await used.end({ timeout: 5 });
+  const restored = await scene.restore(file);
+  expect(restored).toMatchObject({ exit: 0 });
+  expect(restored.stderr).toContain(`dropped ${second}`);
+  expect(await scene.leftovers()).toEqual([]);
+});
 
 describe("a backup is authenticated", () => {
   test("its last line is rows, sha256, keyId and mac, an HMAC-SHA256 by the audit key", async () => {
@@ -212,7 +232,7 @@ describe("behind the newest known anchor", () => {
       "of the directory's file",
       async () => {
         const { seq, hash, ts } = await headOf();
-        await appendToDirectory(scene.directory, signAnchor("acme", { seq: BigInt(seq), hash, ts }, key));
+        await appendToDirectory(scene.directory, signAnchor("acme", { seq: BigInt(seq), hash, ts }, key), [key]);
       },
     ],
     [
@@ -246,7 +266,7 @@ describe("behind the newest known anchor", () => {
     const { file } = await scene.backup();
     const { seq, hash, ts } = await headOf();
     const forged = signAnchor("acme", { seq: BigInt(seq + 5), hash, ts }, auditKey("another secret"));
-    await appendToDirectory(scene.directory, forged);
+    await appendToDirectory(scene.directory, forged, [auditKey(AUDIT_SECRET)]);
     expect(await scene.restore(file)).toMatchObject({ exit: 0 });
   });
 });

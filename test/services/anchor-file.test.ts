@@ -1,17 +1,13 @@
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { appendFile, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { signAnchor } from "../../src/engine/anchor.ts";
+import { parseAnchor, signAnchor } from "../../src/engine/anchor.ts";
 import { auditKey } from "../../src/engine/seal.ts";
 import { newestOf } from "../../src/engine/set-back.ts";
-import {
-  appendAnchor,
-  appendToDirectory,
-  directoryAnchors,
-  readAnchorFile,
-} from "../../src/services/anchors/anchor-file.ts";
+import { appendAnchor, appendToDirectory, directoryAnchors } from "../../src/services/anchors/anchor-file.ts";
 import { AnchorWriter } from "../../src/services/anchors/anchor-writer.ts";
-import { knownAnchors } from "../../src/services/anchors/known-anchors.ts";
+import { knownAnchors, scansOf } from "../../src/services/anchors/known-anchors.ts";
 
 const KEY = auditKey("the audit key of these tests, long enough");
 const TS = "2026-01-02T03:04:05.678Z";
@@ -23,12 +19,16 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-const seqs = async (file: string) => (await readAnchorFile(file)).map(({ anchor }) => anchor?.seq);
+const seqs = async (file: string) =>
+  (await readFile(file, "utf8"))
+    .split("\n")
+    .slice(0, -1)
+    .map((text) => parseAnchor(text)?.seq);
 
 test("the directory's file stays small and never loses the newest lines or the highest entry", async () => {
   const file = directoryAnchors(directory, "acme");
-  await appendToDirectory(directory, line(5_000_000));
-  for (let seq = 1; seq <= 1200; seq++) await appendToDirectory(directory, line(seq));
+  await appendToDirectory(directory, line(5_000_000), [KEY]);
+  for (let seq = 1; seq <= 1200; seq++) await appendToDirectory(directory, line(seq), [KEY]);
   expect((await stat(file)).size).toBeLessThan(300 * 1024);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const kept = await seqs(file);
@@ -41,12 +41,21 @@ test("the directory's file stays small and never loses the newest lines or the h
 
 test("several writers lose nothing of each other while the file is made compact", async () => {
   const file = directoryAnchors(directory, "acme");
-  await appendToDirectory(directory, line(1));
+  await appendToDirectory(directory, line(1), [KEY]);
   await writeFile(file, `${JSON.stringify(line(1))}\n`.repeat(900), { mode: 0o600 });
-  await Promise.all(Array.from({ length: 40 }, (_, index) => appendToDirectory(directory, line(100 + index))));
+  await Promise.all(Array.from({ length: 40 }, (_, index) => appendToDirectory(directory, line(100 + index), [KEY])));
   expect(new Set((await seqs(file)).slice(-80))).toEqual(
     new Set([1, ...Array.from({ length: 40 }, (_, i) => 100 + i)]),
   );
+});
+
+test("lines of a stranger do not push ours out when the file is made compact", async () => {
+  const file = directoryAnchors(directory, "acme");
+  await appendToDirectory(directory, line(300), [KEY]);
+  const strange = JSON.stringify(line(9000, auditKey("the audit key of a stranger")));
+  await appendFile(file, `${strange}\n`.repeat(2000));
+  await appendToDirectory(directory, line(2), [KEY]);
+  expect(await seqs(file)).toEqual([300, 2]);
 });
 
 test("a line that a crash cut short counts for nothing, and does not swallow the next one", async () => {
@@ -77,6 +86,63 @@ test("lines of an earlier audit key count, those of a stranger's are named", asy
   expect(faults).toEqual([`${file}:3 has a bad signature`]);
 });
 
+const known = (file: string, scans?: Parameters<typeof knownAnchors>[1]) =>
+  knownAnchors({ tenant: "acme", directory, files: [file], keys: [KEY] }, scans);
+
+test.each([
+  ["1 MiB of newlines", () => "\n".repeat(1024 * 1024), true],
+  ["garbage without a newline in it", () => `${"x".repeat(3 * 1024 * 1024)}\n`, true],
+  ["a line without an end", () => "x".repeat(3 * 1024 * 1024), false],
+  [
+    "another tenant's lines",
+    () => `${JSON.stringify(signAnchor("other", { seq: 9n, hash: "b".repeat(64), ts: TS }, KEY))}\n`.repeat(8000),
+    false,
+  ],
+  ["its own old lines, again and again", () => `${JSON.stringify(line(1))}\n`.repeat(8000), false],
+])("%s behind the newest line hide it not", async (_, after, isNamed) => {
+  const file = join(directory, "kept.ndjson");
+  for (const seq of [1, 2, 300]) await appendAnchor(file, line(seq));
+  await appendFile(file, after());
+  const { anchors, faults } = await known(file);
+  expect(newestOf(anchors)?.seq).toBe(300n);
+  expect(anchors.length).toBeLessThan(70);
+  expect(faults).toEqual(
+    isNamed ? [expect.stringMatching(/kept\.ndjson:4 and after it: \d+ bytes are no anchors$/)] : [],
+  );
+});
+
+test("what was read is remembered, and what was appended since is added; another file in its place is read anew", async () => {
+  const file = join(directory, "kept.ndjson");
+  const scans = scansOf({ tenant: "acme", directory, files: [file], keys: [KEY] });
+  const seqsKnown = async () => (await known(file, scans)).anchors.map(({ seq }) => Number(seq));
+  await appendAnchor(file, line(1));
+  expect(await seqsKnown()).toEqual([1]);
+  const text = `${JSON.stringify(line(2))}\n`;
+  await appendFile(file, text.slice(0, 100));
+  expect(await seqsKnown()).toEqual([1]);
+  await appendFile(file, text.slice(100));
+  expect(await seqsKnown()).toEqual([1, 2]);
+  await writeFile(`${file}.new`, `${JSON.stringify(line(7))}\n`.repeat(9));
+  await rename(`${file}.new`, file);
+  expect(await seqsKnown()).toEqual(Array.from({ length: 9 }, () => 7));
+});
+
+test("a pipe or a device is refused with a sentence, and holds up nothing; a link leads to its file", async () => {
+  const [pipe, link, file] = ["pipe", "link", "kept.ndjson"].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  execFileSync("mkfifo", [pipe]);
+  for (const place of [pipe, "/dev/zero"]) {
+    expect((await known(place)).faults).toEqual([`${place} is not a regular file`]);
+    await expect(appendAnchor(place, line(1))).rejects.toThrow("is not a regular file");
+  }
+  await appendAnchor(file, line(5));
+  await symlink(file, link);
+  expect((await known(link)).anchors).toMatchObject([{ seq: 5n }]);
+});
+
 test("a file that cannot be read is named, and one that is not there is none", async () => {
   const { anchors, faults } = await knownAnchors({
     tenant: "acme",
@@ -85,7 +151,7 @@ test("a file that cannot be read is named, and one that is not there is none", a
     keys: [KEY],
   });
   expect(anchors).toEqual([]);
-  expect(faults).toEqual([`${directory} cannot be read (EISDIR)`]);
+  expect(faults).toEqual([`${directory} is not a regular file`]);
 });
 
 test("a place that hangs or fails holds up no other, and gets the newest line again", async () => {
@@ -98,6 +164,7 @@ test("a place that hangs or fails holds up no other, and gets the newest line ag
     key: KEY,
     every: { entries: 1, minutes: 60 },
     newest: undefined,
+    vouch: () => true,
     targets: [
       { kind: "file", place: "well", write: async ({ seq }) => void taken.push(seq) },
       {

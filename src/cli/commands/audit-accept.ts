@@ -61,10 +61,13 @@ export async function runAcceptRollback(options: Globals, io: Io): Promise<ExitC
       );
       await io.prompts.type("To go on without them, type the tenant's name", tenant);
     }
-    const { sequencer, auditKey } = services;
+    const { sequencer, auditKey, checks: reader, auditKeys: keys } = services;
     const accepted = await acceptRollback(setBack, {
       sequencer,
       auditKey,
+      reader,
+      keys,
+      verified: { seq: BigInt(head.seq), hash: head.hash },
       tenant,
       directory,
       actor: operatorActor(),

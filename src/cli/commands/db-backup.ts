@@ -152,6 +152,7 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
     import("../backup-file.ts"),
     import("../../engine/seal.ts"),
   ]);
+  await tidy(connection, output);
   const key = auditKey(auditSecrets[0]);
   const onProgress = (written: number) => output.progress(`${(written / 1e6).toFixed(1)} MB`);
   const written = await writeBackup(connection, { tenant, file, key, recipients, onProgress });
@@ -224,6 +225,7 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
     );
     await io.prompts.type("To replace the tenant's database, type the tenant's name", tenant);
   }
+  await tidy(connection, io.output);
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
   const { keptAs = null, lost } = await restoreDatabase({
     ...{ tenant, connection, directory, anchorFiles, auditSecrets, inspected, stamp, reason, acceptRollback },
@@ -236,6 +238,13 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
   const { migrations: _, ...shown } = manifest;
   await io.output.print({ file, ...shown, sha256, keyId: keyId ?? null, encrypted, keptAs }, restoredView);
   return EXIT.ok;
+}
+
+/** Says what it removed: a database that vanishes without a word would be looked for. */
+async function tidy(connection: Connection, output: Io["output"]): Promise<void> {
+  const { dropLeftovers } = await import("../../store/swap-database.ts");
+  const dropped = await dropLeftovers(connection).catch(() => []);
+  for (const name of dropped) output.note(`A restore that did not end had left a copy behind: dropped ${name}`);
 }
 
 /** @throws Fault INTEGRITY unless the operator takes what no key vouches for; tells what is left out of it then */

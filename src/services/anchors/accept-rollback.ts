@@ -1,8 +1,11 @@
-import { invariant } from "../../domain/fault.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
 import { signAnchor } from "../../engine/anchor.ts";
+import type { ChainPoint } from "../../engine/chain-walk.ts";
 import type { AuditKey } from "../../engine/seal.ts";
 import type { SetBack } from "../../engine/set-back.ts";
 import type { Sequencer } from "../../sequencer/sequencer.ts";
+import type { Reader } from "../../store/pool.ts";
+import { verifySpan } from "../audit-verifier.ts";
 import { appendToDirectory } from "./anchor-file.ts";
 import { writeVerifiedPoint } from "./verified-point.ts";
 
@@ -11,6 +14,11 @@ export interface Acceptance {
   /** Of services that were opened without anchors, or they would refuse. */
   sequencer: Sequencer;
   auditKey: AuditKey;
+  /** Reads the log, which `keys` have sealed. */
+  reader: Reader;
+  keys: readonly AuditKey[];
+  /** Where the log stood when the caller verified it whole. */
+  verified: ChainPoint;
   tenant: string;
   /** The operator's directory: its anchors and its verified point go on from here. */
   directory: string;
@@ -32,7 +40,7 @@ export interface AcceptedRollback {
  * the whole chain and holds what {@link findSetBack} found. Running servers find the entry, and go on.
  */
 export async function acceptRollback(setBack: SetBack, acceptance: Acceptance): Promise<AcceptedRollback> {
-  const { sequencer, auditKey, tenant, directory, actor, reason } = acceptance;
+  const { sequencer, auditKey, reader, keys, verified, tenant, directory, actor, reason } = acceptance;
   const { anchor, head, lost } = setBack;
   const [anchorAt, headAt] = [anchor, head].map(({ seq, hash }) => ({ seq: Number(seq), hash })) as [
     AcceptedRollback["anchor"],
@@ -44,7 +52,10 @@ export async function acceptRollback(setBack: SetBack, acceptance: Acceptance): 
     reason,
   });
   invariant(entry, "an accepted rollback has an audit entry");
+  // What was written since the caller's verification is signed for too.
+  const { broken } = await verifySpan(reader, keys, { from: verified, head: entry });
+  if (broken) throw new Fault("INTEGRITY", `The chain itself does not hold (${broken.kind}): ${broken.problem}`);
   await writeVerifiedPoint(directory, tenant, entry);
-  await appendToDirectory(directory, signAnchor(tenant, entry, auditKey));
+  await appendToDirectory(directory, signAnchor(tenant, entry, auditKey), keys);
   return { anchor: anchorAt, head: headAt, lost: Number(lost), seq: Number(entry.seq) };
 }

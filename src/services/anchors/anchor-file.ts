@@ -1,10 +1,11 @@
+import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type AnchorLine, parseAnchor } from "../../engine/anchor.ts";
+import { type AnchorLine, isGenuine, parseAnchor } from "../../engine/anchor.ts";
+import type { AuditKey } from "../../engine/seal.ts";
 import { createRoot } from "../../store/embedded/home.ts";
+import { openRegular } from "./anchor-scan.ts";
 
-/** The end of a file that is read: some three thousand lines, however long an operator's own file has grown. */
-const TAIL_BYTES = 1024 * 1024;
 /** The directory's own file is made compact beyond this. */
 const COMPACT_BYTES = 256 * 1024;
 /** What is left of it then, besides the line of the highest entry. */
@@ -13,38 +14,6 @@ const KEPT_LINES = 200;
 /** `.pmctl/anchors/<tenant>.ndjson` of an operator's directory. */
 export function directoryAnchors(directory: string, tenant: string): string {
   return join(directory, ".pmctl", "anchors", `${tenant}.ndjson`);
-}
-
-/** A line of a file, and where it stands. */
-export interface FoundLine {
-  /** From 1; undefined in a file of which only the end is read. */
-  number: number | undefined;
-  /** Undefined for a text that is no anchor. */
-  anchor: AnchorLine | undefined;
-}
-
-/**
- * The lines of a file of anchors, oldest first; none when there is no file. What stands after the last newline was cut
- * short by a crash, and counts for nothing.
- */
-export async function readAnchorFile(file: string): Promise<FoundLine[]> {
-  const { text, whole } = await readTail(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return { text: "", whole: true };
-    throw error;
-  });
-  const lines = text.split("\n").slice(0, -1);
-  return lines.flatMap((line, index) =>
-    line === "" ? [] : [{ number: whole ? index + 1 : undefined, anchor: parseAnchor(line) }],
-  );
-}
-
-async function readTail(file: string): Promise<{ text: string; whole: boolean }> {
-  await using handle = await open(file, "r");
-  const { size } = await handle.stat();
-  const from = Math.max(0, size - TAIL_BYTES);
-  const text = await readFrom(handle, from, size - from);
-  // The first line of a tail is most likely half a line.
-  return from === 0 ? { text, whole: true } : { text: text.slice(text.indexOf("\n") + 1), whole: false };
 }
 
 async function readFrom(handle: FileHandle, from: number, length: number): Promise<string> {
@@ -60,7 +29,7 @@ export async function appendAnchor(file: string, anchor: AnchorLine): Promise<vo
   const line = `${JSON.stringify(anchor)}\n`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   for (let isInPlace = false; !isInPlace; ) {
-    await using handle = await open(file, "a+", 0o600);
+    await using handle = await openRegular(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
     const { size, ino } = await handle.stat();
     const end = await readFrom(handle, Math.max(0, size - Buffer.byteLength(line) - 1), Buffer.byteLength(line) + 1);
     if (end !== line && !end.endsWith(`\n${line}`)) {
@@ -71,24 +40,35 @@ export async function appendAnchor(file: string, anchor: AnchorLine): Promise<vo
   }
 }
 
-/** Appends to the directory's own file, which is made when it is missing and stays small. */
-export async function appendToDirectory(directory: string, anchor: AnchorLine): Promise<void> {
+/**
+ * Appends to the directory's own file, which is made when it is missing and stays small.
+ * @param keys of the lines that are kept then
+ */
+export async function appendToDirectory(
+  directory: string,
+  anchor: AnchorLine,
+  keys: readonly AuditKey[],
+): Promise<void> {
   const file = directoryAnchors(directory, anchor.tenant);
   // The embedded database made the folder's rules: who may pass, and what git sees.
   await createRoot(join(directory, ".pmctl"));
   await appendAnchor(file, anchor);
-  await compact(file);
+  await compact(file, anchor.tenant, keys);
 }
 
 /**
  * Leaves the newest lines and that of the highest entry. Another process may append at any moment: what it wrote to the
  * old file while the new one was made is carried over, and what it writes later it finds to be in the wrong file.
  */
-async function compact(file: string): Promise<void> {
+async function compact(file: string, tenant: string, keys: readonly AuditKey[]): Promise<void> {
   await using old = await open(file, "r");
   const { size, ino } = await old.stat();
   if (size <= COMPACT_BYTES) return;
-  const anchors = (await readFrom(old, 0, size)).split("\n").flatMap((line) => parseAnchor(line) ?? []);
+  const anchors = (await readFrom(old, 0, size))
+    .split("\n")
+    .flatMap((line) => parseAnchor(line) ?? [])
+    // Lines that are none of ours must not push ours out.
+    .filter((each) => each.tenant === tenant && isGenuine(each, keys));
   const highest = anchors.reduce((high, each) => (each.seq > high.seq ? each : high), anchors[0] as AnchorLine);
   const kept = anchors.slice(-KEPT_LINES);
   const part = `${file}.${process.pid}.new`;

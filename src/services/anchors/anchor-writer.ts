@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { type AnchorLine, signAnchor } from "../../engine/anchor.ts";
 import type { ChainPoint } from "../../engine/chain-walk.ts";
 import type { AuditKey } from "../../engine/seal.ts";
@@ -21,6 +22,8 @@ export interface AnchorWriterOptions {
   every: { entries: number; minutes: number };
   /** The newest anchor that was found at the start. */
   newest: KnownAnchor | undefined;
+  /** Whether the process has computed every seal up to an entry; only such an entry is signed for. */
+  vouch: (head: ChainPoint) => boolean | Promise<boolean>;
   onFailure: (target: AnchorTarget, error: unknown) => void;
 }
 
@@ -36,6 +39,8 @@ interface Line {
 /** A busy server's anchors are no closer than this: each is a write to the disk. */
 const SPACING_MS = 250;
 const RETRY_MS = 10_000;
+const VERIFIED_WITHIN_MS = 5000;
+const VERIFIED_AGAIN_MS = 1000;
 const MINUTE_MS = 60_000;
 
 /**
@@ -49,6 +54,10 @@ export class AnchorWriter {
   #anchored: { seq: bigint; at: number };
   #newest: { seq: number; ts: string } | undefined;
   #first = true;
+  /** An entry that did not hold is not verified again before this. */
+  #verifyAt = 0;
+  /** While an entry that is due is being verified. */
+  #verifying: Promise<void> | undefined;
 
   constructor(options: AnchorWriterOptions) {
     this.#options = options;
@@ -64,23 +73,43 @@ export class AnchorWriter {
   }
 
   /**
-   * Anchors the log when that is due. Costs a few comparisons.
-   * @param head where it stands, `ts` in milliseconds; the log was found sound up to it
+   * Anchors the log when that is due, once it is verified up to there. Costs a few comparisons.
+   * @param head where it stands, `ts` in milliseconds
    * @param isEnd at a server's end, as at its start, the log is anchored wherever it stands
    */
   consider(head: ChainPoint & { ts: number }, isEnd = false): void {
     const now = performance.now();
-    const isFirst = this.#first;
-    this.#first = false;
-    if (this.#isDue(head, now, isFirst || isEnd)) {
-      this.#anchored = { seq: head.seq, at: now };
-      this.#offer(head, this.#lines);
+    if (this.#verifying) {
+      if (isEnd) this.#verifying = this.#verifying.then(() => this.#verify(head, true));
+    } else if ((isEnd || now >= this.#verifyAt) && this.#isDue(head, now, this.#first || isEnd)) {
+      const isVouched = this.#options.vouch(head);
+      if (isVouched === true) this.#anchor(head);
+      else if (isVouched !== false) this.#verifying = this.#verify(head, isEnd, isVouched);
     }
     this.#writeWaiting(now);
   }
 
+  async #verify(
+    head: ChainPoint & { ts: number },
+    isEnd: boolean,
+    isVouched = this.#options.vouch(head),
+  ): Promise<void> {
+    // A database that went away meanwhile says nothing; the next time asks again.
+    const isGood = await Promise.resolve(isVouched).catch(() => false);
+    if (!isGood) this.#verifyAt = performance.now() + VERIFIED_AGAIN_MS;
+    if (isGood && this.#isDue(head, performance.now(), true)) this.#anchor(head);
+    this.#writeWaiting(performance.now());
+    if (!isEnd) this.#verifying = undefined;
+  }
+
+  #anchor(head: ChainPoint & { ts: number }): void {
+    this.#first = false;
+    this.#anchored = { seq: head.seq, at: performance.now() };
+    this.#offer(head, this.#lines);
+  }
+
   /**
-   * Writes down an entry that the log has lost and only this process knows of: a restart would forget it, and whoever is
+   * Writes down an entry that the log has lost and only this process knows of, which it has vouched for: a restart would forget it, and whoever is
    * to give it up finds it in the directory. Receivers are told of entries that the log holds, and not of this one.
    */
   remember(lost: ChainPoint & { ts: number }): void {
@@ -107,8 +136,9 @@ export class AnchorWriter {
       if (line.waiting && !line.busy && now >= line.retryAt) line.busy = this.#write(line);
   }
 
-  /** Resolves when every target has taken its line or failed at it. */
+  /** Resolves when every target has taken its line or failed at it; an entry that takes long to verify is given up. */
   async idle(): Promise<void> {
+    await Promise.race([this.#verifying, delay(VERIFIED_WITHIN_MS, undefined, { ref: false })]);
     await Promise.all(this.#lines.map(({ busy }) => busy));
   }
 

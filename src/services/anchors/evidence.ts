@@ -8,7 +8,8 @@ import type { Reader } from "../../store/pool.ts";
 import { type LogReading, readLog } from "../../store/queries/evidence.ts";
 import { glance } from "../audit-verifier.ts";
 import { directoryAnchors } from "./anchor-file.ts";
-import { type AnchorSources, type KnownAnchors, knownAnchors } from "./known-anchors.ts";
+import type { AnchorScan } from "./anchor-scan.ts";
+import { type AnchorSources, type KnownAnchors, knownAnchors, scansOf } from "./known-anchors.ts";
 import { compareAnchors } from "./set-back.ts";
 import { verifiedPointFile } from "./verified-point.ts";
 
@@ -42,15 +43,24 @@ export class Evidence {
   #acknowledged: KnownAnchor | undefined;
   /** Set while changes must not be made: the log was set back, or has no head. */
   #forbids: ChainBreak | undefined;
-  #files: { state: string; known: KnownAnchors } | undefined;
+  #files: { state: string; known: Promise<KnownAnchors> } | undefined;
+  readonly #scans: readonly AnchorScan[];
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(options: EvidenceOptions) {
     this.#options = options;
+    this.#scans = options.sources ? scansOf(options.sources) : [];
   }
 
   /** Entries up to this one were answered for: a log that ends before it, or in another way, was set back. */
   acknowledge({ seq, hash, ts }: Pick<Head, "seq" | "hash" | "ts">): void {
     this.#acknowledged = { seq, hash, ts: new Date(ts).toISOString(), source: ACKNOWLEDGED };
+  }
+
+  /** The same of an entry of the log, whoever wrote it, that this process has verified. */
+  acknowledgeSeen(entry: ChainPoint & { ts: string }): void {
+    if (!this.#forbids && entry.seq >= (this.#acknowledged?.seq ?? 0n))
+      this.#acknowledged = { ...entry, source: ACKNOWLEDGED };
   }
 
   /** The last entry that this process acknowledged; while the log does not hold it, what the log has lost. */
@@ -99,9 +109,9 @@ export class Evidence {
     const { setBack, counting } = await compareAnchors(log, reader, keys, anchors);
     const problem = setBack ? setBackBreak(setBack, log.hashes.get(setBack.anchor.seq)) : glance(log);
     this.#forbids = problem?.kind === "set-back" || problem?.kind === "head-missing" ? problem : undefined;
-    // What was acknowledged since the log was read stays, and so does what the log does not hold.
-    if (!problem && log.head && this.#acknowledged === acknowledged)
-      this.#acknowledged = { ...log.head, source: ACKNOWLEDGED };
+    // What an accepted rollback gives up is no longer waited for. What was acknowledged since the log was read stays.
+    if (!problem && acknowledged && this.#acknowledged === acknowledged && isLost(acknowledged, log))
+      this.#acknowledged = undefined;
     const kept = known.anchors.filter((anchor) => counting.includes(anchor));
     return { anchors: counting, kept, log, problem };
   }
@@ -121,9 +131,18 @@ export class Evidence {
       ),
     );
     const state = states.join("\n");
-    if (this.#files?.state !== state) this.#files = { state, known: await knownAnchors(sources) };
+    if (this.#files?.state !== state) {
+      // One reading after the other: each goes on where the one before it ended.
+      const known = this.#reading.then(() => knownAnchors(sources, this.#scans));
+      this.#reading = known.catch(() => undefined);
+      this.#files = { state, known };
+    }
     return this.#files.known;
   }
+}
+
+function isLost({ seq, hash }: ChainPoint, { head, hashes }: LogReading): boolean {
+  return head === undefined || seq > head.seq || (hashes.get(seq) ?? hash) !== hash;
 }
 
 /** The newest anchor that says when its entry was written. */

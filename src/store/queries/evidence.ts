@@ -19,14 +19,15 @@ export interface LogReading {
   readAt: number;
 }
 
-/** Costs a few index lookups, however long the log is. */
+/** Costs a few index lookups, however long the log is: one in each table that an entry's number is a key of. */
 export async function readLog(sql: ReadSql, places: readonly Pick<ChainPoint, "seq">[] = []): Promise<LogReading> {
   const [row] = await sql`
     select h.seq, h.hash, h.ts,
            least(
              (select min(a.seq) from audit a where a.seq > h.seq),
              (select min(t.seq) from transfer t where t.seq > h.seq),
-             (select min(t.seq) from trade t where t.seq > h.seq)
+             (select min(t.seq) from trade t where t.seq > h.seq),
+             (select min(t.seq) from hedge t where t.seq > h.seq)
            ) as beyond,
            coalesce((select min(a.seq) from audit a), 1) as first_seq,
            coalesce((select max(a.seq) from audit a), 0) as last_seq,

@@ -1,0 +1,172 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { isGenuine, parseAnchor } from "../../engine/anchor.ts";
+import type { AuditKey } from "../../engine/seal.ts";
+import type { KnownAnchor } from "../../engine/set-back.ts";
+
+/** What a file says. */
+export interface ScannedAnchors {
+  anchors: KnownAnchor[];
+  /** What counts for nothing, in words. */
+  faults: string[];
+}
+
+const BLOCK_BYTES = 256 * 1024;
+/** Several times an anchor's length. What is longer is none, and is not kept until its line ends. */
+const LONGEST_LINE_BYTES = 4096;
+/** Of each file the newest lines are compared with the log, and the one of the highest entry: each pins all before it. */
+const LINES_COMPARED = 64;
+/** Lines with bad signatures that are named one by one. */
+const LINES_NAMED = 5;
+const NEWLINE = 0x0a;
+const LINE_START = '{"tenant":';
+
+/**
+ * Opens a regular file, whatever links lead to it: only what our keys have signed counts in it, wherever it stands. A
+ * pipe or a device may hold up or flood its reader, so it is refused, and opening it waits for nobody.
+ *
+ * @param flags of `node:fs` constants
+ * @throws Error with a sentence, for what is no regular file
+ */
+export async function openRegular(file: string, flags: number): Promise<FileHandle> {
+  const handle = await open(file, flags | constants.O_NONBLOCK, 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "EISDIR" || error.code === "ENXIO" ? notRegular(file) : error;
+  });
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw notRegular(file);
+}
+
+function notRegular(file: string): Error {
+  return new Error(`${file} is not a regular file`);
+}
+
+/**
+ * The anchors of one tenant in a file of any length, read from its beginning: lines put behind the newest ones, be they
+ * other tenants', garbage or old ones again, hide none of them. Takes the memory of a block, and reads later only what was
+ * appended since.
+ */
+export class AnchorScan {
+  readonly #file: string;
+  readonly #tenant: string;
+  readonly #keys: readonly AuditKey[];
+  #state = emptyState();
+
+  constructor(file: string, tenant: string, keys: readonly AuditKey[]) {
+    this.#file = file;
+    this.#tenant = tenant;
+    this.#keys = keys;
+  }
+
+  /** Nothing for a file that is not there; one that cannot be read is a fault. */
+  async read(): Promise<ScannedAnchors> {
+    try {
+      await this.#readOn();
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      this.#state = emptyState();
+      if (code === "ENOENT") return { anchors: [], faults: [] };
+      const fault = code === undefined ? message : `${this.#file} cannot be read (${code})`;
+      return { anchors: [], faults: [fault] };
+    }
+    const { highest, newest } = this.#state;
+    return {
+      anchors: highest && !newest.includes(highest) ? [highest, ...newest] : [...newest],
+      faults: this.#faults(),
+    };
+  }
+
+  async #readOn(): Promise<void> {
+    await using handle = await openRegular(this.#file, constants.O_RDONLY);
+    const { ino, size, mtimeMs } = await handle.stat();
+    const { read } = this.#state;
+    const isLonger = ino === this.#state.ino && (size > read || (size === read && mtimeMs === this.#state.mtimeMs));
+    if (!isLonger) this.#state = emptyState();
+    Object.assign(this.#state, { ino, mtimeMs });
+    const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, size - this.#state.read));
+    while (this.#state.read < size) {
+      const { bytesRead } = await handle.read(block, 0, block.length, this.#state.read);
+      if (bytesRead === 0) break;
+      this.#take(block.subarray(0, bytesRead));
+      this.#state.read += bytesRead;
+    }
+  }
+
+  #take(block: Buffer): void {
+    let start = 0;
+    for (let end = block.indexOf(NEWLINE); end !== -1; end = block.indexOf(NEWLINE, start)) {
+      this.#keepPart(block.subarray(start, end));
+      this.#line();
+      start = end + 1;
+    }
+    this.#keepPart(block.subarray(start));
+  }
+
+  /** Of a line that is too long only the length is kept. */
+  #keepPart(piece: Buffer): void {
+    const state = this.#state;
+    state.partBytes += piece.length;
+    // A copy: the block is read into again.
+    if (state.partBytes <= LONGEST_LINE_BYTES) state.part = Buffer.concat([state.part, piece]);
+  }
+
+  #line(): void {
+    const state = this.#state;
+    const { part, partBytes } = state;
+    state.lines += 1;
+    state.part = Buffer.alloc(0);
+    state.partBytes = 0;
+    const text = partBytes > LONGEST_LINE_BYTES ? "" : part.toString();
+    const anchor = parseAnchor(text);
+    if (!anchor) {
+      // A line that a crash cut short counts for nothing, and tells nothing either.
+      if (text === "" || !(text.startsWith(LINE_START) || LINE_START.startsWith(text))) {
+        state.strange ??= { line: state.lines, bytes: 0 };
+        state.strange.bytes += partBytes + 1;
+      }
+      return;
+    }
+    if (anchor.tenant !== this.#tenant) return;
+    if (!isGenuine(anchor, this.#keys)) {
+      state.bad += 1;
+      if (state.bad <= LINES_NAMED) state.named.push(`${this.#file}:${state.lines} has a bad signature`);
+      return;
+    }
+    const { seq, hash, ts } = anchor;
+    const known = { seq: BigInt(seq), hash, ts, source: `anchored in ${this.#file}` };
+    if (!state.highest || known.seq > state.highest.seq) state.highest = known;
+    state.newest.push(known);
+    if (state.newest.length > LINES_COMPARED) state.newest.shift();
+  }
+
+  #faults(): string[] {
+    const { named, bad, strange } = this.#state;
+    const more = bad > LINES_NAMED ? [`${this.#file} has ${bad - LINES_NAMED} more with bad signatures`] : [];
+    const none = strange ? [`${this.#file}:${strange.line} and after it: ${strange.bytes} bytes are no anchors`] : [];
+    return [...named, ...more, ...none];
+  }
+}
+
+/** How far a file was read, and what was found. */
+interface State {
+  ino: number;
+  mtimeMs: number;
+  read: number;
+  lines: number;
+  /** The beginning of a line whose end was not read yet, and how long it is so far. */
+  part: Buffer;
+  partBytes: number;
+  highest: KnownAnchor | undefined;
+  newest: KnownAnchor[];
+  bad: number;
+  named: string[];
+  /** The first line that is no anchor, and the bytes of all of them. */
+  strange: { line: number; bytes: number } | undefined;
+}
+
+function emptyState(): State {
+  return {
+    ...{ ino: -1, mtimeMs: 0, read: 0, lines: 0, part: Buffer.alloc(0), partBytes: 0 },
+    ...{ highest: undefined, newest: [], bad: 0, named: [], strange: undefined },
+  };
+}
