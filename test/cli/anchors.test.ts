@@ -113,7 +113,8 @@ class Scene {
   }
 
   async lines(): Promise<AnchorLine[]> {
-    return parseLines(await readFile(this.anchors, "utf8"));
+    // The first is written off the way of requests, a moment after the start.
+    return parseLines(await readFile(this.anchors, "utf8").catch(() => ""));
   }
 
   get anchors(): string {

@@ -168,8 +168,13 @@ describe("doors", () => {
       ["audit", "list"],
       ["audit", "status"],
     ]) {
+      // The server knows its own commits as anchors before they are written down.
+      const alike = ({ stdout, ...rest }: Awaited<ReturnType<typeof run>>) => ({
+        ...rest,
+        stdout: stdout.replace(/"anchor": (null|\{[^{}]*\})/, '"anchor": "ANCHOR"'),
+      });
       const [db, http] = [await run(["-t", "acme", ...args, "--via", "db"]), await run(["-t", "acme", ...args])];
-      expect(http).toEqual(db);
+      expect(alike(http)).toEqual(alike(db));
     }
   });
 

@@ -196,7 +196,9 @@ describe("API keys", () => {
     await insertKey(backend.sql, "pk_new", "new", "public");
     await delay(1050);
     expect((await send("pk_new")).status).toBe(200);
+    // The row alone ends nothing: the log says that the key is in force, until an entry says that it has ended.
     await backend.sql`delete from api_key where name = 'new'`;
+    await insertKey(backend.sql, "pk_new", "new", "public", 1);
     await delay(1050);
     await expectRefusal(await send("pk_new"), 401, "KEY_INVALID");
     await server.close();
