@@ -128,7 +128,7 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
     }
   }
   const unpacked = createGunzip();
-  // Whoever reads hears of errors; whoever has read enough must not be hit by them afterwards.
+  // The reader gets errors from its own loop; an error after it has stopped reading must not end the process.
   unpacked.on("error", () => {});
   pipeline(remembered, unpacked).catch(() => undefined);
   const expected = { checksum: 0, size: 0 };

@@ -42,7 +42,7 @@ export interface Beside {
 
 /**
  * The fields that a rollback did not bring back to what an earlier apply meant. Values of keys are in no document, capital
- * and markets do not go away again, and of what only later applies stated nobody wrote down how it was.
+ * and markets do not go away again, and the earlier document says nothing of fields that only later applies stated.
  * @param applied the earlier document as it was stored
  */
 export function leftBy(applied: ConfigDocument, { before, live, file }: Beside): string[] {

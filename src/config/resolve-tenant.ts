@@ -161,7 +161,7 @@ function resolveJwt(jwt: TenantConfig["auth"]["jwt"], directory: string, secret:
   return { algorithm: jwt.algorithm, jwks, issuer, audience };
 }
 
-/** A tenant file may come with a stranger's pull request, so its programs run only when whoever runs pmctl says so. */
+/** A tenant file may come with a stranger's pull request, so its programs run only with `--allow-exec`. */
 function resolveAnchors(
   { audit, source }: TenantConfig,
   environment: Environment,

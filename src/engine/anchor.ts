@@ -3,8 +3,7 @@ import type { Seal } from "../domain/audit-link.ts";
 import type { AuditKey } from "./seal.ts";
 
 /**
- * A signed statement that a tenant's audit log held this entry, to be kept where whoever can write to the database
- * cannot reach. It follows from the entry and the key alone, so every server of the tenant writes the same line.
+ * A signed statement that a tenant's audit log held this entry, to be kept out of reach of the database's owner. It follows from the entry and the key alone, so every server of the tenant writes the same line.
  */
 export interface AnchorLine {
   tenant: string;

@@ -6,7 +6,7 @@ export const ROLLBACK_TYPE = "rollback.accepted";
 
 /** An entry that the log is known to have held. */
 export interface KnownAnchor extends ChainPoint {
-  /** The entry's own time; undefined where whoever remembers it did not keep that. */
+  /** The entry's own time; undefined for a source that keeps number and hash only. */
   ts?: string | undefined;
   /** Who remembers it, in words. */
   source: string;

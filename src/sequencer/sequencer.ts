@@ -215,7 +215,7 @@ export class Sequencer {
 
   /**
    * Nothing to write: the answers hold if the head is still where the state says. A refusal may rest on what only this
-   * server has; whoever acknowledges, as a replay does what an earlier attempt wrote, has it confirmed by a write.
+   * server has; an acknowledgement, such as a replay of what an earlier attempt wrote, is confirmed by a write.
    */
   async #unmoved(head: Head, answers?: Prepared): Promise<boolean> {
     const confirms = answers && acknowledges(answers);

@@ -130,7 +130,7 @@ export class Metrics {
     });
   }
 
-  /** Whether the audit log holds, and how far it is anchored; read when somebody asks. */
+  /** Whether the audit log holds, and how far it is anchored; read when the metrics are asked for. */
   setIntegrity({ isSound, newest }: IntegritySource): void {
     const registers = [this.#registry];
     new Gauge({

@@ -33,7 +33,7 @@ export function registerAcceptRollback(noun: Command, host: Host): void {
 }
 
 /**
- * Goes straight to the database, so that whoever holds a server's admin key cannot do it.
+ * Goes straight to the database: an admin key of a server is not enough for it.
  * @throws Fault USAGE without a reason; INTEGRITY when the chain itself does not hold
  */
 export async function runAcceptRollback(options: Globals, io: Io): Promise<ExitCode> {

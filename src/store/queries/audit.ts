@@ -84,7 +84,8 @@ export async function readAuditHead(sql: ReadSql): Promise<ChainPoint & { readAt
   return { seq: BigInt(row.seq), hash: row.hash, readAt: Math.floor(row.read_at) };
 }
 
-interface AuditRow {
+/** A row of the log, as the driver gives it. */
+export interface AuditRow {
   seq: string;
   type: string;
   actor: string;
@@ -94,7 +95,8 @@ interface AuditRow {
   hash: string;
 }
 
-function toEntry(row: AuditRow): AuditEntry {
+/** The entry that a row of the log holds. */
+export function toEntry(row: AuditRow): AuditEntry {
   return {
     seq: BigInt(row.seq),
     type: row.type,

@@ -2,6 +2,7 @@ import type { AuditEntry } from "../../domain/audit-link.ts";
 import type { ChainPoint } from "../../engine/chain-walk.ts";
 import { textArray } from "../arrays.ts";
 import type { ReadSql } from "../connect.ts";
+import { type AuditRow, toEntry } from "./audit.ts";
 
 /** The head and what stands around it, all of one moment. */
 export interface LogReading {
@@ -67,21 +68,12 @@ export async function firstGap(sql: ReadSql, seq: bigint): Promise<bigint | unde
 
 /** Entries of accepted rollbacks, each with the hash of the entry before it: enough to check its seal. */
 export async function readRollbacks(sql: ReadSql): Promise<(AuditEntry & { previousHash: string })[]> {
-  const rows = await sql`
+  const rows = await sql<(AuditRow & { previous_hash: string })[]>`
     select a.seq, a.type, a.actor, a.payload, a.ts, a.key_id, a.hash, p.hash as previous_hash
       from audit a
       join audit p on p.seq = a.seq - 1
       join head h on h.id = 1 and a.seq <= h.seq
      where a.type = 'rollback.accepted'
      order by a.seq`;
-  return rows.map((row) => ({
-    seq: BigInt(row.seq),
-    type: row.type,
-    actor: row.actor,
-    payloadText: row.payload,
-    ts: row.ts,
-    keyId: row.key_id,
-    hash: row.hash,
-    previousHash: row.previous_hash,
-  }));
+  return rows.map((row) => ({ ...toEntry(row), previousHash: row.previous_hash }));
 }
