@@ -6,7 +6,7 @@ import type { TenantServices } from "../../src/services/tenant.ts";
 
 export const AUDIT_SECRET = "bench-audit-secret-of-32-bytes!!";
 export const JWT_SECRET = "bench-jwt-secret-of-at-least-32-bytes";
-export const PUBLIC_KEY = "pk_bench_public_key_0123456789";
+export const PUBLIC_KEY = "pk_bench-0123456789-abcdefghijklmnopqrstuvwxyz";
 export const TRADERS = 256;
 const MARKETS = 10;
 

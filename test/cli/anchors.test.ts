@@ -490,6 +490,7 @@ describe("the server writes anchors", () => {
     });
   });
   const SECRET = `whsec_${Buffer.from("a secret of anchors, 24 bytes+").toString("base64")}`;
+  const WATCHER_SECRET = `whsec_${Buffer.from("a secret of the watcher, 24 bytes+").toString("base64")}`;
   beforeAll(async () => {
     posted = [];
     await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -498,14 +499,14 @@ describe("the server writes anchors", () => {
     const program = join(directory, "take-anchor.sh");
     await writeFile(program, `#!/bin/sh\ncat >> ${join(directory, "taken.ndjson")}\n`);
     await chmod(program, 0o755);
-    await appendFile(join(directory, ".env"), `ANCHOR_SECRET=${SECRET}\n`);
+    await appendFile(join(directory, ".env"), `KEPT_ANCHOR_SECRET=${SECRET}\nKEPT_WATCHER_SECRET=${WATCHER_SECRET}\n`);
     const targets = [
       "{ file: kept/anchors.ndjson }",
       `{ exec: [${program}] }`,
-      `{ url: "${url}/anchor", secret: { env: ANCHOR_SECRET } }`,
+      `{ url: "${url}/anchor", secret: { env: KEPT_ANCHOR_SECRET } }`,
     ];
     const audit = `  anchors: [${targets.join(", ")}]\n  anchorEvery: { entries: 3, minutes: 60 }`;
-    const receiver = `{ name: watcher, url: "${url}/event", events: [audit.anchored], secret: { env: ANCHOR_SECRET } }`;
+    const receiver = `{ name: watcher, url: "${url}/event", events: [audit.anchored], secret: { env: KEPT_WATCHER_SECRET } }`;
     process.env.PMCTL_ALLOW_EXEC = "1";
     scene = await Scene.open(operator, "kept", (text) =>
       text
@@ -553,7 +554,10 @@ describe("the server writes anchors", () => {
     expect(parseLines(await readFile(join(directory, "taken.ndjson"), "utf8"))).toEqual(lines);
     const direct = posted.filter(({ body }) => !body.includes('"type"'));
     expect(direct.map(({ body }) => JSON.parse(body))).toEqual(lines);
-    for (const { headers, body } of posted) new Webhook(SECRET).verify(body, headers as Record<string, string>);
+    for (const { headers, body } of posted) {
+      const secret = body.includes('"type"') ? WATCHER_SECRET : SECRET;
+      new Webhook(secret).verify(body, headers as Record<string, string>);
+    }
     expect(events.map(({ body }) => JSON.parse(body))).toEqual(
       lines.slice(0, 2).map((data) => ({ type: "audit.anchored", timestamp: data.ts, data })),
     );

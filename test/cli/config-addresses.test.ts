@@ -69,7 +69,7 @@ describe("a pipeline that holds the keys and nothing else", () => {
     for (const words of [...commands, ["reconcile", "--explain"]]) {
       const ended = await inPipeline([...words, "-t", "served", "--url", url], {
         ...keys,
-        SERVED_ADMIN_KEY: "sk_of_somebody_else_0123456789",
+        SERVED_ADMIN_KEY: "sk_of_another_operator_0123456789abcdefghijklmnop",
       });
       expect([words[0], ended.code, ended.stdout]).toEqual([words[0], 4, ""]);
       const away = await inPipeline([...words, "-t", "served", "--url", "http://127.0.0.1:1"]);
@@ -183,7 +183,7 @@ describe("without an address", () => {
     await copyFile(env, `${env}.before`);
     const rotated = (await readFile(env, "utf8")).replace(
       /^SERVED_ADMIN_KEY=.*$/m,
-      "SERVED_ADMIN_KEY=sk_rotated_0123456789",
+      "SERVED_ADMIN_KEY=sk_rotated-0123456789-abcdefghijklmnopqrstuvwx",
     );
     await writeFile(env, rotated);
     for (const door of [

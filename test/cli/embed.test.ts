@@ -38,9 +38,9 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 const tenantFile = (more: string): string => `version: 1
 tenant: acme
 baseUrl: https://predict.acme.example
-keys: { admin: [{ name: ops, secret: { env: A } }], public: [{ name: web, secret: { env: B } }] }
-auth: { jwt: { algorithm: HS256, secret: { env: C } } }
-audit: { key: { env: D } }
+keys: { admin: [{ name: ops, secret: { env: ACME_ADMIN_KEY } }], public: [{ name: web, secret: { env: ACME_PUBLIC_KEY } }] }
+auth: { jwt: { algorithm: HS256, secret: { env: ACME_JWT_SECRET } } }
+audit: { key: { env: ACME_AUDIT_KEY } }
 ${more}
 `;
 const run = (...args: string[]): Promise<Finished> => pmctl(["embed", ...args], { cwd: directory.cwd });

@@ -13,8 +13,8 @@ import { end, testIo } from "./support/io.ts";
 
 const ENVIRONMENT = {
   ACME_ADMIN_KEY: ADMIN_KEY,
-  ACME_AUDIT_KEY: "an audit key of the tests",
-  ACME_WEBHOOK_SECRET: "whsec-0123456789",
+  ACME_AUDIT_KEY: "an audit key of the tests, of 32 bytes and more",
+  ACME_WEBHOOK_SECRET: "a webhook secret of the tests, 32 bytes or more",
 };
 
 /** A tenant file as an operator has it; the database knows nothing of it. */

@@ -63,7 +63,7 @@ describe("exit codes", () => {
   });
 
   test("4 for a key that the server does not know", async () => {
-    const env = { ACME_ADMIN_KEY: "sk_this_is_not_the_key_at_all" };
+    const env = { ACME_ADMIN_KEY: "sk_this_is_not_the_key_at_all_0123456789abcdefghi" };
     const { code, stdout, stderr } = await run(["-t", "acme", "market", "list", "--via", "http"], env);
     expect({ code, stdout, stderr }).toEqual({ code: 4, stdout: "", stderr: expect.stringContaining("x-api-key") });
     expect(stderr).not.toContain("sk_this");

@@ -6,11 +6,11 @@ import { complaints, configErrorOf, parse, problemsOf, tenantText } from "./supp
 const KEY = "key: { env: ACME_AUDIT_KEY }";
 const audit = (anchors: string) => ({ audit: `{ ${KEY}, ${anchors} }` });
 const ENVIRONMENT = {
-  ACME_ADMIN_KEY: "sk_0123456789abcdef",
-  ACME_PUBLIC_KEY: "pk_0123456789abcdef",
+  ACME_ADMIN_KEY: "sk_admin-0123456789-abcdefghijklmnopqrstuvwxyz",
+  ACME_PUBLIC_KEY: "pk_public-0123456789-abcdefghijklmnopqrstuvwxy",
   ACME_JWT_SECRET: "a jwt secret of the tests, which is long enough",
   ACME_AUDIT_KEY: "an audit key of the tests, which is long enough",
-  ANCHORS: "a secret of anchors, long enough",
+  ACME_ANCHOR_SECRET: "a secret of anchors, long enough",
 };
 
 describe("audit.anchors", () => {
@@ -24,12 +24,12 @@ describe("audit.anchors", () => {
     const one = parse(tenantText(audit("anchors: { file: kept.ndjson }")));
     expect(anchorFilesOf(one)).toEqual([join(one.source.directory, "kept.ndjson")]);
     expect(resolveTenant(one, ENVIRONMENT).anchors).toEqual([{ kind: "file", file: anchorFilesOf(one)[0] }]);
-    const url = '{ url: "https://anchors.example/in", secret: { env: ANCHORS } }';
+    const url = '{ url: "https://anchors.example/in", secret: { env: ACME_ANCHOR_SECRET } }';
     const config = parse(tenantText(audit(`anchors: [{ file: a }, { file: b }, { file: c }, { file: d }, ${url}]`)));
     expect(resolveTenant(config, ENVIRONMENT).anchors[4]).toEqual({
       kind: "url",
       url: "https://anchors.example/in",
-      secret: ENVIRONMENT.ANCHORS,
+      secret: ENVIRONMENT.ACME_ANCHOR_SECRET,
     });
     const six = Array.from({ length: 6 }, (_, index) => `{ file: f${index} }`).join(", ");
     expect(complaints(audit(`anchors: [${six}]`))).toEqual([expect.stringMatching(/^audit\.anchors: .*at most 5/)]);
@@ -38,7 +38,7 @@ describe("audit.anchors", () => {
   test.each([
     ["anchors: everywhere", "audit.anchors"],
     ['anchors: [{ url: "https://anchors.example" }]', "audit.anchors[0].secret"],
-    ['anchors: { url: "http://anchors.example", secret: { env: ANCHORS } }', "audit.anchors.url"],
+    ['anchors: { url: "http://anchors.example", secret: { env: ACME_ANCHOR_SECRET } }', "audit.anchors.url"],
     ["anchors: { fil: kept.ndjson }", "audit.anchors.fil"],
     ["anchorEvery: { entries: 0 }", "audit.anchorEvery.entries"],
     ["anchorEvery: { entries: 100001 }", "audit.anchorEvery.entries"],

@@ -24,7 +24,7 @@ describe("a literal secret is refused, and never shown", () => {
     ["the name of a variable", { audit: `{ key: { env: ${CANARY} } }` }],
     ["a mapping in the place of a reference", { audit: `{ key: { ${CANARY} } }` }],
     ["a list in the place of a reference", { audit: `{ key: [${CANARY}] }` }],
-    ["an unknown key of a reference", { audit: `{ key: { env: AUDIT, ${CANARY}: 1 } }` }],
+    ["an unknown key of a reference", { audit: `{ key: { env: ACME_AUDIT, ${CANARY}: 1 } }` }],
     ["a misspelt reference", { audit: `{ key: { evn: ${CANARY} } }` }],
     ["a misspelt key", { audit: `{ kee: ${CANARY} }` }],
     ["a misspelt section", { adit: `{ key: { deep: [{ deeper: ${CANARY} }] } }` }],

@@ -11,10 +11,10 @@ const CONTEXT = { environment: {}, directory: "/nowhere", where: "tenants/acme/t
 
 /** Values for everything that `tenantText()` refers to. */
 const ENVIRONMENT = {
-  ACME_ADMIN_KEY: "sk_0123456789abcdef",
-  ACME_PUBLIC_KEY: "pk_0123456789abcdef",
+  ACME_ADMIN_KEY: "sk_admin-0123456789-abcdefghijklmnopqrstuvwxyz",
+  ACME_PUBLIC_KEY: "pk_public-0123456789-abcdefghijklmnopqrstuvwxy",
   ACME_JWT_SECRET: "j".repeat(32),
-  ACME_AUDIT_KEY: "a".repeat(16),
+  ACME_AUDIT_KEY: "a".repeat(32),
 };
 
 function load(sections: Record<string, string> = {}, files: Record<string, string> = {}) {
@@ -92,11 +92,16 @@ describe("resolveTenant", () => {
         database: "{ url: { env: ACME_DATABASE_URL } }",
         webhooks: `{ inbound: { secrets: [{ file: inbound }], stripe: [{ file: stripe }] },
           outbound: [{ name: crm, url: "https://crm.example", events: [order.filled], secret: { file: crm } }] }`,
-        oracle: "{ sources: { pyth: { headers: { authorization: { env: PYTH }, accept: application/json } } } }",
+        oracle:
+          "{ sources: { pyth: { headers: { authorization: { env: ACME_PYTH_KEY }, accept: application/json } } } }",
       },
-      { "acme/inbound": "inbound-0123456789", "acme/stripe": "whsec_0123456789", "acme/crm": "crm-0123456789abc" },
+      {
+        "acme/inbound": "inbound-0123456789abcdefghijklmnop",
+        "acme/stripe": "whsec_0123456789abcdefghijklmn",
+        "acme/crm": "crm-0123456789abcdefghijklmnopqrst",
+      },
     );
-    const environment = { ...ENVIRONMENT, ACME_DATABASE_URL: "postgres://x", PYTH: "Bearer p" };
+    const environment = { ...ENVIRONMENT, ACME_DATABASE_URL: "postgres://x", ACME_PYTH_KEY: "Bearer p" };
     expect(resolveTenant(config, environment)).toEqual({
       keys: [
         { type: "admin", name: "ops", value: ENVIRONMENT.ACME_ADMIN_KEY, expires: undefined },
@@ -108,24 +113,24 @@ describe("resolveTenant", () => {
       anchors: [],
       databaseUrl: "postgres://x",
       webhooks: {
-        inbound: ["inbound-0123456789"],
-        stripe: ["whsec_0123456789"],
-        outbound: { crm: ["crm-0123456789abc"] },
+        inbound: ["inbound-0123456789abcdefghijklmnop"],
+        stripe: ["whsec_0123456789abcdefghijklmn"],
+        outbound: { crm: ["crm-0123456789abcdefghijklmnopqrst"] },
       },
-      resolutionSecret: "inbound-0123456789",
+      resolutionSecret: "inbound-0123456789abcdefghijklmnop",
       sourceHeaders: { pyth: { authorization: "Bearer p", accept: "application/json" } },
       sourceQueries: { pyth: {} },
     });
   });
 
   test("keys that sealed earlier entries are resolved beside the current one", () => {
-    const config = load({ audit: "{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: OLD_KEY }] }" });
-    const secrets = resolveTenant(config, { ...ENVIRONMENT, OLD_KEY: "an-earlier-audit-key" });
+    const config = load({ audit: "{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: ACME_OLD_KEY }] }" });
+    const secrets = resolveTenant(config, { ...ENVIRONMENT, ACME_OLD_KEY: "an-earlier-audit-key-of-32-bytes-or-more" });
     expect(secrets).toMatchObject({
       auditKey: ENVIRONMENT.ACME_AUDIT_KEY,
-      previousAuditKeys: ["an-earlier-audit-key"],
+      previousAuditKeys: ["an-earlier-audit-key-of-32-bytes-or-more"],
     });
-    expect(configErrorOf(() => resolveTenant(config, ENVIRONMENT)).message).toContain("OLD_KEY");
+    expect(configErrorOf(() => resolveTenant(config, ENVIRONMENT)).message).toContain("ACME_OLD_KEY");
   });
 
   test("a key set's file is found from the tenant's folder", () => {

@@ -73,9 +73,9 @@ describe("what is decoded", () => {
   sweepSeconds: 30
   resolutionSecret: { env: ACME_RESOLUTION_SECRET }
   sources:
-    house: { url: "https://prices.acme.example/{id}", headers: { authorization: { env: FEED_TOKEN }, accept: application/json },
+    house: { url: "https://prices.acme.example/{id}", headers: { authorization: { env: ACME_FEED_TOKEN }, accept: application/json },
              price: { pointer: /last }, time: { pointer: /ts, unit: s }, okWhen: { pointer: /status, notEquals: error }, timeout: 5s }
-    pyth: { headers: { authorization: { env: PYTH_KEY } } }
+    pyth: { headers: { authorization: { env: ACME_PYTH_KEY } } }
     kraken: { price: { pointer: "/result/*/-1/4", expoPointer: /expo }, conf: { pointer: /conf } }
     sandbox: { simulated: { start: 100000, volatility: 0.02, seed: 7 } }
   venues:
@@ -135,7 +135,7 @@ describe("what a file is refused for", () => {
     ],
     [
       "two keys of one name",
-      { keys: "{ admin: [{ name: a, secret: { env: A } }], public: [{ name: a, secret: { env: B } }] }" },
+      { keys: "{ admin: [{ name: a, secret: { env: ACME_A } }], public: [{ name: a, secret: { env: ACME_B } }] }" },
       'keys.public[0].name: must be unique: "a" is taken above',
     ],
     ["two ports that are one", { server: "{ port: 9000, opsPort: 9000 }" }, /^server.opsPort: must differ/],
@@ -153,12 +153,15 @@ describe("what a file is refused for", () => {
     ],
     [
       "a JWT algorithm of another kind",
-      { auth: "{ jwt: { algorithm: none, secret: { env: A } } }" },
+      { auth: "{ jwt: { algorithm: none, secret: { env: ACME_A } } }" },
       /^auth.jwt.algorithm: must be one of HS256, ES256, EdDSA, RS256/,
     ],
     [
       "an unknown event",
-      { webhooks: "{ outbound: [{ name: a, url: 'https://a.example', events: [order.fild], secret: { env: A } }] }" },
+      {
+        webhooks:
+          "{ outbound: [{ name: a, url: 'https://a.example', events: [order.fild], secret: { env: ACME_A } }] }",
+      },
       /did you mean "order.filled"\?/,
     ],
     [
@@ -238,7 +241,7 @@ describe("what a file is refused for", () => {
       audit: undefined,
       server: "{ port: 70000, hots: x }",
       policy: "{ feeBps: -1, suitabilityThresholds: { tiers: [{ minScore: 3, capUsd: 1 }] } }",
-      keys: "{ admin: [{ name: a, secret: { env: A } }, { name: a, secret: { env: B } }] }",
+      keys: "{ admin: [{ name: a, secret: { env: ACME_A } }, { name: a, secret: { env: ACME_B } }] }",
     });
     expect(
       problemsOf(text)

@@ -14,14 +14,14 @@ beforeAll(async () => {
   operator = await newOperator();
   receiver = await new TestReceiver().open();
   await operator.run("init", "acme");
-  const outbound = `{ name: crm, url: "${receiver.url}", events: [${EVENTS}], secret: { env: CRM_SECRET } }`;
+  const outbound = `{ name: crm, url: "${receiver.url}", events: [${EVENTS}], secret: { env: ACME_CRM_SECRET } }`;
   await operator.edit("acme", (text) =>
     `${text}\nnetwork: { allowPrivate: ["127.0.0.0/8"] }\n`.replace(
       "webhooks:\n",
       `webhooks:\n  outbound: [${outbound}]\n`,
     ),
   );
-  await appendFile(join(operator.directory, ".env"), `\nCRM_SECRET=${SECRET}\n`);
+  await appendFile(join(operator.directory, ".env"), `\nACME_CRM_SECRET=${SECRET}\n`);
   const applied = await operator.run("apply", "acme");
   expect(applied).toMatchObject({ exitCode: 0 });
 });

@@ -14,7 +14,7 @@ import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 type Input = Record<string, unknown>;
 
-const STRIPE_SECRET = "whsec_stripe_of_the_tests_0123456789";
+const STRIPE_SECRET = "whsec_stripe-of-the-tests-0123456789";
 const examples = new Map<string, Input>();
 for (const item of Object.values((openApiDocument() as { paths: object }).paths))
   for (const { operationId, requestBody } of Object.values(item as object))

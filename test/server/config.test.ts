@@ -72,7 +72,7 @@ test("of two applies that were planned on the same version one wins", async () =
 });
 
 test("a key that an apply creates works with the next request, and one that it ends does not", async () => {
-  const key = "sk_second_0123456789abcdef";
+  const key = "sk_second-0123456789-abcdefghijklmnopqrstuvwxy";
   const sha256 = hashApiKey(key);
   const { version } = await live();
   const created = configInput({
@@ -112,7 +112,10 @@ test("nor by any other way: another's name before its fingerprint, an expiry tha
 });
 
 test("the key in hand may go by another name, or make room for another value of its own", async () => {
-  const [own, next] = ["sk_own_0123456789abcdefgh", "sk_next_0123456789abcdefg"];
+  const [own, next] = [
+    "sk_own-0123456789-abcdefghijklmnopqrstuvwxyz-A",
+    "sk_next-0123456789-abcdefghijklmnopqrstuvwxyz-",
+  ];
   const key = (name: string, value: string) => ({
     name,
     type: "admin" as const,

@@ -14,7 +14,7 @@ import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by path here
 type Json = Record<string, any>;
 
-const STRIPE_SECRET = "whsec_0123456789abcdef";
+const STRIPE_SECRET = "whsec_stripe-of-conformance-0123456789";
 const document = JSON.parse(JSON.stringify(openApiDocument())) as Json;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addSchema(document, "api");

@@ -5,7 +5,7 @@ import { usd } from "../engine/world.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
-const STRIPE_SECRET = "whsec_stripe_of_the_tests_0123456789";
+const STRIPE_SECRET = "whsec_stripe-of-the-tests-0123456789";
 
 let tenant: ServedTenant;
 beforeAll(async () => {

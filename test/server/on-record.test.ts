@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KeyUse } from "../../src/server/key-use.ts";
 import { readKeyUse, recordKeyUse } from "../../src/store/key-use.ts";
-import { ADMIN_KEY, insertKey, PUBLIC_KEY, sha256, userToken } from "./support/harness.ts";
+import { ADMIN_KEY, EXPIRED_KEY, insertKey, PUBLIC_KEY, sha256, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 let tenant: ServedTenant;
@@ -47,7 +47,7 @@ describe("over HTTP, what no entry says counts for nothing", () => {
     await sql`update api_key set type = 'admin', expires_at = null where name in ('web', 'old')`;
     await ringIsRenewed();
     expect(await ask("/v1/keys", PUBLIC_KEY)).toMatchObject({ status: 403 });
-    expect(await ask("/v1/markets", "pk_expired_0123456789")).toMatchObject({ status: 401, code: "KEY_INVALID" });
+    expect(await ask("/v1/markets", EXPIRED_KEY)).toMatchObject({ status: 401, code: "KEY_INVALID" });
     await sql`update api_key set type = 'public' where name in ('web', 'old')`;
     await sql`update api_key set expires_at = 1000 where name = 'old'`;
   });

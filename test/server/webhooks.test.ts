@@ -5,7 +5,7 @@ import type { Handlers } from "../../src/services/invoke.ts";
 import { ADMIN_KEY, type Backend, openBackend, serve, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
 import { exchangeRaw, expectRefusal, parseRaw } from "./support/requests.ts";
 
-const OLD_SECRET = "whsec_the_one_before";
+const OLD_SECRET = "whsec_the_one_before_0123456789abcdef";
 /** The time stands still, so that five minutes are five minutes. */
 const NOW = Date.UTC(2027, 0, 1);
 const calls: { input: unknown; actor: string }[] = [];

@@ -66,7 +66,14 @@ export async function applyScene(sequencer: Sequencer): Promise<void> {
       kycRequired: false,
       liquidityMicro: 1_000_000_000n,
       capitalMicro: 100_000_000_000n,
-      keys: [{ name: "ops", type: "admin", hash: hashApiKey("sk_scene"), expiresAt: null }],
+      keys: [
+        {
+          name: "ops",
+          type: "admin",
+          hash: hashApiKey("sk_scene-0123456789-abcdefghijklmnopqrstuvwxyz"),
+          expiresAt: null,
+        },
+      ],
       document: "{}",
       documentSha256: "0".repeat(64),
       gitCommit: undefined,

@@ -8,8 +8,8 @@ import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { anyMarket } from "../support/market.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
-export const ADMIN_KEY = "sk_admin_0123456789abcdef";
-export const PUBLIC_KEY = "pk_public_0123456789abcdef";
+export const ADMIN_KEY = "sk_admin-0123456789-abcdefghijklmnopqrstuvwxyz";
+export const PUBLIC_KEY = "pk_public-0123456789-abcdefghijklmnopqrstuvwxy";
 
 /** A tenant on a real database, called as the services are. */
 export interface TestTenant {

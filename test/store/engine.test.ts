@@ -136,10 +136,10 @@ describe("an engine that only speaks the protocol", () => {
 
   beforeAll(async () => {
     engine = new FakeEngine("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27, go1.19.10)");
-    process.env.ENGINE_URL = await engine.listen();
+    process.env.ACME_DATABASE_URL = await engine.listen();
     operator = await newOperator();
     await operator.run("init", "acme");
-    await operator.edit("acme", (text) => `${text}\ndatabase: { url: { env: ENGINE_URL } }\n`);
+    await operator.edit("acme", (text) => `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\n`);
   });
 
   afterAll(async () => {

@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { environmentPrefix } from "../../src/config/environment.ts";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
 
 /** Debian's PostgreSQL, of another major version than the embedded one. */
@@ -44,8 +45,8 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     ]);
     operator = await newOperator();
     await operator.run("init", "acme");
-    await operator.edit("acme", (text) => withDatabase(text, "EXTERNAL_URL"));
-    process.env.EXTERNAL_URL = `postgresql://admin@${encodeURIComponent(directory)}:5432/acme_markets`;
+    await operator.edit("acme", (text) => withDatabase(text, "ACME_DATABASE_URL"));
+    process.env.ACME_DATABASE_URL = `postgresql://admin@${encodeURIComponent(directory)}:5432/acme_markets`;
   });
 
   afterAll(async () => {
@@ -97,8 +98,9 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
       };
       await vi.waitFor(() => expect(existsSync(join(place, ".s.PGSQL.6432"))).toBe(true), { timeout: 60_000 });
       await operator.run("init", tenant);
-      await operator.edit(tenant, (text) => withDatabase(text, "POOLED_URL"));
-      process.env.POOLED_URL = `postgresql://admin@${encodeURIComponent(place)}:6432/${tenant}`;
+      const variable = `${environmentPrefix(tenant)}_DATABASE_URL`;
+      await operator.edit(tenant, (text) => withDatabase(text, variable));
+      process.env[variable] = `postgresql://admin@${encodeURIComponent(place)}:6432/${tenant}`;
     });
 
     afterAll(() => stop?.());

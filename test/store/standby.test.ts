@@ -20,12 +20,12 @@ beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
   await operator.edit("acme", (text) =>
-    `${text}\ndatabase: { url: { env: PAIR_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`.replace(
+    `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`.replace(
       '["US"]',
       "[]",
     ),
   );
-  process.env.PAIR_URL = pair.primary.url("acme");
+  process.env.ACME_DATABASE_URL = pair.primary.url("acme");
   const applied = await operator.run("apply", "acme");
   expect(applied.exitCode, applied.stderr).toBe(0);
   const created = await operator.run(

@@ -11,7 +11,7 @@ import { openTenant, type TenantServices } from "../../../src/services/tenant.ts
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const TENANT = "acme";
-export const ADMIN_KEY = "sk_admin_0123456789abcdef";
+export const ADMIN_KEY = "sk_admin-0123456789-abcdefghijklmnopqrstuvwxyz";
 export const AUDIT_SECRET = "an audit secret of the tests, long enough";
 const JWT_SECRET = "a jwt secret of the tests, which is long enough";
 

@@ -15,12 +15,12 @@ import { poolOf } from "../../support/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const TENANT = "acme";
-export const ADMIN_KEY = "sk_admin_0123456789";
-export const PUBLIC_KEY = "pk_public_0123456789";
-export const EXPIRED_KEY = "pk_expired_0123456789";
+export const ADMIN_KEY = "sk_admin-0123456789-abcdefghijklmnopqrstuvwxyz";
+export const PUBLIC_KEY = "pk_public-0123456789-abcdefghijklmnopqrstuvwxy";
+export const EXPIRED_KEY = "pk_expired-0123456789-abcdefghijklmnopqrstuvwx";
 export const JWT_SECRET = "a tenant's secret that is long enough for HS256";
 /** Seals the audit log of tenants of the tests. */
-export const AUDIT_SECRET = "an audit key of the tests";
+export const AUDIT_SECRET = "an audit key of the tests, of 32 bytes and more";
 const HARNESS_KEY = auditKey(AUDIT_SECRET);
 export const WEBHOOK_SECRET = "whsec_tenant_demo_0123456789abcdef";
 

@@ -2,7 +2,7 @@ import Stripe from "stripe";
 import { expect } from "vitest";
 import type { ServedTenant } from "./tenant.ts";
 
-export const SECRET = "whsec_stripe_of_the_tests_0123456789";
+export const SECRET = "whsec_stripe-of-the-tests-0123456789";
 
 export const nowSec = () => Math.floor(Date.now() / 1000);
 
