@@ -28,10 +28,7 @@ function aged({ type, payload }: { type: string; payload: string }): string {
 /** Copies a tenant's rows into a database of the old schema, with the entries of the old version, sealed anew. */
 async function copyAged(from: Sql, to: Sql, secret: string): Promise<void> {
   await to.unsafe("drop schema public cascade; create schema public");
-  await migrate(
-    to,
-    (await readMigrations()).filter(({ version }) => version <= OLD_SCHEMA),
-  );
+  await migrate(to, { migrations: (await readMigrations()).filter(({ version }) => version <= OLD_SCHEMA) });
   const tables = await to`
     select table_name as name, string_agg(quote_ident(column_name), ', ') as columns
       from information_schema.columns

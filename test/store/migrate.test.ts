@@ -78,7 +78,7 @@ describe("migrate", () => {
     await empty();
     const first = migration(1, "create table a (id int)");
     const wrong = migration(2, "create table b (id int); insert into nowhere values (1)");
-    await expect(migrate(sql, [first, wrong])).rejects.toThrow("nowhere");
+    await expect(migrate(sql, { migrations: [first, wrong] })).rejects.toThrow("nowhere");
     expect(await schemaVersion(sql)).toBe(1);
     expect(await sql`select to_regclass('b') as b`).toEqual([{ b: null }]);
   });
@@ -93,7 +93,7 @@ describe("migrate", () => {
     const [first, ...rest] = await readMigrations();
     if (!first) throw new Error("There are no migrations");
     const changed = { ...first, text: `${first.text}\n`, checksum: "another" };
-    await expect(migrate(sql, [changed, ...rest])).rejects.toEqual(refused("applied with another content"));
+    await expect(migrate(sql, { migrations: [changed, ...rest] })).rejects.toEqual(refused("applied with another content"));
   });
 
   test.each([0, 1])("a server does not start on a schema at version %d", async (version) => {
