@@ -1,5 +1,5 @@
-import type { Connection } from "../store/connect.ts";
 import type { OwnedDatabase } from "../services/provision.ts";
+import type { Connection } from "../store/connect.ts";
 import { externalConnection, loginOf } from "../store/database.ts";
 import { type Cluster, embeddedCluster } from "../store/embedded/cluster.ts";
 import { serverLogin } from "../store/embedded/settings.ts";

@@ -8,6 +8,7 @@ import type { Reader } from "./pool.ts";
 const MISSING_DATABASE = "3D000";
 const DUPLICATE_DATABASE = "42P04";
 const DENIED = "42501";
+const NO_SUCH_LOGIN = "28000";
 /** Odd, so that no database has it as its own setting. */
 const PROBE_TIMEOUT_MS = 4321;
 
@@ -38,6 +39,10 @@ export function isMissingDatabase(error: unknown): boolean {
 /** What a login meets that an apply has not granted its rights to: the database itself, or a table of it. */
 export function isDenied(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === DENIED;
+}
+
+export function isMissingLogin(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === NO_SUCH_LOGIN;
 }
 
 async function createDatabase(connection: Connection, name: string): Promise<void> {

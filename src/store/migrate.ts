@@ -144,6 +144,7 @@ const MUTABLE = [
   "key_use",
 ];
 const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery", "oracle_tick"];
+const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
 
 /**
  * Lets whoever serves add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
@@ -161,7 +162,7 @@ async function grantToServer(sql: Sql, server: string | undefined): Promise<void
     known(names) === "" ? "" : `grant ${rights} on ${known(names)} to ${quoted(role)};`;
   await sql.unsafe(`${LOCK};
     grant usage on schema public to ${quoted(role)};
-    revoke all on ${known([...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"])} from ${quoted(role)};
+    revoke all on ${known(TABLES)} from ${quoted(role)};
     ${grant("select, insert", JOURNALS)}
     ${grant("select, insert, update", MUTABLE)}
     ${grant("select, insert, update, delete", DISPOSABLE)}
@@ -207,10 +208,20 @@ async function restrictedRole(sql: Sql): Promise<string | undefined> {
   return exists.length === 0 ? undefined : APP_ROLE;
 }
 
-/** Whether a server may take the restricted role on this connection. */
+/**
+ * Whether a server may take the restricted role on this connection: it can, and the role has its rights in this database.
+ * It has none, or those of an older schema, where the server has a login of its own.
+ */
 export async function serverRoleAvailable(sql: Sql): Promise<boolean> {
   const rows = await sql`
-    select 1 from pg_roles where rolname = ${APP_ROLE} and pg_has_role(current_user, oid, 'member')`;
+    select 1
+      from pg_roles r
+     where r.rolname = ${APP_ROLE} and pg_has_role(current_user, r.oid, 'member')
+       and not exists (
+             select 1
+               from pg_class c
+              where c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(TABLES)}
+                and not has_table_privilege(r.oid, c.oid, 'select'))`;
   return rows.length > 0;
 }
 

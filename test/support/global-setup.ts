@@ -2,9 +2,9 @@ import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { connect } from "../../src/store/connect.ts";
+import { quoted } from "../../src/store/database.ts";
 import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
 import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
-import { quoted } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { SERVER_LOGIN, TEST_TENANT } from "./database-copy.ts";
 
