@@ -2,10 +2,12 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Check } from "../../src/cli/doctor/check.ts";
+import { judgeLogin } from "../../src/cli/doctor/login.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
 import { serverLogin } from "../../src/store/embedded/settings.ts";
 import { JOURNALS } from "../../src/store/migrate.ts";
+import { readLoginRights } from "../../src/store/queries/login.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 const LOGIN = serverLogin("acme");
@@ -161,14 +163,16 @@ describe("the login of a tenant's server", () => {
       `alter role "${LOGIN}" nocreatedb`,
     ],
   ])("doctor fails for %s, and says what it found", async (_name, give, found, take) => {
+    const judged = async () => judgeLogin(await readLoginRights(server), false);
     await owner.unsafe(give);
-    expect(await login()).toMatchObject({ status: "fail", found: expect.stringContaining(found) });
+    expect(await judged()).toMatchObject({ status: "fail", found: expect.stringContaining(found) });
     await owner.unsafe(take);
-    expect(await login()).toMatchObject({ status: "ok" });
+    expect(await judged()).toMatchObject({ status: "ok" });
   });
 
   test("an apply takes back what it does not need on the tenant's tables", async () => {
     await owner.unsafe(`grant all on all tables in schema public to "${LOGIN}"`);
+    expect(await login()).toMatchObject({ status: "fail", found: expect.stringContaining("may truncate assessment") });
     expect((await operator.run("apply", "acme", "--yes")).exitCode).toBe(0);
     expect(await login()).toMatchObject({ status: "ok" });
   });
