@@ -58,19 +58,23 @@ export async function readLoginRights(sql: ReadSql): Promise<LoginRights> {
      order by place, rolname`;
   const tables = await sql<{ excess: string }[]>`
     ${reach}
-    select said || ' ' || string_agg(relname, ', ' order by relname) || by as excess
-      from role
-      join pg_class c on c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(JOURNALS)},
-           lateral (values
-             (c.relowner = role.oid, 'owns'),
-             (has_any_column_privilege(role.oid, c.oid, 'update'), 'may update'),
-             (has_table_privilege(role.oid, c.oid, 'delete'), 'may delete'),
-             (has_table_privilege(role.oid, c.oid, 'truncate'), 'may truncate'),
-             (has_table_privilege(role.oid, c.oid, 'trigger'), 'may put triggers on')
-           ) as found (is_so, said)
-     where is_so and not rolsuper
-     group by said, by
-     order by by, said`;
+    select 'may ' || rights || ' ' || string_agg(relname, ', ' order by relname) || by as excess
+      from (
+             select relname, by, string_agg(said, ', ' order by place) as rights
+               from role
+               join pg_class c on c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(JOURNALS)},
+                    lateral (values
+                      (1, c.relowner = role.oid, 'alter'),
+                      (2, has_any_column_privilege(role.oid, c.oid, 'update'), 'update'),
+                      (3, has_table_privilege(role.oid, c.oid, 'delete'), 'delete'),
+                      (4, has_table_privilege(role.oid, c.oid, 'truncate'), 'truncate'),
+                      (5, has_table_privilege(role.oid, c.oid, 'trigger'), 'put triggers on')
+                    ) as found (place, is_so, said)
+              where is_so and not rolsuper
+              group by relname, by
+           ) as each
+     group by rights, by
+     order by by, rights`;
   const [self] = await sql<{ login: string }[]>`select session_user::text as login`;
   return { login: self?.login ?? "", excess: [...rows, ...tables].map(({ excess }) => excess) };
 }
