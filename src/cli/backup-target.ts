@@ -5,8 +5,8 @@ import { auditKey } from "../engine/seal.ts";
 import type { KnownAnchor } from "../engine/set-back.ts";
 import { anchorPlaces, knownToOperator } from "./anchor-sources.ts";
 import type { BackupTarget } from "./commands/db-backup.ts";
-import { openDatabase } from "./database.ts";
-import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-tenant.ts";
+import { openAsOwner } from "./database.ts";
+import { auditSecretsOf, databaseUrlsOf, readOperatorTenant } from "./operator-tenant.ts";
 
 /** The tenant whose database is to be backed up or replaced; starts the embedded one if need be. */
 export async function openBackupTarget(named: string | undefined): Promise<{
@@ -18,9 +18,9 @@ export async function openBackupTarget(named: string | undefined): Promise<{
   const tenant = readOperatorTenant(named);
   const { id, directory } = tenant;
   const auditSecrets = auditSecretsOf(tenant);
-  const { connection } = await openDatabase(directory, id, databaseUrlOf(tenant));
+  const database = await openAsOwner(directory, id, databaseUrlsOf(tenant));
   const { anchors: known } = await knownToOperator(tenant, auditSecrets.map(auditKey));
-  const target = { tenant: id, connection, auditSecrets };
+  const target = { tenant: id, ...database, auditSecrets };
   return { directory, anchorFiles: anchorPlaces(tenant).files, known, target };
 }
 

@@ -106,7 +106,7 @@ export function overDatabase(
   ready: ReadyTenant,
   { reason, onSealed }: { reason?: string | undefined; onSealed?: ((seal: Seal) => void) | undefined },
 ): ConfigSession {
-  const { config, markets, directory, secrets, database } = ready;
+  const { config, markets, directory, secrets, database, openAsOwner } = ready;
   const feeds = tenantFeeds(config);
   const options: TenantOptions = {
     tenantId: config.tenant,
@@ -134,8 +134,9 @@ export function overDatabase(
       return opened && live(opened);
     },
     prepare: async () => {
-      const migrations = await prepareDatabase(database.connection);
-      const opened = await openTenant(options);
+      const owned = await openAsOwner();
+      const migrations = await prepareDatabase(owned);
+      const opened = await openTenant({ ...options, connection: owned.connection });
       services = opened;
       const recorded = await putOnRecord(opened, operatorActor());
       return { ...(await live(opened)), migrations, recorded };

@@ -1,9 +1,20 @@
+import type { OwnedDatabase } from "../services/provision.ts";
 import type { Connection } from "../store/connect.ts";
-import { externalConnection } from "../store/database.ts";
+import { externalConnection, loginOf } from "../store/database.ts";
 import { type Cluster, embeddedCluster } from "../store/embedded/cluster.ts";
+import { serverLogin } from "../store/embedded/settings.ts";
 
-/** A tenant's database as a command reaches it. */
+/** The connection strings of an external database. */
+export interface DatabaseUrls {
+  /** As the login that serves. */
+  url: string;
+  /** As the owner; undefined where the login that serves is the owner. */
+  ownerUrl: string | undefined;
+}
+
+/** A tenant's database as a server reaches it, and every command that creates nothing in it. */
 export interface TenantDatabase {
+  /** As the login that serves. */
   connection: Connection;
   /** The directory's own cluster, when the tenant says `database: embedded`. */
   cluster: Cluster | undefined;
@@ -20,6 +31,26 @@ export async function openDatabase(
 ): Promise<TenantDatabase> {
   if (databaseUrl !== undefined) return { connection: await externalConnection(databaseUrl), cluster: undefined };
   const cluster = embeddedCluster(directory);
-  await cluster.start();
-  return { connection: cluster.connection(tenant), cluster };
+  await cluster.start(tenant);
+  return { connection: cluster.connection(tenant, serverLogin(tenant)), cluster };
+}
+
+/**
+ * The same as the database's owner, for what creates, migrates or replaces it.
+ * @param urls of an external database; undefined for the embedded one
+ */
+export async function openAsOwner(
+  directory: string,
+  tenant: string,
+  urls: DatabaseUrls | undefined,
+): Promise<OwnedDatabase> {
+  if (urls === undefined) {
+    const cluster = embeddedCluster(directory);
+    await cluster.start(tenant);
+    return { connection: cluster.connection(tenant), server: serverLogin(tenant) };
+  }
+  const { url, ownerUrl = url } = urls;
+  const connection = await externalConnection(ownerUrl);
+  const server = loginOf({ url });
+  return { connection, server: server === loginOf(connection) ? undefined : server };
 }

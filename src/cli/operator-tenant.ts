@@ -3,6 +3,7 @@ import type { SecretReference } from "../config/scalars.ts";
 import { resolveSecret } from "../config/secrets.ts";
 import { loadTenantFile, type TenantConfig } from "../config/tenant-file.ts";
 import { openWorkspace, pickTenant, tenantPath } from "../config/workspace.ts";
+import type { DatabaseUrls } from "./database.ts";
 
 /** A tenant as the operator's directory describes it, before anything is connected. */
 export interface OperatorTenant {
@@ -52,7 +53,17 @@ export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...
   ];
 }
 
-/** The connection string of an external database; undefined for the embedded one. */
+/** The connection string of the login that serves; undefined for the embedded database. */
 export function databaseUrlOf({ config, secret }: OperatorTenant): string | undefined {
   return config.database === "embedded" ? undefined : secret(config.database.url, ["database", "url"]);
+}
+
+/** The connection strings of an external database; undefined for the embedded one. */
+export function databaseUrlsOf({ config, secret }: OperatorTenant): DatabaseUrls | undefined {
+  if (config.database === "embedded") return undefined;
+  const { url, ownerUrl } = config.database;
+  return {
+    url: secret(url, ["database", "url"]),
+    ownerUrl: ownerUrl && secret(ownerUrl, ["database", "ownerUrl"]),
+  };
 }

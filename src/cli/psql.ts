@@ -9,7 +9,7 @@ import { openTenantDatabase } from "./tenant-database.ts";
 const PSQL_NO_CONNECTION = 2;
 
 /**
- * Hands the terminal, or the pipe, to psql on the tenant's database.
+ * Hands the terminal, or the pipe, to psql on the tenant's database, as its owner.
  * @throws Fault USAGE when psql is not installed
  */
 export async function runDbShell(options: { tenant?: string | undefined }): Promise<ExitCode> {

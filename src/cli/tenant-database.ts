@@ -1,13 +1,12 @@
-import type { Connection } from "../store/connect.ts";
-import { openDatabase } from "./database.ts";
-import { databaseUrlOf, readOperatorTenant } from "./operator-tenant.ts";
+import type { OwnedDatabase } from "../services/provision.ts";
+import { openAsOwner } from "./database.ts";
+import { databaseUrlsOf, readOperatorTenant } from "./operator-tenant.ts";
 
 /**
- * The database of the tenant that a command means, without the tenant's services: for commands that work on the
- * database itself. Starts the embedded one if need be.
+ * The database of the tenant that a command means, as its owner and without the tenant's services: for commands that
+ * work on the database itself. Starts the embedded one if need be.
  */
-export async function openTenantDatabase(named?: string): Promise<{ tenant: string; connection: Connection }> {
+export async function openTenantDatabase(named?: string): Promise<OwnedDatabase & { tenant: string }> {
   const tenant = readOperatorTenant(named);
-  const { connection } = await openDatabase(tenant.directory, tenant.id, databaseUrlOf(tenant));
-  return { tenant: tenant.id, connection };
+  return { tenant: tenant.id, ...(await openAsOwner(tenant.directory, tenant.id, databaseUrlsOf(tenant))) };
 }

@@ -43,7 +43,7 @@ export interface TenantSecrets {
   previousAuditKeys: string[];
   /** Where anchors of the log are kept, in the file's order. */
   anchors: ResolvedAnchorTarget[];
-  /** The external database's connection string; undefined for the embedded one. */
+  /** The connection string of the login that serves; undefined for the embedded database. */
   databaseUrl: string | undefined;
   webhooks: {
     inbound: string[];
@@ -105,6 +105,21 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
   };
   if (findings.length > 0) throw new ConfigError(source.problems(findings));
   return resolved;
+}
+
+/**
+ * Resolves the connection string of the database's owner: apart from the others, because a server has no need of it, and
+ * its machine need not know it. Undefined where the login that serves is the owner.
+ *
+ * @throws ConfigError when it is missing
+ */
+export function resolveOwnerUrl(config: TenantConfig, environment: Environment): string | undefined {
+  const { database, source } = config;
+  if (database === "embedded" || database.ownerUrl === undefined) return undefined;
+  const findings: Finding[] = [];
+  const url = resolver(config, environment, findings)(database.ownerUrl, ["database", "ownerUrl"]);
+  if (findings.length > 0) throw new ConfigError(source.problems(findings));
+  return url;
 }
 
 /**

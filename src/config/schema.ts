@@ -40,7 +40,13 @@ const Database = z
   .union(
     [
       z.literal("embedded"),
-      z.strictObject({ url: SecretReference.meta({ description: "Where the connection string is kept." }) }),
+      z.strictObject({
+        url: SecretReference.meta({ description: "Where the connection string of the server's login is kept." }),
+        ownerUrl: SecretReference.optional().meta({
+          description:
+            "Where the connection string of the owner is kept, with which apply, migrate, backup and restore connect. Without it, the server's login is the owner.",
+        }),
+      }),
     ],
     {
       error: ({ input }) =>

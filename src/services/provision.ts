@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Seal } from "../domain/audit-link.ts";
 import type { ApplyConfig, Results } from "../engine/commands.ts";
 import { type Connection, connect } from "../store/connect.ts";
-import { ensureDatabase, isMissingDatabase, unusable } from "../store/database.ts";
+import { ensureDatabase, isMissingDatabase, unready } from "../store/database.ts";
 import { requirePostgres } from "../store/engine.ts";
 import { migrate, schemaVersion } from "../store/migrate.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "./tenant.ts";
@@ -35,7 +35,7 @@ export interface Provisioned {
  */
 export async function provision(options: ProvisionOptions): Promise<Provisioned> {
   const { tenantId, connection, auditSecret, previousAuditSecrets = [], actor, reason, config } = options;
-  const migrations = await prepareDatabase(connection);
+  const migrations = await prepareDatabase({ connection });
   const tenant = await openTenant({ tenantId, connection, auditSecret, previousAuditSecrets, readers: 1 });
   try {
     const recorded = await putOnRecord(tenant, actor);
@@ -60,17 +60,23 @@ export async function putOnRecord(
   return (await sequencer.submit({ command: { type: "putOnRecord" }, actor })).result;
 }
 
-/** Creates the database if need be and brings its schema to the version of this binary. Returns what was applied. */
-export async function prepareDatabase(connection: Connection): Promise<string[]> {
-  await ensureDatabase(connection);
-  return migrateDatabase(connection);
+/** Who owns a tenant's database, and who serves it. */
+export interface OwnedDatabase {
+  /** As the owner. */
+  connection: Connection;
+  /** The login that serves; undefined where it is the owner's. */
+  server?: string | undefined;
 }
 
-/** Brings the schema to the version of this binary, as the database's owner. Returns what was applied. */
-export async function migrateDatabase(connection: Connection): Promise<string[]> {
+/**
+ * Creates the database if need be, brings its schema to the version of this binary and grants the server's login what it
+ * needs. Returns the migrations that were applied.
+ */
+export async function prepareDatabase({ connection, server }: OwnedDatabase): Promise<string[]> {
+  await ensureDatabase(connection);
   const sql = connect(connection, { name: "migrate", max: 1 });
   try {
-    return await migrate(sql);
+    return await migrate(sql, { server });
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -87,7 +93,7 @@ export async function openIfApplied(options: TenantOptions): Promise<TenantServi
     if ((await schemaVersion(sql)) === 0) return undefined;
   } catch (error) {
     if (isMissingDatabase(error)) return undefined;
-    throw unusable(error);
+    throw unready(options.tenantId, error);
   } finally {
     await sql.end({ timeout: 5 });
   }

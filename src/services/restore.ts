@@ -23,8 +23,10 @@ import { openTenant } from "./tenant.ts";
 
 export interface RestoreOptions {
   tenant: string;
-  /** Of the tenant's database, which may be missing. */
+  /** Of the tenant's database, which may be missing, as its owner. */
   connection: Connection;
+  /** The login that serves, where it is not the owner's: it is granted what it needs. */
+  server?: string | undefined;
   /** What the backup said of itself when all of it was read. */
   inspected: Inspected;
   /** The unpacked backup, once more. */
@@ -60,12 +62,12 @@ export interface Restored {
  * REFUSED while the database is in use
  */
 export async function restoreDatabase(options: RestoreOptions): Promise<Restored> {
-  const { connection, inspected, content, auditSecrets, stamp, onStep = () => {} } = options;
+  const { connection, server, inspected, content, auditSecrets, stamp, onStep = () => {} } = options;
   const replacement = await createReplacement(connection, stamp);
   const { keptAs } = replacement;
   try {
     onStep("Loading the backup into a fresh database");
-    const { manifest, sha256 } = await loadDatabase(replacement.connection, content);
+    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, server);
     if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
     onStep("Verifying the audit chain, and every row against it");
     const setBack = await withChecks(replacement.connection, async (sql) => {

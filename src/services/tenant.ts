@@ -1,8 +1,7 @@
-import { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey, sealCheck } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
 import { type Connection, type ConnectOptions, connect } from "../store/connect.ts";
-import { answersWithin, isMissingDatabase, unusable } from "../store/database.ts";
+import { answersWithin, unready } from "../store/database.ts";
 import { requirePostgres } from "../store/engine.ts";
 import { openJournal } from "../store/journal.ts";
 import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
@@ -172,9 +171,7 @@ async function checkDatabase(tenantId: string, connection: Connection): Promise<
     await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {
-    if (isMissingDatabase(error))
-      throw new Fault("REFUSED", `${tenantId} has no database yet: run pmctl apply ${tenantId}`, { cause: error });
-    throw unusable(error);
+    throw unready(tenantId, error);
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -104,17 +104,19 @@ async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
  * Fills an empty database from a backup and brings its schema to this binary's version.
  *
  * @param content the unpacked backup
+ * @param server the login that will serve it
  * @throws Fault INTEGRITY when the backup is damaged, REFUSED when it is of a newer pmctl or of another build
  */
 export async function loadDatabase(
   connection: Connection,
   content: AsyncIterable<Buffer>,
+  server?: string | undefined,
 ): Promise<{ manifest: BackupManifest; sha256: string }> {
   const sql = connect(connection, { name: "restore", max: 1 });
   const reader = new BackupReader(content);
   try {
     const manifest = parseManifest(await reader.line());
-    await migrate(sql, await migrationsOf(manifest));
+    await migrate(sql, { migrations: await migrationsOf(manifest), server });
     const known = await tables(sql);
     // Migrations put the head's first row in.
     await sql.unsafe(`truncate ${known.map(({ name }) => name).join(", ")}`);
@@ -127,7 +129,7 @@ export async function loadDatabase(
       line = await reader.line();
     }
     const { sha256 } = await reader.finish(line);
-    await migrate(sql);
+    await migrate(sql, { server });
     await followMarketSearch(sql);
     await sql.unsafe("analyze");
     return { manifest, sha256 };

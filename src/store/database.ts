@@ -7,6 +7,8 @@ import type { Reader } from "./pool.ts";
 
 const MISSING_DATABASE = "3D000";
 const DUPLICATE_DATABASE = "42P04";
+const DENIED = "42501";
+const NO_SUCH_LOGIN = "28000";
 /** Odd, so that no database has it as its own setting. */
 const PROBE_TIMEOUT_MS = 4321;
 
@@ -32,6 +34,15 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
 export function isMissingDatabase(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   return error.code === MISSING_DATABASE || /^database ".*" does not exist$/.test(error.message);
+}
+
+/** What a login meets that an apply has not granted its rights to: the database itself, or a table of it. */
+export function isDenied(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === DENIED;
+}
+
+export function isMissingLogin(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === NO_SUCH_LOGIN;
 }
 
 async function createDatabase(connection: Connection, name: string): Promise<void> {
@@ -106,6 +117,12 @@ async function isPooled(url: string): Promise<boolean> {
   }
 }
 
+/** The name of the login that a connection is opened with. */
+export function loginOf(connection: Connection): string {
+  // Opens nothing: the driver's own reading of a URL, with its defaults.
+  return connect(connection, { name: "probe", max: 1 }).options.user;
+}
+
 /** Quoted by hand: the driver's identifier helper splits a name at its dots. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
@@ -117,6 +134,17 @@ export function unusable(error: unknown): Fault {
   return new Fault("DATABASE_UNAVAILABLE", `The tenant's database cannot be used: ${(error as Error).message}`, {
     cause: error,
   });
+}
+
+/** What the checks before serving ran into, for the operator. */
+export function unready(tenant: string, error: unknown): Fault {
+  if (isMissingDatabase(error))
+    return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
+  if (isDenied(error))
+    return new Fault("REFUSED", `The server's login has no rights in the database yet: run pmctl apply ${tenant}`, {
+      cause: error,
+    });
+  return unusable(error);
 }
 
 /** Whether the database answers in time, whatever state it is in. */

@@ -4,6 +4,7 @@ import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { APP_ROLE, confirmed, type Sql } from "./connect.ts";
+import { quoted } from "./database.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 
@@ -63,10 +64,15 @@ export async function requireCurrentSchema(sql: Sql): Promise<void> {
  * Each migration is one simple-protocol message, which PostgreSQL runs as one transaction: the driver's own transactions
  * are not used (see DECISIONS.md). Two processes that start at once meet at the lock; the second then finds the version
  * taken, its whole message fails on the primary key, and it reads again.
- * @throws Fault when the schema is newer, or an applied migration is not the one this binary knows.
+ * @param options.server the login that serves; it is granted what it needs, on tables of later migrations too
+ * @throws Fault when the schema is newer, or an applied migration is not the one this binary knows, or no such login exists
  */
-export async function migrate(sql: Sql, migrations?: Migration[]): Promise<string[]> {
+export async function migrate(
+  sql: Sql,
+  { migrations, server }: { migrations?: Migration[]; server?: string | undefined } = {},
+): Promise<string[]> {
   const known = migrations ?? (await readMigrations());
+  if (server !== undefined) await requireLogin(sql, server);
   await sql.unsafe(`${LOCK};
     create table if not exists migration (
       version    integer     primary key,
@@ -94,7 +100,7 @@ export async function migrate(sql: Sql, migrations?: Migration[]): Promise<strin
       if (!taken || !(await isApplied(sql, migration, latestOf(known)))) throw error;
     }
   }
-  await grantToServer(sql);
+  await grantToServer(sql, server);
   return applied;
 }
 
@@ -119,7 +125,7 @@ function newerSchema(version: number, known: number): Fault {
 }
 
 /** Tables that only grow. Whoever serves may read and add, never rewrite. */
-const JOURNALS = ["audit", "transfer", "trade", "receipt", "market", "hedge", "assessment", "inbound_delivery"];
+export const JOURNALS = ["audit", "transfer", "trade", "receipt", "market", "hedge", "assessment", "inbound_delivery"];
 const MUTABLE = [
   "head",
   "tenant",
@@ -138,12 +144,51 @@ const MUTABLE = [
   "key_use",
 ];
 const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery", "oracle_tick"];
+const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
 
 /**
- * Lets the running server's role add to the journals without being able to rewrite them. A database user that may not
- * create roles goes without: `serverRoleAvailable` then says so, and the server runs as that user itself.
+ * Lets whoever serves add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
+ * are taken back; all of it is one message, so a running server never sees a moment without rights.
+ * @param server the server's login; undefined where it is the owner's, who then takes a role that has no more rights
  */
-async function grantToServer(sql: Sql): Promise<void> {
+async function grantToServer(sql: Sql, server: string | undefined): Promise<void> {
+  const role = server ?? (await restrictedRole(sql));
+  if (role === undefined) return;
+  // The schema of an older backup, on its way to this one, does not have them all yet.
+  const tables = await sql`select tablename from pg_tables where schemaname = current_schema()`;
+  const there = new Set(tables.map(({ tablename }) => tablename as string));
+  const known = (names: readonly string[]) => names.filter((name) => there.has(name)).join(", ");
+  const grant = (rights: string, names: readonly string[]) =>
+    known(names) === "" ? "" : `grant ${rights} on ${known(names)} to ${quoted(role)};`;
+  await sql.unsafe(`${LOCK};
+    grant usage on schema public to ${quoted(role)};
+    revoke all on ${known(TABLES)} from ${quoted(role)};
+    ${grant("select, insert", JOURNALS)}
+    ${grant("select, insert, update", MUTABLE)}
+    ${grant("select, insert, update, delete", DISPOSABLE)}
+    ${grant("select", ["migration"])}`);
+  if (server !== undefined) await closeToOthers(sql, server);
+}
+
+/** Others connect to a tenant's database, or create anything in it, only where the owner grants it to them by name. */
+async function closeToOthers(sql: Sql, server: string): Promise<void> {
+  await sql.unsafe(`${LOCK};
+    do $$
+    begin
+      execute format('revoke connect, temporary on database %I from public', current_database());
+      execute format('grant connect on database %I to %I', current_database(), '${server.replaceAll("'", "''")}');
+      revoke create on schema public from public;
+    exception
+      -- The owner of the tables need not own the database, whose owner then decides who may connect.
+      when insufficient_privilege then null;
+    end $$`);
+}
+
+/**
+ * The role that a server takes which connects as the owner. A database user that may not create roles goes without:
+ * `serverRoleAvailable` then says so, and the server runs as that user itself.
+ */
+async function restrictedRole(sql: Sql): Promise<string | undefined> {
   await sql.unsafe(`${LOCK};
     do $$
     begin
@@ -160,25 +205,32 @@ async function grantToServer(sql: Sql): Promise<void> {
       when undefined_object or unique_violation or insufficient_privilege then null;
     end $$`);
   const exists = await sql`select 1 from pg_roles where rolname = ${APP_ROLE}`;
-  if (exists.length === 0) return;
-  // The schema of an older backup, on its way to this one, does not have them all yet.
-  const tables = await sql`select tablename from pg_tables where schemaname = current_schema()`;
-  const there = new Set(tables.map(({ tablename }) => tablename as string));
-  const grant = (rights: string, names: readonly string[]) => {
-    const known = names.filter((name) => there.has(name));
-    return known.length === 0 ? "" : `grant ${rights} on ${known.join(", ")} to ${APP_ROLE};`;
-  };
-  await sql.unsafe(`${LOCK};
-    grant usage on schema public to ${APP_ROLE};
-    ${grant("select, insert", JOURNALS)}
-    ${grant("select, insert, update", MUTABLE)}
-    ${grant("select, insert, update, delete", DISPOSABLE)}
-    ${grant("select", ["migration"])}`);
+  return exists.length === 0 ? undefined : APP_ROLE;
 }
 
-/** Whether a server may take the restricted role on this connection. */
+/**
+ * Whether a server may take the restricted role on this connection: it can, and the role has its rights in this database.
+ * It has none, or those of an older schema, where the server has a login of its own.
+ */
 export async function serverRoleAvailable(sql: Sql): Promise<boolean> {
   const rows = await sql`
-    select 1 from pg_roles where rolname = ${APP_ROLE} and pg_has_role(current_user, oid, 'member')`;
+    select 1
+      from pg_roles r
+     where r.rolname = ${APP_ROLE} and pg_has_role(current_user, r.oid, 'member')
+       and not exists (
+             select 1
+               from pg_class c
+              where c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(TABLES)}
+                and not has_table_privilege(r.oid, c.oid, 'select'))`;
   return rows.length > 0;
+}
+
+/** @throws Fault CONFIG_INVALID before anything is changed for a server whose login does not exist */
+async function requireLogin(sql: Sql, server: string): Promise<void> {
+  const rows = await sql`select 1 from pg_roles where rolname = ${server}`;
+  if (rows.length > 0) return;
+  throw new Fault(
+    "CONFIG_INVALID",
+    `The login ${server}, which database.url names, does not exist: create it (create role ${quoted(server)} login password '…'), then apply again`,
+  );
 }

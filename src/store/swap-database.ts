@@ -130,7 +130,9 @@ async function refuseWhileInUse(sql: Sql, name: string): Promise<void> {
   const users = await sql<{ name: string }[]>`
     select distinct coalesce(nullif(application_name, ''), 'somebody') as name
       from pg_stat_activity
-     where datname = ${name} and backend_type = 'client backend' and pid <> pg_backend_pid()`;
+     where datname = ${name} and pid <> pg_backend_pid()
+       -- What kind a session is of another login's, its own login and superusers are told only.
+       and (backend_type = 'client backend' or backend_type is null and usesysid is not null)`;
   if (users.length > 0)
     throw inUse(
       name,

@@ -28,10 +28,7 @@ function aged({ type, payload }: { type: string; payload: string }): string {
 /** Copies a tenant's rows into a database of the old schema, with the entries of the old version, sealed anew. */
 async function copyAged(from: Sql, to: Sql, secret: string): Promise<void> {
   await to.unsafe("drop schema public cascade; create schema public");
-  await migrate(
-    to,
-    (await readMigrations()).filter(({ version }) => version <= OLD_SCHEMA),
-  );
+  await migrate(to, { migrations: (await readMigrations()).filter(({ version }) => version <= OLD_SCHEMA) });
   const tables = await to`
     select table_name as name, string_agg(quote_ident(column_name), ', ') as columns
       from information_schema.columns
@@ -74,15 +71,19 @@ const json = async (...args: string[]) => {
 };
 const useDatabase = async (database: TestDatabase) => {
   const file = join(operator.directory, ".env");
-  const lines = (await readFile(file, "utf8")).split("\n").filter((line) => !line.startsWith("ACME_DATABASE_URL="));
-  await writeFile(file, [...lines, `ACME_DATABASE_URL=${database.url}`, ""].join("\n"));
+  const lines = (await readFile(file, "utf8")).split("\n").filter((line) => !/^ACME_(DATABASE|OWNER)_URL=/.test(line));
+  const urls = [`ACME_DATABASE_URL=${database.serverUrl}`, `ACME_OWNER_URL=${database.url}`];
+  await writeFile(file, [...lines, ...urls, ""].join("\n"));
 };
 
 beforeAll(async () => {
   operator = await newOperator();
   [present, old] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   expect((await operator.run("init", "acme", "--yes")).exitCode).toBe(0);
-  await operator.edit("acme", (text) => `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\n`);
+  await operator.edit(
+    "acme",
+    (text) => `${text}\ndatabase: { url: { env: ACME_DATABASE_URL }, ownerUrl: { env: ACME_OWNER_URL } }\n`,
+  );
   await useDatabase(present);
   await json("apply", "--yes");
   await json("key", "create", "--type", "admin", "--name", "robot");

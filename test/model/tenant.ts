@@ -23,7 +23,7 @@ export function tenantFile({ kycRequired, capitalUsd, liquidityUsd, policy }: Te
     tenant: TENANT,
     name: "Acme Markets",
     baseUrl: "https://predict.acme.example",
-    database: { url: env("DATABASE_URL") },
+    database: { url: env("DATABASE_URL"), ownerUrl: env("OWNER_URL") },
     keys: { admin: [{ name: "ops", secret: env("ADMIN_KEY") }], public: [{ name: "web", secret: env("PUBLIC_KEY") }] },
     auth: { jwt: { algorithm: "HS256", secret: env("JWT_SECRET") } },
     kyc: { required: kycRequired },

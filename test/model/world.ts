@@ -63,9 +63,8 @@ export class World {
     const folder = join(operator.directory, "tenants", TENANT);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, "tenant.yaml"), tenantFile(plan));
-    const lines = Object.entries({ ...SECRETS, ACME_DATABASE_URL: database.url }).map(
-      ([name, value]) => `${name}="${value}"`,
-    );
+    const urls = { ACME_DATABASE_URL: database.serverUrl, ACME_OWNER_URL: database.url };
+    const lines = Object.entries({ ...SECRETS, ...urls }).map(([name, value]) => `${name}="${value}"`);
     await writeFile(join(operator.directory, ".env"), lines.join("\n"), { mode: 0o600 });
     const applied = await operator.run("apply", TENANT, "--yes", "--accept-loosening");
     if (applied.exitCode !== 0) throw new Error(`apply ended with ${applied.exitCode}: ${applied.stderr}`);

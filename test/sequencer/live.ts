@@ -27,7 +27,7 @@ export async function openLive({ processes = 1 }: { processes?: number } = {}): 
   const database = await createTestDatabase();
   const owner = connect(database.connection, { name: "owner", max: 3 });
   const journals = Array.from({ length: processes }, () =>
-    openJournal(database.connection, { restricted: true, isSealed: sealCheck([KEY]) }),
+    openJournal(database.server, { restricted: false, isSealed: sealCheck([KEY]) }),
   );
   const errors: unknown[] = [];
   const sequencers = journals.map(

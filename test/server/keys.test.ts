@@ -18,7 +18,7 @@ beforeAll(async () => {
   tenant = await serveTenant();
   const services = await openTenant({
     tenantId: TENANT,
-    connection: tenant.backend.database.connection,
+    connection: tenant.backend.database.server,
     auditSecret: "an audit key of the tests",
   });
   second = { services, server: await serve(tenant.backend, services.handlers) };

@@ -138,7 +138,7 @@ describe("a chain beyond the limit", () => {
 test("the operation says when the background last walked a chain beyond the tenant's limit", async () => {
   const served = await openTenant({
     tenantId: "acme",
-    connection: tenant.connection,
+    connection: tenant.server,
     auditSecret: SECRET,
     wholeAuditUpTo: LIMIT,
     readers: 1,
@@ -161,7 +161,7 @@ test("entries of an earlier key verify with the new one; without the earlier key
   const [earlier, later] = [auditKey(SECRET), auditKey("the next audit secret of the tests")];
   const next = await openTenant({
     tenantId: "acme",
-    connection: tenant.connection,
+    connection: tenant.server,
     auditSecret: "the next audit secret of the tests",
     previousAuditSecrets: [SECRET],
     readers: 1,

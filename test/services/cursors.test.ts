@@ -44,7 +44,7 @@ describe.each(names)("a cursor of %s", (name) => {
     const [, other] = scene.services;
     const again = await openTenant({
       tenantId: "acme",
-      connection: scene.database.connection,
+      connection: scene.database.server,
       auditSecret: AUDIT_SECRET,
       readers: 1,
     });
@@ -114,7 +114,7 @@ test("after the audit key was rotated, cursors of the previous one hold, and tho
   const open = (previousAuditSecrets: string[]) =>
     openTenant({
       tenantId: "acme",
-      connection: scene.database.connection,
+      connection: scene.database.server,
       auditSecret: "the audit secret that came after it, long enough",
       previousAuditSecrets,
       readers: 1,

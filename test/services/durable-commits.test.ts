@@ -15,7 +15,7 @@ test.each([
     await owner.unsafe(`alter database ${name} set synchronous_commit = ${setting}`);
     // The table tells how the session that writes to it commits.
     await owner`alter table audit add column commits text default current_setting('synchronous_commit')`;
-    const services = await openTenant({ tenantId: "acme", connection: database.connection, auditSecret: "a secret" });
+    const services = await openTenant({ tenantId: "acme", connection: database.server, auditSecret: "a secret" });
     await services.sequencer.submit({ command: configOf({}), actor: "cli:test" });
     await services.close();
     expect(await owner`select distinct commits from audit`).toEqual([{ commits: expected }]);

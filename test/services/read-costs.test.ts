@@ -26,7 +26,7 @@ beforeAll(async () => {
   // One connection, so that it can be told to hand its counters in.
   services = await openTenant({
     tenantId: "acme",
-    connection: scene.database.connection,
+    connection: scene.database.server,
     auditSecret: AUDIT_SECRET,
     readers: 1,
   });

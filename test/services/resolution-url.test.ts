@@ -42,7 +42,7 @@ test("PUT /v1/policy takes exactly the resolution_url that the tenant file takes
   const open = (allowPrivate: string[]) =>
     openTenant({
       tenantId: "acme",
-      connection: database.connection,
+      connection: database.server,
       auditSecret: "a".repeat(16),
       oracle: oracleSetup({}, [], allowPrivate),
     });

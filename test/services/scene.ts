@@ -30,7 +30,7 @@ export async function openScene(
   const database = await createTestDatabase();
   const services = await Promise.all(
     Array.from({ length: processes }, () =>
-      openTenant({ tenantId: "acme", connection: database.connection, auditSecret: AUDIT_SECRET, oracle, readers: 2 }),
+      openTenant({ tenantId: "acme", connection: database.server, auditSecret: AUDIT_SECRET, oracle, readers: 2 }),
     ),
   );
   const [first] = services;

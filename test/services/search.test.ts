@@ -130,7 +130,7 @@ describe("a tenant that names another configuration", () => {
     await owner`update tenant set document = ${JSON.stringify({ markets: { search: "german" } })}`;
     const again = await openTenant({
       tenantId: "acme",
-      connection: scene.database.connection,
+      connection: scene.database.server,
       auditSecret: AUDIT_SECRET,
       readers: 1,
     });

@@ -19,6 +19,7 @@ export interface TestTenant {
   sql: Sql;
   /** As the operator, or for a user. */
   connection: TestDatabase["connection"];
+  server: TestDatabase["server"];
   api(userId?: string, reason?: string): Api;
   deposit(userId: string, usd: number): Promise<void>;
   market(change?: Partial<Parameters<Api["createMarket"]>[0]>): Promise<string>;
@@ -32,7 +33,7 @@ export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = fal
   const open = () =>
     openTenant({
       tenantId: "acme",
-      connection: database.connection,
+      connection: database.server,
       auditSecret: "an audit secret of the tests, long enough",
       readers: 4,
     });
@@ -61,6 +62,7 @@ export async function openTestTenant(policy: PolicyPatch = {}, kycRequired = fal
   return {
     services,
     connection: database.connection,
+    server: database.server,
     secondProcess: open,
     sql,
     api,

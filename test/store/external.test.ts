@@ -3,7 +3,11 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Check } from "../../src/cli/doctor/check.ts";
+import { judgeLogin } from "../../src/cli/doctor/login.ts";
 import { environmentPrefix } from "../../src/config/environment.ts";
+import { connect } from "../../src/store/connect.ts";
+import { readLoginRights } from "../../src/store/queries/login.ts";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
 
 /** Debian's PostgreSQL, of another major version than the embedded one. */
@@ -17,11 +21,13 @@ const hasPooler = version !== undefined && existsSync(POOLER);
 if (version !== undefined && !hasPooler) console.log(`skipped: behind a pooler of transactions (no ${POOLER})`);
 
 /** What PgBouncer does with the settings that a session asks for at its start: refuse them, or drop those of a list. */
-const POOLERS: [string, string][] = [
-  ["refuses settings", ""],
+const POOLERS: [string, string, { owner: string; server: string }][] = [
+  ["refuses settings", "", { owner: "acme_owner", server: "acme_server" }],
   [
     "drops settings",
     "ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout, role, synchronous_commit, plan_cache_mode, jit, work_mem, enable_hashjoin",
+    // One login for both.
+    { owner: "admin", server: "admin" },
   ],
 ];
 
@@ -45,9 +51,16 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     ]);
     operator = await newOperator();
     await operator.run("init", "acme");
-    await operator.edit("acme", (text) => withDatabase(text, "ACME_DATABASE_URL"));
-    process.env.ACME_DATABASE_URL = `postgresql://admin@${encodeURIComponent(directory)}:5432/acme_markets`;
+    await operator.edit("acme", (text) => withDatabase(text, "ACME_SERVER_URL", "ACME_OWNER_URL"));
+    // As the README has it.
+    await administer("create role acme_owner login createdb");
+    await administer("create role acme_server login");
+    process.env.ACME_OWNER_URL = urlOf("acme_owner", "acme_markets");
+    process.env.ACME_SERVER_URL = urlOf("acme_server", "acme_markets");
   });
+
+  const urlOf = (login: string, database: string, place = directory, port = 5432) =>
+    `postgresql://${login}@${encodeURIComponent(place)}:${port}/${database}`;
 
   afterAll(async () => {
     await operator?.close();
@@ -70,49 +83,117 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
 
   test("a market is traded over HTTP, settled, reconciled and verified", () => tradeAndSettle("acme"));
 
-  describe.skipIf(!hasPooler).each(POOLERS)("behind PgBouncer in transaction mode, which %s", (name, setting) => {
-    const tenant = name.replace(" ", "-");
-    let stop: () => Promise<unknown>;
+  const loginOf = async (tenant: string) => {
+    const { stdout } = await operator.run("doctor", "-t", tenant, "-o", "json");
+    return (JSON.parse(stdout) as { checks: Check[] }).checks.find(({ check }) => check === "database login");
+  };
 
-    beforeAll(async () => {
-      const place = join(directory, tenant);
-      await mkdir(place);
-      if (account) await chown(place, account.uid, account.gid);
-      const lines = [
-        ...[
-          "[databases]",
-          `* = host=${directory} user=admin`,
-          "[pgbouncer]",
-          "listen_addr =",
-          `unix_socket_dir = ${place}`,
-        ],
-        ...["listen_port = 6432", "auth_type = any", "pool_mode = transaction", "default_pool_size = 3", setting],
-      ];
-      await writeFile(join(place, "pgbouncer.ini"), lines.join("\n"));
-      await administer(`create database "${tenant}"`);
-      const options = { cwd: "/", stdio: "ignore", reject: false, ...account } as const;
-      const pooler = execa(POOLER, ["-q", join(place, "pgbouncer.ini")], options);
-      stop = () => {
-        pooler.kill("SIGINT");
-        return pooler;
-      };
-      await vi.waitFor(() => expect(existsSync(join(place, ".s.PGSQL.6432"))).toBe(true), { timeout: 60_000 });
-      await operator.run("init", tenant);
-      const variable = `${environmentPrefix(tenant)}_DATABASE_URL`;
-      await operator.edit(tenant, (text) => withDatabase(text, variable));
-      process.env[variable] = `postgresql://admin@${encodeURIComponent(place)}:6432/${tenant}`;
-    });
-
-    afterAll(() => stop?.());
-
-    test("a market is traded over HTTP, settled, reconciled and verified", async () => {
-      const applied = await operator.run("apply", tenant, "-o", "json");
-      expect(applied.exitCode, applied.stderr).toBe(0);
-      await tradeAndSettle(tenant);
-      const { stdout } = await operator.run("doctor", "-t", tenant, "-o", "json");
-      expect(JSON.parse(stdout)).toMatchObject({ ok: true });
-    });
+  test("the server's machine need not know the owner's address, and others do not get in", async () => {
+    vi.stubEnv("ACME_OWNER_URL", undefined);
+    const server = await operator.serve("acme");
+    expect(await loginOf("acme")).toMatchObject({ status: "ok", found: expect.stringContaining("acme_server") });
+    const applied = await operator.run("apply", "acme", "--via", "db");
+    expect([applied.exitCode, applied.stderr]).toEqual([6, expect.stringContaining("database.ownerUrl")]);
+    await server.kill("SIGTERM");
+    vi.unstubAllEnvs();
+    await administer("create role stranger login");
+    const sql = connect({ url: urlOf("stranger", "acme_markets") }, { name: "test", max: 1 });
+    await expect(sql`select 1`).rejects.toMatchObject({ code: "42501" });
+    await sql.end({ timeout: 5 });
   });
+
+  test.each([
+    [
+      "grant acme_owner to acme_server",
+      "may alter, update, delete, truncate, put triggers on assessment, audit",
+      "revoke acme_owner from acme_server",
+    ],
+    [
+      "grant pg_write_all_data to acme_server",
+      "may update, delete assessment, audit",
+      "revoke pg_write_all_data from acme_server",
+    ],
+    ["alter role acme_server superuser", "is a superuser", "alter role acme_server nosuperuser"],
+    ["grant admin to acme_server", "is a superuser (as admin)", "revoke admin from acme_server"],
+    [
+      "alter role acme_server noinherit; grant acme_owner to acme_server",
+      "(as acme_owner)",
+      "revoke acme_owner from acme_server",
+    ],
+  ])("after %s doctor fails, and says what the login may do", async (give, found, take) => {
+    const sql = connect({ url: urlOf("acme_server", "acme_markets") }, { name: "test", max: 1 });
+    await administer(give);
+    expect(judgeLogin(await readLoginRights(sql), false)).toMatchObject({
+      status: "fail",
+      found: expect.stringContaining(found),
+    });
+    await administer(take);
+    expect(judgeLogin(await readLoginRights(sql), false)).toMatchObject({ status: "ok" });
+    await sql.end({ timeout: 5 });
+  });
+
+  test("a login that does not exist is named before anything is changed", async () => {
+    vi.stubEnv("ACME_SERVER_URL", urlOf("nobody_yet", "acme_markets"));
+    const { exitCode, stderr } = await operator.run("apply", "acme", "--via", "db");
+    vi.unstubAllEnvs();
+    expect([exitCode, stderr]).toEqual([6, expect.stringContaining("nobody_yet")]);
+  });
+
+  test("a restored database serves the same login", async () => {
+    const file = join(operator.directory, "acme.gz");
+    expect((await operator.run("db", "backup", file, "-t", "acme")).exitCode).toBe(0);
+    const restored = await operator.run("db", "restore", file, "-t", "acme", "--yes");
+    expect(restored.exitCode, restored.stderr).toBe(0);
+    expect((await operator.run("reconcile", "-t", "acme")).exitCode).toBe(0);
+    expect(await loginOf("acme")).toMatchObject({ status: "ok" });
+  });
+
+  describe.skipIf(!hasPooler).each(POOLERS)(
+    "behind PgBouncer in transaction mode, which %s",
+    (name, setting, { owner, server }) => {
+      const tenant = name.replace(" ", "-");
+      const prefix = environmentPrefix(tenant);
+      let stop: () => Promise<unknown>;
+
+      beforeAll(async () => {
+        const place = join(directory, tenant);
+        await mkdir(place);
+        if (account) await chown(place, account.uid, account.gid);
+        const lines = [
+          ...["[databases]", `* = host=${directory}`, "[pgbouncer]", "listen_addr =", `unix_socket_dir = ${place}`],
+          ...["listen_port = 6432", "auth_type = trust", `auth_file = ${join(place, "users")}`],
+          ...["pool_mode = transaction", "default_pool_size = 3", setting],
+        ];
+        await writeFile(join(place, "pgbouncer.ini"), lines.join("\n"));
+        await writeFile(join(place, "users"), [owner, server].map((login) => `"${login}" ""\n`).join(""));
+        await administer(`create database "${tenant}" owner ${owner}`);
+        const options = { cwd: "/", stdio: "ignore", reject: false, ...account } as const;
+        const pooler = execa(POOLER, ["-q", join(place, "pgbouncer.ini")], options);
+        stop = () => {
+          pooler.kill("SIGINT");
+          return pooler;
+        };
+        await vi.waitFor(() => expect(existsSync(join(place, ".s.PGSQL.6432"))).toBe(true), { timeout: 60_000 });
+        await operator.run("init", tenant);
+        await operator.edit(tenant, (text) =>
+          withDatabase(text, `${prefix}_DATABASE_URL`, owner === server ? undefined : `${prefix}_OWNER_URL`),
+        );
+        process.env[`${prefix}_DATABASE_URL`] = urlOf(server, tenant, place, 6432);
+        process.env[`${prefix}_OWNER_URL`] = urlOf(owner, tenant, place, 6432);
+      });
+
+      afterAll(() => stop?.());
+
+      test("a market is traded over HTTP, settled, reconciled and verified", async () => {
+        const applied = await operator.run("apply", tenant, "-o", "json");
+        expect(applied.exitCode, applied.stderr).toBe(0);
+        await tradeAndSettle(tenant);
+        const { stdout } = await operator.run("doctor", "-t", tenant, "-o", "json");
+        expect(JSON.parse(stdout)).toMatchObject({ ok: true });
+        expect(await loginOf(tenant)).toMatchObject({ status: owner === server ? "warn" : "ok" });
+      });
+    },
+  );
 
   async function tradeAndSettle(tenant: string): Promise<void> {
     const server = await operator.serve(tenant);
@@ -144,8 +225,9 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
 });
 
 /** A tenant file of init's whose database is elsewhere, and whose limits are out of the way. */
-function withDatabase(text: string, variable: string): string {
-  const rest = `database: { url: { env: ${variable} } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`;
+function withDatabase(text: string, variable: string, ownerVariable?: string): string {
+  const owner = ownerVariable === undefined ? "" : `, ownerUrl: { env: ${ownerVariable} }`;
+  const rest = `database: { url: { env: ${variable} }${owner} }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\nserver: { port: 0, opsPort: 0 }\n`;
   return `${text}\n${rest}`.replace('["US"]', "[]");
 }
 

@@ -8,7 +8,7 @@ let database: TestDatabase;
 let sql: Sql;
 beforeAll(async () => {
   database = await createTestDatabase();
-  sql = connect(database.connection, { name: "forget test", max: 1, restricted: true });
+  sql = connect(database.server, { name: "forget test", max: 1 });
 });
 afterAll(async () => {
   await sql.end({ timeout: 5 });

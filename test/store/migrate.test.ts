@@ -8,6 +8,7 @@ import {
   schemaVersion,
   serverRoleAvailable,
 } from "../../src/store/migrate.ts";
+import { SERVER_LOGIN } from "../support/database-copy.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 let database: TestDatabase;
@@ -78,7 +79,7 @@ describe("migrate", () => {
     await empty();
     const first = migration(1, "create table a (id int)");
     const wrong = migration(2, "create table b (id int); insert into nowhere values (1)");
-    await expect(migrate(sql, [first, wrong])).rejects.toThrow("nowhere");
+    await expect(migrate(sql, { migrations: [first, wrong] })).rejects.toThrow("nowhere");
     expect(await schemaVersion(sql)).toBe(1);
     expect(await sql`select to_regclass('b') as b`).toEqual([{ b: null }]);
   });
@@ -93,7 +94,9 @@ describe("migrate", () => {
     const [first, ...rest] = await readMigrations();
     if (!first) throw new Error("There are no migrations");
     const changed = { ...first, text: `${first.text}\n`, checksum: "another" };
-    await expect(migrate(sql, [changed, ...rest])).rejects.toEqual(refused("applied with another content"));
+    await expect(migrate(sql, { migrations: [changed, ...rest] })).rejects.toEqual(
+      refused("applied with another content"),
+    );
   });
 
   test.each([0, 1])("a server does not start on a schema at version %d", async (version) => {
@@ -103,7 +106,10 @@ describe("migrate", () => {
   });
 });
 
-describe("the role of the running server", () => {
+describe.each([
+  ["the login of the running server", false],
+  ["the role of a server that connects as the owner", true],
+])("%s", (_name, restricted) => {
   const JOURNALS = ["audit", "transfer", "trade"];
   let server: Sql;
 
@@ -115,16 +121,19 @@ describe("the role of the running server", () => {
     await sql`
       insert into trade (seq, id, market_id, trader_id, side, amount_micro, fee_micro, shares_micro, yes_price_ppm, ts)
       values (1, 'trd', 'm', 'u', 'yes', 2, 1, 1, 500000, 1)`;
-    server = connect(database.connection, { name: "server", max: 1, restricted: true });
+    if (restricted) await migrate(sql);
+    const connection = restricted ? database.connection : database.server;
+    server = connect(connection, { name: "server", max: 1, restricted });
   });
   afterAll(async () => {
     await server.end({ timeout: 5 });
     await close();
   });
 
-  test("is there after a migration, and is what a restricted connection has", async () => {
-    expect(await serverRoleAvailable(sql)).toBe(true);
-    expect(await server`select current_user::text as name`).toEqual([{ name: APP_ROLE }]);
+  test("is there after a migration", async () => {
+    expect(await serverRoleAvailable(sql)).toBe(restricted);
+    const name = restricted ? APP_ROLE : SERVER_LOGIN;
+    expect(await server`select current_user::text as name`).toEqual([{ name }]);
   });
 
   const denied = expect.objectContaining({ code: "42501" });

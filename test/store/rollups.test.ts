@@ -97,7 +97,7 @@ describe("a database from before the rollups", () => {
       const migrations = await readMigrations();
       await migrateTo(copy, migrations.slice(0, 2));
       for (const table of ["trade", "transfer", "audit", "market_hour"]) await copyRows(source, copy, table);
-      await migrate(copy, migrations);
+      await migrate(copy, { migrations });
       for (const table of ["market_hour", "trader_day", "funding_day"])
         expect(await rowsOf(copy, table)).toEqual(await rowsOf(source, table));
       const held = (await rowsOf(copy, "trader_day")).map(({ trader_id, market_id }) => `${trader_id} ${market_id}`);

@@ -2,13 +2,21 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres, { type Sql } from "postgres";
 import { type ClusterConnection, connectionUrl } from "../../src/store/embedded/connection.ts";
+import { serverLogin } from "../../src/store/embedded/settings.ts";
+
+/** Names the login that servers of all tests have: rights are copied with a template, and are a login's. */
+export const TEST_TENANT = "test";
+export const SERVER_LOGIN = serverLogin(TEST_TENANT);
 
 /** A migrated, empty database that nobody else uses. */
 export interface TestDatabase {
-  /** For the `postgres` package. */
+  /** As its owner, for the `postgres` package: what sets a scene and tampers. */
   connection: ClusterConnection;
-  /** For psql and the tenant file. */
+  /** As the login that serves: what is tested runs as this one. */
+  server: ClusterConnection;
+  /** Both for psql and the tenant file. */
   url: string;
+  serverUrl: string;
   /** Removes it, and throws out whoever is still connected. */
   drop(): Promise<void>;
 }
@@ -25,9 +33,12 @@ export async function copyDatabase(template: ClusterConnection): Promise<TestDat
     await again(() => sql`create database ${sql(database)} template ${sql(template.database)}`);
   });
   const connection = { ...template, database };
+  const server = { ...connection, user: SERVER_LOGIN };
   return {
     connection,
+    server,
     url: connectionUrl(connection),
+    serverUrl: connectionUrl(server),
     drop: () =>
       administer(template, async (sql) => {
         await again(() => sql`drop database if exists ${sql(database)} with (force)`);

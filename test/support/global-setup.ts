@@ -2,9 +2,11 @@ import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { connect } from "../../src/store/connect.ts";
+import { quoted } from "../../src/store/database.ts";
 import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
 import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
 import { migrate } from "../../src/store/migrate.ts";
+import { SERVER_LOGIN, TEST_TENANT } from "./database-copy.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -29,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    await cluster.start();
+    await cluster.start(TEST_TENANT);
     await forgetPower(cluster);
     await prepareTemplate(cluster);
   } catch (error) {
@@ -55,7 +57,9 @@ async function prepareTemplate(cluster: Cluster): Promise<void> {
   await cluster.createDatabase(templateDatabase);
   const sql = connect(cluster.connection(templateDatabase), { name: "test set-up", max: 1 });
   try {
-    await migrate(sql);
+    await migrate(sql, { server: SERVER_LOGIN });
+    // Tests end a server's sessions, and drop its database under it.
+    await sql.unsafe(`grant ${quoted(SERVER_LOGIN)} to current_user`);
   } finally {
     // Whoever stays connected to a template stops every copy of it.
     await sql.end({ timeout: 5 });

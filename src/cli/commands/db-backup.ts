@@ -31,7 +31,10 @@ interface RestoredBackup extends ShownBackup {
 /** A tenant's database, with what the two commands need of the tenant. */
 export interface BackupTarget {
   tenant: string;
+  /** As the owner. */
   connection: Connection;
+  /** The login that serves, where it is not the owner's. */
+  server?: string | undefined;
   /** Of the audit keys, the one that seals new entries first. */
   auditSecrets: readonly [string, ...string[]];
 }
@@ -192,7 +195,7 @@ async function problemOfLog({ connection, auditSecrets, known }: BackupOptions):
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
 export async function runDbRestore(options: RestoreOptions, io: Io): Promise<ExitCode> {
-  const { tenant, connection, directory, anchorFiles, file, auditSecrets, now, identity } = options;
+  const { tenant, connection, server, directory, anchorFiles, file, auditSecrets, now, identity } = options;
   const [
     { openBackup },
     { inspectBackup },
@@ -228,7 +231,7 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
   await tidy(connection, io.output);
   const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
   const { keptAs = null, lost } = await restoreDatabase({
-    ...{ tenant, connection, directory, anchorFiles, auditSecrets, inspected, stamp, reason, acceptRollback },
+    ...{ tenant, connection, server, directory, anchorFiles, auditSecrets, inspected, stamp, reason, acceptRollback },
     content: content(),
     actor: operatorActor(),
     onStep: (step) => io.output.note(step),

@@ -42,7 +42,7 @@ export function register(noun: Command, host: Host): void {
     .action(host.action(({ options, io }) => runDbMigrate(options, io)));
   noun
     .command("shell")
-    .description("psql on a tenant's database; reads SQL from stdin in a pipe")
+    .description("psql on a tenant's database, as its owner; reads SQL from stdin in a pipe")
     .action(
       host.action(async ({ options }) => {
         const { runDbShell } = await import("../psql.ts");
@@ -92,13 +92,9 @@ export async function runDbStatus({ cluster, database }: ClusterOptions, { outpu
 
 export async function runDbMigrate(options: { tenant?: string | undefined }, { output }: Io): Promise<ExitCode> {
   const { openTenantDatabase } = await import("../tenant-database.ts");
-  const [{ ensureDatabase }, { migrateDatabase }] = await Promise.all([
-    import("../../store/database.ts"),
-    import("../../services/provision.ts"),
-  ]);
-  const { tenant, connection } = await openTenantDatabase(options.tenant);
-  await ensureDatabase(connection);
-  await output.print({ tenant, applied: await migrateDatabase(connection) }, migratedView);
+  const { prepareDatabase } = await import("../../services/provision.ts");
+  const { tenant, ...database } = await openTenantDatabase(options.tenant);
+  await output.print({ tenant, applied: await prepareDatabase(database) }, migratedView);
   return EXIT.ok;
 }
 

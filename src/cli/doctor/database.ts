@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { Fault } from "../../domain/fault.ts";
 import { type Connection, connect, type Sql } from "../../store/connect.ts";
-import { externalConnection, isMissingDatabase } from "../../store/database.ts";
+import { externalConnection, isDenied, isMissingDatabase, isMissingLogin } from "../../store/database.ts";
 import { embeddedCluster } from "../../store/embedded/cluster.ts";
+import { serverLogin } from "../../store/embedded/settings.ts";
 import { readMigrations, schemaVersion } from "../../store/migrate.ts";
 import { readClock } from "../../store/queries/clock.ts";
 import { readServer, type ServerRow } from "../../store/queries/server.ts";
@@ -23,6 +24,8 @@ export type DatabaseFacts =
   | { state: "unreachable"; problem: string; isEmbedded: boolean }
   /** It is not PostgreSQL 15 or newer. */
   | { state: "unsupported"; problem: string }
+  /** No apply has granted the server's login its rights. */
+  | { state: "not granted" }
   /** No server was ever started here, or the server has no such database. */
   | { state: "not created" };
 
@@ -46,7 +49,7 @@ export async function reachDatabase(
   }
   let connection: Connection;
   try {
-    connection = isEmbedded ? cluster.connection(tenant) : await externalConnection(databaseUrl);
+    connection = isEmbedded ? cluster.connection(tenant, serverLogin(tenant)) : await externalConnection(databaseUrl);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { facts: { state: "unsupported", problem: error.message }, sql: undefined };
@@ -57,6 +60,9 @@ export async function reachDatabase(
   } catch (error) {
     await sql.end({ timeout: 1 });
     if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
+    // Of the embedded database an older pmctl may be the last that was used, and knew no such login.
+    if (isDenied(error) || (isEmbedded && isMissingLogin(error)))
+      return { facts: { state: "not granted" }, sql: undefined };
     return { facts: { state: "unreachable", problem: (error as Error).message, isEmbedded }, sql: undefined };
   }
 }
@@ -80,6 +86,8 @@ async function gatherDatabase(sql: Sql): Promise<DatabaseFacts> {
 export function judgeDatabase(facts: DatabaseFacts, tenant: string): Check[] {
   if (facts.state === "not created")
     return [fail("database", `there is none of ${tenant} yet`, `Create it: pmctl apply ${tenant}`)];
+  if (facts.state === "not granted")
+    return [fail("database", "the server's login has no rights in it yet", `Grant them: pmctl apply ${tenant}`)];
   if (facts.state === "unreachable") {
     const remedy = facts.isEmbedded ? "Start it: pmctl db start" : "Check the server, the network and the database URL";
     return [fail("database", `it cannot be reached: ${facts.problem}`, remedy)];

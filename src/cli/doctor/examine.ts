@@ -5,6 +5,7 @@ import { loadTenant, type TenantConfig } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Sql } from "../../store/connect.ts";
+import { readLoginRights } from "../../store/queries/login.ts";
 import { listPromises } from "../../store/queries/oracle.ts";
 import { counted } from "../cells.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
@@ -14,6 +15,7 @@ import { gatherCertificate, judgeCertificate } from "./certificate.ts";
 import { type Check, fail, ok, skipped } from "./check.ts";
 import { judgeDatabase, reachDatabase, withoutDatabase } from "./database.ts";
 import { gatherKeySet, judgeKeySet } from "./key-set.ts";
+import { judgeLogin } from "./login.ts";
 import { gatherMachine, judgeMachine } from "./machine.ts";
 import { judgePromises } from "./oracle.ts";
 import { gatherRecord, judgeRecord } from "./record.ts";
@@ -40,6 +42,7 @@ const GROUPS: readonly { name: string; run: (patient: Patient) => Promise<Check[
     run: async ({ directory, id }) => judgeServer(await gatherServer(readOperatorTenant(id, directory))),
   },
   { name: "user tokens", run: checkKeySet },
+  { name: "database login", run: checkLogin },
   { name: "record", run: checkRecord },
   { name: "oracle", run: checkOracle },
 ];
@@ -115,6 +118,11 @@ function urlOf({ database, source }: TenantConfig, directory: string): string | 
 async function checkKeySet({ config, secrets }: Patient): Promise<Check[]> {
   if (!secrets) return [skipped("user tokens", "not all secrets are there")];
   return [judgeKeySet(await gatherKeySet(secrets.jwt, config.network.allowPrivate))];
+}
+
+async function checkLogin({ sql, config: { database } }: Patient): Promise<Check[]> {
+  if (!sql) return withoutDatabase("database login");
+  return [judgeLogin(await readLoginRights(sql), database !== "embedded" && database.ownerUrl === undefined)];
 }
 
 async function checkRecord(patient: Patient): Promise<Check[]> {

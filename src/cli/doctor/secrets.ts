@@ -33,11 +33,14 @@ export function gatherSecrets(
   environment: Environment,
 ): { facts: SecretFacts; secrets: TenantSecrets | undefined } {
   const { source, ...document } = config;
-  const listed = referencesIn(document).map(({ path, reference }) => ({
-    path: formatPath(path),
-    name: nameOf(reference),
-    value: describe(reference, { environment, directory: source.directory }),
-  }));
+  const listed = referencesIn(document)
+    .map(({ path, reference }) => ({
+      path: formatPath(path),
+      name: nameOf(reference),
+      value: describe(reference, { environment, directory: source.directory }),
+    }))
+    // A machine that only serves does not know it, and should not.
+    .filter(({ path, value }) => value !== undefined || path !== "database.ownerUrl");
   try {
     return { facts: { secrets: listed, problems: [] }, secrets: resolveTenant(config, environment) };
   } catch (error) {

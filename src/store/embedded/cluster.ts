@@ -3,7 +3,7 @@ import { type ClusterConnection, connectionTo, connectionUrl } from "./connectio
 import { ClusterError } from "./errors.ts";
 import { findSite } from "./home.ts";
 import { ensureStarted, isReady, restartAfterCrash, stop } from "./lifecycle.ts";
-import { askVersion, createDatabase, maintenanceDatabase } from "./maintenance.ts";
+import { askVersion, createDatabase, maintenanceDatabase, prepareCluster } from "./maintenance.ts";
 
 /** What `pmctl db status` shows. When the server is down, the fields say what they would be. */
 export interface ClusterStatus {
@@ -19,8 +19,11 @@ export interface ClusterStatus {
 
 /** One PostgreSQL server for all tenants of an operator's directory. Every method may be called by several processes at once. */
 export interface Cluster {
-  /** Starts the server if needed, creating the cluster on first use. It outlives this process. */
-  start(): Promise<ClusterStatus>;
+  /**
+   * Starts the server if needed, creating the cluster on first use. It outlives this process.
+   * @param tenant whose server is to have a login
+   */
+  start(tenant?: string): Promise<ClusterStatus>;
   /** Shuts down fast, and remembers that this was wanted. Resolves to false when the server was not running. */
   stop(): Promise<boolean>;
   /** Looks, and starts nothing. */
@@ -29,7 +32,7 @@ export interface Cluster {
   restartAfterCrash(): Promise<boolean>;
   /** Creates a database of the owner role unless it exists. The server must be running. */
   createDatabase(name: string): Promise<void>;
-  /** How to connect, as the owner role unless told otherwise. Ask after `start()`, which may choose another place. */
+  /** How to connect, as the owner role unless told otherwise (`serverLogin`). Ask after `start()`, which may choose another place. */
   connection(database: string, user?: string): ClusterConnection;
 }
 
@@ -61,10 +64,10 @@ export function embeddedCluster(directory: string, options: ClusterOptions = {})
     restartAfterCrash: () => restartAfterCrash(places),
     createDatabase: async (name) => createDatabase(site(), name),
 
-    async start() {
+    async start(tenant) {
       await ensureStarted(places);
       try {
-        return describe(maintenanceDatabase, true, await askVersion(site()));
+        return describe(maintenanceDatabase, true, await prepareCluster(site(), tenant));
       } catch (error) {
         const { host } = connectionTo(site(), maintenanceDatabase);
         throw new ClusterError(

@@ -1,6 +1,7 @@
 import { lchown, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
+import { closeCommonDatabases, writeFirstRules } from "./access.ts";
 import { type Account, runAs } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import { ClusterError, unlessMissing } from "./errors.ts";
@@ -30,8 +31,8 @@ export async function initialise(site: Site, binaries: Binaries, account: Accoun
   if (!account.isCaller) await lchown(unfinished, account.uid, account.gid);
   await run(account, binaries.initdb, [
     ...["-D", unfinished, "--username", superuser],
-    // Trust is safe on a socket in a directory closed to others. Nothing listens on TCP; should that be switched on, nobody gets in.
-    ...["--auth-local", "trust", "--auth-host", "reject"],
+    // Replaced below, before anything can connect.
+    ...["--auth-local", "peer", "--auth-host", "reject"],
     // The server's own locale: the same order and the same case rules on every machine, with no locale installed.
     ...["--encoding", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
     ...["--no-instructions", ...asOptions({ ...initialSettings, ...(await machineSettings()) })],
@@ -41,8 +42,9 @@ export async function initialise(site: Site, binaries: Binaries, account: Accoun
     account,
     binaries.postgres,
     ["--single", "-D", unfinished, ...asOptions({ exit_on_error: "on", logging_collector: "off" }), "postgres"],
-    `create role ${ownerRole} login createdb createrole\n`,
+    [`create role ${ownerRole} login createdb createrole`, ...closeCommonDatabases, ""].join("\n"),
   );
+  await writeFirstRules(site, unfinished, account);
   await rename(unfinished, site.dataDir);
   await syncDirectory(site.home);
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { enforceAccess, hasRules } from "./access.ts";
 import { serverAccount } from "./account.ts";
 import { packageVersion, prepareBinaries } from "./binaries.ts";
 import { clearStopped, endedOnPurpose, markStopped } from "./ending.ts";
@@ -31,12 +32,13 @@ export async function isReady(directory: string): Promise<boolean> {
 /** Starts the server unless it is ready, creating the cluster on first use. */
 export async function ensureStarted(places: Places): Promise<void> {
   const { directory, findPackageRoot } = places;
-  if (await isReady(directory)) return;
+  if ((await isReady(directory)) && (await hasRules(findSite(directory)))) return;
   // First, so that a platform without the package is left untouched.
   findPackageRoot();
   await createRoot(findSite(directory).root);
   await exclusively(directory, async () => {
     if (!(await settle(findSite(directory).dataDir))) await launch(places);
+    await enforceAccess(findSite(directory));
   });
 }
 

@@ -1,23 +1,49 @@
 import postgres from "postgres";
+import { quoted } from "../database.ts";
 import { connectionTo } from "./connection.ts";
 import { ClusterError, errorCode } from "./errors.ts";
 import type { Site } from "./home.ts";
+import { serverLogin } from "./settings.ts";
 
 /** The database that every cluster has, and no tenant. */
 export const maintenanceDatabase = "postgres";
 
 const connectTimeoutSeconds = 10;
 const longestNameBytes = 63;
-// duplicate_database, and the unique violation that two creations in the same moment end in.
-const alreadyThere = new Set(["42P04", "23505"]);
+// duplicate_database, duplicate_object, and the unique violation that two creations in the same moment end in.
+const alreadyThere = new Set(["42P04", "42710", "23505"]);
 const nobodyListens = new Set(["ENOENT", "ECONNREFUSED"]);
 
-/** The version of the server that runs, such as "18.4". */
-export async function askVersion(site: Site): Promise<string> {
+/**
+ * Makes sure that a tenant's server has a login. It can do nothing before an apply grants it what it needs.
+ * @returns the version of the server that runs, such as "18.4"
+ */
+export async function prepareCluster(site: Site, tenant: string | undefined): Promise<string> {
+  const login = tenant === undefined ? undefined : serverLogin(tenant);
   return query(site, async (sql) => {
-    const [row] = await sql<[{ version: string }]>`select current_setting('server_version') as version`;
+    const [row] = await sql<[{ version: string; isReady: boolean }]>`
+      select current_setting('server_version') as version,
+             ${login ?? null}::text is null
+               or exists (select 1 from pg_roles where rolname = ${login ?? null}) as "isReady"`;
+    if (!row.isReady && login !== undefined) await unlessThere(sql.unsafe(`create role ${quoted(login)} login`));
     return row.version;
   });
+}
+
+/** The version of the server that runs. */
+export async function askVersion(site: Site): Promise<string> {
+  return prepareCluster(site, undefined);
+}
+
+/** Runs statements one by one as another role than the owner. */
+export async function runStatements(site: Site, role: string, statements: readonly string[]): Promise<void> {
+  await query(
+    site,
+    async (sql) => {
+      for (const statement of statements) await sql.unsafe(statement);
+    },
+    role,
+  );
 }
 
 /**
@@ -33,19 +59,23 @@ export async function createDatabase(site: Site, name: string): Promise<void> {
   await query(site, async (sql) => {
     const existing = await sql`select 1 from pg_database where datname = ${name}`;
     if (existing.length > 0) return;
-    try {
-      // Quoted here because the package's own identifiers split at dots. template0, unlike template1, is never in use.
-      await sql.unsafe(`create database "${name.replaceAll('"', '""')}" template template0`);
-    } catch (error) {
-      // Somebody else was quicker, by a moment or by less.
-      if (!(error instanceof postgres.PostgresError) || !alreadyThere.has(error.code)) throw error;
-    }
+    // template0, unlike template1, is never in use.
+    await unlessThere(sql.unsafe(`create database ${quoted(name)} template template0`));
   });
 }
 
+/** Another command may be quicker, by a moment or by less. */
+async function unlessThere(creation: PromiseLike<unknown>): Promise<void> {
+  try {
+    await creation;
+  } catch (error) {
+    if (!(error instanceof postgres.PostgresError) || !alreadyThere.has(error.code)) throw error;
+  }
+}
+
 /** Runs statements in the maintenance database, on a connection of their own. */
-async function query<T>(site: Site, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const connection = connectionTo(site, maintenanceDatabase);
+async function query<T>(site: Site, work: (sql: postgres.Sql) => Promise<T>, role?: string): Promise<T> {
+  const connection = connectionTo(site, maintenanceDatabase, role);
   const sql = postgres({ ...connection, ssl: false, max: 1, connect_timeout: connectTimeoutSeconds });
   try {
     return await work(sql);

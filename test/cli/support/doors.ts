@@ -110,7 +110,7 @@ async function openTestTenant(): Promise<{ database: TestDatabase; services: Ten
   const database = await createTestDatabase();
   const services = await openTenant({
     tenantId: TENANT,
-    connection: database.connection,
+    connection: database.server,
     auditSecret: AUDIT_SECRET,
     readers: 2,
   });

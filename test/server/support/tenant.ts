@@ -24,7 +24,7 @@ export async function serveTenant(options: Partial<ServerOptions> = {}): Promise
   const backend = await openBackend();
   const services = await openTenant({
     tenantId: TENANT,
-    connection: backend.database.connection,
+    connection: backend.database.server,
     auditSecret: AUDIT_SECRET,
   });
   const { sequencer, handlers } = services;

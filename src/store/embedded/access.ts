@@ -1,0 +1,93 @@
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import postgres from "postgres";
+import { type Account, serverAccount } from "./account.ts";
+import { unlessMissing } from "./errors.ts";
+import type { Site } from "./home.ts";
+import { maintenanceDatabase, runStatements } from "./maintenance.ts";
+import { findPostmaster } from "./postmaster.ts";
+import { ownerRole, serverLoginPrefix, superuser } from "./settings.ts";
+
+const map = "pmctl";
+
+/**
+ * Who may connect: those whom the kernel names at the other end of the socket, as the logins that pg_ident.conf gives
+ * them. Nothing else is listed, so the superuser, TCP and replication are refused.
+ */
+const rules = `# pmctl writes this file, and pg_ident.conf beside it: changes do not last.
+local all all peer map=${map}
+`;
+
+/**
+ * Statements for the superuser. The databases that every cluster has are closed to tenants' logins; the owner needs the
+ * first one to create databases from.
+ */
+export const closeCommonDatabases = [
+  `revoke connect, temporary on database ${maintenanceDatabase}, template1 from public`,
+  `grant connect on database ${maintenanceDatabase} to ${ownerRole}`,
+] as const;
+
+/**
+ * Brings a running cluster to these rules when it has others: one of an older pmctl, which trusted everyone who reached
+ * its socket, or one whose directory was given to another user. The server reads the rules anew; no connection ends.
+ */
+export async function enforceAccess(site: Site): Promise<void> {
+  if (await hasRules(site)) return;
+  try {
+    await runStatements(site, superuser, closeCommonDatabases);
+  } catch (error) {
+    // Rules of the operator's own, or ours: then only the users are others.
+    if (!(error instanceof postgres.PostgresError) || !error.code.startsWith("28")) throw error;
+  }
+  await writeRules(site.dataDir, await serverAccount(site.dataDir), await operators(site));
+  const server = await findPostmaster(site.dataDir);
+  if (server) process.kill(server.pid, "SIGHUP");
+}
+
+/** Writes the rules of a cluster that is being created in `dataDir`. */
+export async function writeFirstRules(site: Site, dataDir: string, account: Account): Promise<void> {
+  await writeRules(dataDir, account, await operators(site));
+}
+
+/** User ids: root, and whoever `.pmctl` belongs to. The account that root runs the server as is not among them. */
+async function operators({ root }: Site): Promise<number[]> {
+  return [...new Set([0, (await stat(root)).uid])];
+}
+
+/** Whether a cluster has the rules of today. */
+export async function hasRules(site: Site): Promise<boolean> {
+  const [found, identities] = await Promise.all(
+    ["pg_hba.conf", "pg_ident.conf"].map((name) => unlessMissing(readFile(join(site.dataDir, name), "utf8"), "")),
+  );
+  return found === rules && identities?.split("\n")[0] === headline(await operators(site));
+}
+
+function headline(users: readonly number[]): string {
+  return `# user ids ${users.join(", ")}`;
+}
+
+async function writeRules(dataDir: string, account: Account, users: readonly number[]): Promise<void> {
+  const names = (await Promise.all(users.map(nameOf))).filter((name) => name !== undefined);
+  const lines = names.flatMap((name) => [`${map} "${name}" ${ownerRole}`, `${map} "${name}" /^${serverLoginPrefix}`]);
+  // The rules last: a cluster that has them is not looked at again.
+  await replaceFile(join(dataDir, "pg_ident.conf"), [headline(users), ...lines, ""].join("\n"), account);
+  await replaceFile(join(dataDir, "pg_hba.conf"), rules, account);
+}
+
+/** As PostgreSQL looks it up: also in LDAP and other directories of users. A user without a name cannot be let in. */
+async function nameOf(uid: number): Promise<string | undefined> {
+  const { stdout, exitCode } = await execa("id", ["-nu", String(uid)], { reject: false });
+  return exitCode === 0 ? stdout : undefined;
+}
+
+/** Exclusively and by a rename, so that root never writes through a link that the account may have put there. */
+async function replaceFile(path: string, text: string, account: Account): Promise<void> {
+  const fresh = `${path}.new`;
+  await rm(fresh, { force: true });
+  await using file = await open(fresh, "wx", 0o600);
+  await file.writeFile(text);
+  if (!account.isCaller) await file.chown(account.uid, account.gid);
+  await file.sync();
+  await rename(fresh, path);
+}

@@ -1,0 +1,80 @@
+import type { ReadSql } from "../connect.ts";
+import { JOURNALS } from "../migrate.ts";
+
+/** What the login of a connection may do that whoever serves should not. */
+export interface LoginRights {
+  login: string;
+  /** In words, such as `may update and delete audit`; each says by which role, where it is not the login itself. */
+  excess: string[];
+}
+
+/** Predefined roles with which what the database does not grant is taken from it, or from its machine. */
+const POWERFUL = [
+  "pg_write_all_data",
+  "pg_execute_server_program",
+  "pg_write_server_files",
+  "pg_read_server_files",
+  "pg_create_subscription",
+];
+
+/**
+ * Looks at all roles that a login can take: its own, those that it is a member of, and so on. A membership counts that
+ * inherits, that may be taken by `set role`, or that its member may change; before PostgreSQL 16 every one does.
+ */
+export async function readLoginRights(sql: ReadSql): Promise<LoginRights> {
+  const reach = sql`
+    with recursive reach as (
+      select oid from pg_roles where rolname = session_user
+      union
+      select m.roleid
+        from pg_auth_members m
+        join reach on reach.oid = m.member
+       where m.admin_option
+          or coalesce((to_jsonb(m) ->> 'inherit_option')::boolean, true)
+          or coalesce((to_jsonb(m) ->> 'set_option')::boolean, true)
+    ), role as (
+      select r.*, d.datdba = r.oid as owns_database, n.nspowner = r.oid as owns_schema,
+             case when r.rolname <> session_user then ' (as ' || r.rolname || ')' else '' end as by
+        from reach
+        join pg_roles r on r.oid = reach.oid
+        join pg_database d on d.datname = current_database()
+        join pg_namespace n on n.oid = current_schema()::regnamespace
+    )`;
+  const rows = await sql<{ excess: string }[]>`
+    ${reach}
+    select said || by as excess
+      from role,
+           lateral (values
+             (1, rolsuper, 'is a superuser'),
+             (2, rolcreaterole, 'may create roles'),
+             (3, rolcreatedb, 'may create databases'),
+             (4, rolreplication, 'may replicate the whole server'),
+             (5, rolbypassrls, 'passes by row security'),
+             (6, rolname in ${sql(POWERFUL)}, 'has the rights of a predefined role'),
+             (7, owns_database, 'owns the database'),
+             (8, owns_schema, 'owns the schema')
+           ) as found (place, is_so, said)
+     where is_so
+     order by place, rolname`;
+  const tables = await sql<{ excess: string }[]>`
+    ${reach}
+    select 'may ' || rights || ' ' || string_agg(relname, ', ' order by relname) || by as excess
+      from (
+             select relname, by, string_agg(said, ', ' order by place) as rights
+               from role
+               join pg_class c on c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(JOURNALS)},
+                    lateral (values
+                      (1, c.relowner = role.oid, 'alter'),
+                      (2, has_any_column_privilege(role.oid, c.oid, 'update'), 'update'),
+                      (3, has_table_privilege(role.oid, c.oid, 'delete'), 'delete'),
+                      (4, has_table_privilege(role.oid, c.oid, 'truncate'), 'truncate'),
+                      (5, has_table_privilege(role.oid, c.oid, 'trigger'), 'put triggers on')
+                    ) as found (place, is_so, said)
+              where is_so and not rolsuper
+              group by relname, by
+           ) as each
+     group by rights, by
+     order by by, rights`;
+  const [self] = await sql<{ login: string }[]>`select session_user::text as login`;
+  return { login: self?.login ?? "", excess: [...rows, ...tables].map(({ excess }) => excess) };
+}
