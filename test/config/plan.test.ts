@@ -158,6 +158,8 @@ describe("keys", () => {
       name: "robot",
       type: "admin" as const,
       hash: "f".repeat(64),
+      scopes: ["*"] as const,
+      from: [],
       createdAt: 1,
       expiresAt: null,
       onRecord: true,

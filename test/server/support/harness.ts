@@ -4,6 +4,7 @@ import { pino } from "pino";
 import type { Operation } from "../../../src/contract/operation.ts";
 import { operations } from "../../../src/contract/operations.ts";
 import { auditLines, canonicalJson } from "../../../src/domain/audit-link.ts";
+import { usualScopes } from "../../../src/domain/scopes.ts";
 import { createdKey, statedKeys } from "../../../src/engine/keys.ts";
 import type { ApiKey, KeyType } from "../../../src/engine/rows.ts";
 import { auditHash, auditKey, sealCheck } from "../../../src/engine/seal.ts";
@@ -53,8 +54,25 @@ export async function openBackend(): Promise<Backend> {
 }
 
 /** A key with the entry that makes it, sealed as a tenant of the tests seals: without one it would open nothing. */
-export async function insertKey(sql: Sql, value: string, name: string, type: KeyType, expiresAt: number | null = null) {
-  const key: ApiKey = { hash: sha256(value), name, type, createdAt: 0, expiresAt, onRecord: true, version: 1 };
+export async function insertKey(
+  sql: Sql,
+  value: string,
+  name: string,
+  type: KeyType,
+  expiresAt: number | null = null,
+  { scopes = usualScopes(type), from = [] }: Partial<Pick<ApiKey, "scopes" | "from">> = {},
+) {
+  const key: ApiKey = {
+    hash: sha256(value),
+    name,
+    type,
+    scopes,
+    from,
+    createdAt: 0,
+    expiresAt,
+    onRecord: true,
+    version: 1,
+  };
   const [head] = await sql`select seq, hash from head`;
   const unsealed = {
     seq: BigInt(head?.seq) + 1n,
@@ -71,8 +89,8 @@ export async function insertKey(sql: Sql, value: string, name: string, type: Key
             ${unsealed.keyId}, ${hash})`;
   await sql`update head set seq = ${String(unsealed.seq)}, hash = ${hash}`;
   await sql`
-    insert into api_key (hash, name, type, created_at, expires_at, version)
-    values (${key.hash}, ${name}, ${type}, 0, ${expiresAt}, 1)`;
+    insert into api_key (hash, name, type, scopes, networks, created_at, expires_at, version)
+    values (${key.hash}, ${name}, ${type}, ${scopes.join(" ")}, ${from.join(" ")}, 0, ${expiresAt}, 1)`;
 }
 
 export const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
