@@ -23,7 +23,7 @@ export interface Files {
   /** The value of each key by its name. */
   keys?: Record<string, string>;
   /** What each key is kept to by its name; a key that is not named here may do everything from anywhere. */
-  kept?: Record<string, { scopes?: Scope[]; from?: string[] }>;
+  kept?: Record<string, { scopes?: Scope[]; from?: string[] }> | undefined;
 }
 
 const market: DeclaredMarket = {
