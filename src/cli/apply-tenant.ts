@@ -24,10 +24,10 @@ export interface Applied {
 /**
  * Brings a tenant to what its files say: the database, the schema, then everything else in one commit. A second run
  * changes nothing.
- * @throws Fault REFUSED when the plan asks what was not decided, or turned stale; then nothing of the tenant was written
+ * @throws ConfigError naming the keys whose values are missing; Fault REFUSED when the plan asks what was not decided, or turned stale; then nothing of the tenant was written
  */
 export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
-  const source = fromFiles(session);
+  const source = fromFiles(session, session.keys());
   const { migrations, recorded, ...live } = await session.prepare();
   try {
     const { changed, plan } = await applyOn(session, live, { choose, source });

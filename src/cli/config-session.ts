@@ -1,7 +1,7 @@
 import { httpApi } from "../client/http-api.ts";
 import { localApi } from "../client/local-api.ts";
 import { loadEnvironment } from "../config/environment.ts";
-import { type ResolvedKey, resolveTenantKeys } from "../config/resolve-tenant.ts";
+import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../config/resolve-tenant.ts";
 import { loadTenant, type Tenant } from "../config/tenant-file.ts";
 import { tenantPath } from "../config/workspace.ts";
 import type { Api, WireResult } from "../contract/operations.ts";
@@ -14,7 +14,7 @@ import { anchorPlaces } from "./anchor-sources.ts";
 import { chooseDoor } from "./doors.ts";
 import { readOperatorTenant } from "./operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "./ready-tenant.ts";
-import { checkReason, operatorActor, type SessionOptions, serverAccess } from "./session.ts";
+import { checkReason, noteUnusedKey, operatorActor, type SessionOptions, serverAccess } from "./session.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
 
 /** What is live of a tenant, and the operations to go on with. */
@@ -30,6 +30,8 @@ export interface ConfigSession extends Tenant {
   feeds: OracleSetup;
   /** @throws ConfigError naming the keys whose values are missing */
   keys(): readonly ResolvedKey[];
+  /** For what only compares: over HTTP, with a key that was named, the values of the others may be missing. */
+  keysAtHand(): readonly KeyAtHand[];
   /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
   open(): Promise<LiveTenant | undefined>;
   /** The same once database and schema are there. Over HTTP they are the server's, and nothing is made. */
@@ -46,24 +48,26 @@ export interface SessionEvents {
 /**
  * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
  * key yet, or no such operations, is passed by, and said to be: the key may be what the apply brings. One that was asked
- * for by name is not.
+ * for by name is not, nor is one when a key is: past the server the command might do more than the key may.
  *
  * @throws Fault REFUSED when the server is another tenant's
  */
 export async function openConfigSession(
   directory: string,
   tenant: string,
-  options: Pick<SessionOptions, "via" | "url" | "reason">,
+  options: Pick<SessionOptions, "via" | "url" | "key" | "reason">,
   events: SessionEvents,
 ): Promise<ConfigSession> {
   const reason = checkReason(options.reason);
   const loaded = loadTenant(tenantPath(directory, tenant));
   const operator = readOperatorTenant(tenant, directory);
   const door = await chooseDoor(operator, options.via, options.url, events.note);
+  const { key } = options;
   if (door.kind === "http") {
-    const { url, asked } = door;
+    const { url } = door;
+    const asked = door.asked === true || key !== undefined;
     const { note, onSealed } = events;
-    const api = httpApi({ ...(await serverAccess(operator, url, note)), reason, onSealed });
+    const api = httpApi({ ...(await serverAccess(operator, { url, key }, note)), reason, onSealed });
     const config = await api.getConfig({}).catch((error: unknown) => {
       const why = passedBy(error);
       if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
@@ -73,9 +77,10 @@ export async function openConfigSession(
     if (config) {
       if (config.tenant !== tenant)
         throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
-      return overHttp(loaded, directory, { api, config });
+      return overHttp(loaded, directory, { api, config }, key);
     }
   }
+  noteUnusedKey(operator, key, events.note);
   return overDatabase(await readyTenant(directory, tenant), { reason, onSealed: events.onSealed });
 }
 
@@ -89,12 +94,15 @@ function passedBy(error: unknown): string | undefined {
   return undefined;
 }
 
-function overHttp(loaded: Tenant, directory: string, live: LiveTenant): ConfigSession {
+/** @param key the one that was named: a job that brings a key of its own need not hold the others */
+function overHttp(loaded: Tenant, directory: string, live: LiveTenant, key: string | undefined): ConfigSession {
+  const keys = () => resolveTenantKeys(loaded.config, loadEnvironment(directory));
   return {
     ...loaded,
     directory,
     feeds: tenantFeeds(loaded.config),
-    keys: () => resolveTenantKeys(loaded.config, loadEnvironment(directory)),
+    keys,
+    keysAtHand: key === undefined ? keys : () => tenantKeysAtHand(loaded.config, loadEnvironment(directory)),
     open: async () => live,
     prepare: async () => ({ ...live, migrations: [] }),
     close: async () => {},
@@ -129,6 +137,7 @@ export function overDatabase(
     directory,
     feeds,
     keys: () => secrets.keys,
+    keysAtHand: () => secrets.keys,
     open: async () => {
       const opened = await openIfApplied(options);
       return opened && live(opened);

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { Fault } from "../domain/fault.ts";
+import { normalRange } from "../domain/networks.ts";
+import { isScope, normalScopes, noScope, type Scope } from "../domain/scopes.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import { isoTime, wallClockMs } from "./clock.ts";
 import { timeSpan } from "./parsers.ts";
@@ -16,6 +18,23 @@ export function keyName(argument: string | undefined, { name }: KeyName): string
   const named = argument ?? name;
   if (named === undefined) throw new Fault("USAGE", "Which key? Name it with --name");
   return named;
+}
+
+/** `read,settle`; each is one of the known scopes. */
+export function scopeList(value: string): Scope[] {
+  const words = value.split(",").map((word) => word.trim());
+  const scopes = words.filter(isScope);
+  const wrong = words.find((word) => !isScope(word));
+  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} ${noScope(wrong)}`);
+  return normalScopes(scopes);
+}
+
+/** Adds one network to those that were named before. */
+export function networks(value: string, before: readonly string[] = []): string[] {
+  const range = normalRange(value);
+  if (range === undefined)
+    throw new InvalidArgumentError("It must be an address range such as 10.0.0.0/8 or fd00::/8.");
+  return [...before, range];
 }
 
 /** `90d`, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */

@@ -2,6 +2,7 @@ import type { Writes } from "../config/plan-decision.ts";
 import type { Desired, LiveConfig, Plan } from "../config/plan-types.ts";
 import type { WireInput, WireResult } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { invariant } from "../domain/fault.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import { type FeedHashes, termsOf } from "../domain/terms.ts";
 
@@ -83,12 +84,17 @@ export function applyInputOf(
     kycRequired: writes.kycRequired,
     liquidityUsd: writes.liquidityUsd,
     capitalUsd: writes.capitalUsd,
-    keys: writes.keys.map(({ name, type, hash, expiresAt }) => ({
-      name,
-      type,
-      sha256: hash,
-      expiresAt: expiresAt === null ? null : iso(expiresAt),
-    })),
+    keys: writes.keys.map(({ name, type, hash, scopes, from, expiresAt }) => {
+      invariant(hash !== undefined, "an apply has the values of the keys that it makes");
+      return {
+        name,
+        type,
+        sha256: hash,
+        ...(type === "admin" && { scopes: [...scopes] }),
+        from: [...from],
+        expiresAt: expiresAt === null ? null : iso(expiresAt),
+      };
+    }),
     revoke: writes.revoke,
     markets: declared.map(({ liquidityUsd = document.markets.liquidityUsd, closeAt, meta, ...market }) => ({
       ...market,

@@ -15,6 +15,7 @@ export const NEXT: Partial<Record<FaultCode, string>> = {
   EXPOSURE_EXCEEDED: "pmctl position list --user <id>",
   TREASURY_INSUFFICIENT: "raise treasury.capitalUsd in the tenant file, then pmctl apply",
   KEY_INVALID: "pmctl key list --via db",
+  SCOPE_REQUIRED: "pmctl key list; the same again with --key <name>, for a key of the file that has the scope",
   SIGNATURE_INVALID: "pmctl webhook verify --body <file> --signature <hex>",
   INTEGRITY: "pmctl reconcile --explain; pmctl audit verify",
 };

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { makePlan } from "../config/plan.ts";
 import { withBlame } from "../config/plan-blame.ts";
 import { documentOf } from "../config/plan-document.ts";
+import { assumedFingerprint } from "../config/plan-keys.ts";
 import { meantBy } from "../config/plan-left.ts";
 import { changesRules, marketMoney, type PlanMoney, termsOf } from "../config/plan-money.ts";
-import type { ConfigDocument, Desired, LiveConfig, Plan } from "../config/plan-types.ts";
+import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan } from "../config/plan-types.ts";
+import type { KeyAtHand } from "../config/resolve-tenant.ts";
 import { ConfigDocumentInput } from "../contract/config-document.ts";
 import type { Api } from "../contract/operations.ts";
 import { canonicalJson } from "../domain/audit-link.ts";
@@ -24,25 +26,24 @@ export interface PlannedTenant {
 }
 
 /** Where the state that a tenant is to have comes from: its files, or the document of an earlier apply. */
-export type Source = (api: Api | undefined) => Promise<Desired>;
+export type Source = (live: LiveConfig, api: Api | undefined) => Promise<Desired>;
 
-/**
- * The state that the tenant's files describe.
- * @throws ConfigError naming the keys whose values are missing
- */
-export function fromFiles({
-  config,
-  markets,
-  keys: valuesOf,
-}: Pick<ConfigSession, "config" | "markets" | "keys">): Source {
-  const keys = valuesOf().map(({ name, type, value, expires }) => {
-    const hash = hashApiKey(value);
-    return { name, type, hash, fingerprint: keyFingerprint(hash), expiresAt: expires ?? null };
-  });
-  const document = documentOf(config, markets, keys);
-  const declared = canonicalJson(document.declared);
-  const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
-  return async () => ({ document, keys, fileSha256 });
+/** The state that the tenant's files describe. */
+export function fromFiles(
+  { config, markets }: Pick<ConfigSession, "config" | "markets">,
+  keysAtHand: readonly KeyAtHand[],
+): Source {
+  return async (live) => {
+    const keys = keysAtHand.map(({ value, expires, ...key }): DesiredKey => {
+      const hash = value === undefined ? undefined : hashApiKey(value);
+      const fingerprint = hash === undefined ? assumedFingerprint(key.name, live) : keyFingerprint(hash);
+      return { ...key, hash, fingerprint, expiresAt: expires ?? null };
+    });
+    const document = documentOf(config, markets, keys);
+    const declared = canonicalJson(document.declared);
+    const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
+    return { document, keys, fileSha256 };
+  };
 }
 
 /**
@@ -50,7 +51,7 @@ export function fromFiles({
  * @throws Fault NOT_FOUND when that audit entry is no apply, REFUSED when this version cannot read its document
  */
 export function fromHistory(seq: number): Source {
-  return async (api) => {
+  return async (_live, api) => {
     if (!api) throw new Fault("NOT_FOUND", `Nothing was applied yet, so there is no apply ${seq} to go back to`);
     const { document, sha256 } = await api.getApply({ seq });
     if (!ConfigDocumentInput.safeParse(document).success)
@@ -72,7 +73,7 @@ export async function planOn(
   feeds: OracleSetup,
 ): Promise<PlannedTenant> {
   const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
-  const desired = keepKeys(await source(tenant?.api), live);
+  const desired = keepKeys(await source(live, tenant?.api), live);
   const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
   const money = await readPlanMoney(tenant?.api, plan, desired, live);
   const fresh = Object.entries(desired.document.declared).filter(
@@ -103,8 +104,11 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
   return { ...desired, document: { ...desired.document, keyring } };
 }
 
-/** Plans what the files say and changes nothing: not even a database is made. */
+/**
+ * Plans what the files say and changes nothing: not even a database is made.
+ * @throws ConfigError naming the keys whose values cannot be used
+ */
 export async function planTenant(session: ConfigSession): Promise<PlannedTenant> {
-  const source = fromFiles(session);
+  const source = fromFiles(session, session.keysAtHand());
   return planOn(await session.open(), source, session.feeds);
 }

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { nearest } from "../config/nearest.ts";
 import { PolicyPatchSchema } from "../contract/policy.ts";
 import { Fault } from "../domain/fault.ts";
+import { nearest } from "../domain/nearest.ts";
 import type { PolicyPatch } from "../domain/policy.ts";
 
 type Mapping = { [key: string]: unknown };

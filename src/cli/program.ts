@@ -162,6 +162,7 @@ function globalOptions(): Option[] {
       .choices(["auto", "db", "http"])
       .default("auto"),
     new Option("--url <address>", "the server to talk to, such as https://predict.acme.example"),
+    new Option("--key <name>", "the admin key of the tenant file to show a server (default: the first)"),
     new Option("--reason <text>", "why you do it; goes into the audit entry"),
     new Option("--receipt <file>", "append proof of what the command put on record: audit verify --anchor takes it"),
     new Option("--yes", "confirm in advance whatever the command would ask; scripts need it"),

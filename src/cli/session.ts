@@ -4,6 +4,7 @@ import { httpApi } from "../client/http-api.ts";
 import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { nearest } from "../domain/nearest.ts";
 import { isLoopback } from "../domain/networks.ts";
 import { unplainIn } from "../domain/text.ts";
 import type { TenantServices } from "../services/tenant.ts";
@@ -17,6 +18,8 @@ export interface SessionOptions {
   tenant?: string | undefined;
   via: Via;
   url?: string | undefined;
+  /** The admin key of the tenant file that is used over HTTP. */
+  key?: string | undefined;
   reason?: string | undefined;
 }
 
@@ -54,9 +57,12 @@ export async function openSession(
   const tenant = readOperatorTenant(options.tenant);
   const door = await chooseDoor(tenant, options.via, options.url, note);
   const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
-  if (door.kind === "db") return openDatabaseSession(tenant, reason, { note, onSealed });
-
-  const server = await serverAccess(tenant, door.url, note);
+  const { key } = options;
+  if (door.kind === "db") {
+    noteUnusedKey(tenant, key, note);
+    return openDatabaseSession(tenant, reason, { note, onSealed });
+  }
+  const server = await serverAccess(tenant, { url: door.url, key }, note);
   return {
     tenant,
     services: undefined,
@@ -75,8 +81,12 @@ export async function openSession(
 }
 
 /** What the operator of a tenant talks to its server with; `note` is told who else may read the key on its way. */
-export async function serverAccess(tenant: OperatorTenant, url: string, note: (message: string) => void) {
-  const apiKey = adminKey(tenant);
+export async function serverAccess(
+  tenant: OperatorTenant,
+  { url, key }: { url: string; key: string | undefined },
+  note: (message: string) => void,
+) {
+  const apiKey = adminKey(tenant, key);
   if (isReadableOnTheWay(url)) note("The admin key travels unencrypted: this address begins with http://");
   return { url, apiKey, fetch: await tenantFetch(tenant, url), onWait: note };
 }
@@ -91,13 +101,37 @@ async function userToken(tenant: OperatorTenant, userId: string): Promise<string
   return (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
 }
 
-/** The first admin key that has not expired. */
-function adminKey({ id, config, secret }: OperatorTenant): string {
+/**
+ * The admin key of that name; of none the first that has not expired.
+ * @throws Fault USAGE for a name that the file does not have, CONFIG_INVALID when the key has expired or has no value here
+ */
+function adminKey(tenant: OperatorTenant, name: string | undefined): string {
+  const { id, config, secret } = tenant;
+  const keys = config.keys.admin;
   const now = wallClockMs();
-  const index = config.keys.admin.findIndex(({ expires }) => expires === undefined || expires > now);
-  const key = config.keys.admin[index];
+  const isValid = ({ expires }: (typeof keys)[number]) => expires === undefined || expires > now;
+  const index = name === undefined ? keys.findIndex(isValid) : indexOfKey(tenant, name);
+  const key = keys[index];
   if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);
+  if (!isValid(key)) throw new Fault("CONFIG_INVALID", `The admin key ${key.name} of ${id} has expired`);
   return secret(key.secret, ["keys", "admin", index, "secret"]);
+}
+
+/** @throws Fault USAGE */
+function indexOfKey({ id, config }: OperatorTenant, name: string): number {
+  const names = config.keys.admin.map((key) => key.name);
+  const index = names.indexOf(name);
+  if (index >= 0) return index;
+  const meant = nearest(name, names);
+  const hint = meant === undefined ? `it has ${names.join(", ") || "none"}` : `did you mean "${meant}"?`;
+  throw new Fault("USAGE", `--key: the file of ${id} has no admin key ${JSON.stringify(name)}; ${hint}`);
+}
+
+/** Straight at the database no key is asked for, and the file's owner may do everything. */
+export function noteUnusedKey(tenant: OperatorTenant, key: string | undefined, note: (message: string) => void): void {
+  if (key === undefined) return;
+  indexOfKey(tenant, key);
+  note(`Straight to the database: the key ${key} has no part in this, and nothing is kept to its scopes`);
 }
 
 async function openDatabaseSession(

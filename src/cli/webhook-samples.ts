@@ -1,5 +1,5 @@
-import { nearest } from "../config/nearest.ts";
 import { Fault } from "../domain/fault.ts";
+import { nearest } from "../domain/nearest.ts";
 
 type Mapping = { [key: string]: unknown };
 

@@ -1,7 +1,7 @@
 import type { z } from "zod";
+import { nearest } from "../domain/nearest.ts";
 import { isAnchorPlace } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
-import { nearest } from "./nearest.ts";
 import type { SchemaGuide } from "./schema-guide.ts";
 
 type Issue = z.core.$ZodIssue;

@@ -1,6 +1,7 @@
 import { canonicalJson } from "../domain/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { normalPolicy } from "../domain/policy-fields.ts";
+import { usualScopes } from "../domain/scopes.ts";
 import type { DeclaredMarket } from "./market-files.ts";
 import type { ConfigDocument, DeclaredTerms, DesiredKey } from "./plan-types.ts";
 import type { TenantConfig } from "./tenant-file.ts";
@@ -39,10 +40,12 @@ export function readDocument(text: string | undefined): Partial<ConfigDocument> 
   return JSON.parse(text) as Partial<ConfigDocument>;
 }
 
-/** How a key stands in plans and documents. */
-export function keyText({ type, fingerprint, expiresAt }: Omit<DesiredKey, "hash" | "name">): string {
+/** How a key stands in plans and documents. What is usual for its type is not stated. */
+export function keyText({ type, fingerprint, scopes, from, expiresAt }: Omit<DesiredKey, "hash" | "name">): string {
+  const isUsual = scopes.join() === usualScopes(type).join();
+  const kept = `${isUsual ? "" : ` scopes ${scopes.join(",")}`}${from.length === 0 ? "" : ` from ${from.join(",")}`}`;
   const until = expiresAt === null ? "" : ` until ${new Date(expiresAt).toISOString()}`;
-  return `${type} ${fingerprint}${until}`;
+  return `${type} ${fingerprint}${kept}${until}`;
 }
 
 function declaredTerms(market: DeclaredMarket): DeclaredTerms {

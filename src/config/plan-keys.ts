@@ -1,5 +1,8 @@
+import { coversRanges } from "../domain/networks.ts";
+import type { Direction } from "../domain/policy-fields.ts";
+import { coversScopes } from "../domain/scopes.ts";
 import { compare, type Findings } from "./plan-compare.ts";
-import { keyText } from "./plan-document.ts";
+import { keyText, readDocument } from "./plan-document.ts";
 import type { ConfigDocument, Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
@@ -10,6 +13,9 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
   const findings: Findings = { items: [], warnings: [] };
   if (!keys) return findings;
   const { keyring = {}, adopted = {} } = base;
+  const lacking = keys.filter(({ hash }) => hash === undefined).map(({ name }) => `keys.${name}`);
+  if (lacking.length > 0)
+    findings.warnings.push(`values that are not at hand here are taken to be the live ones: ${lacking.join(", ")}`);
   for (const key of keys) {
     // A key that has expired by the file's own word is neither missing nor wanted.
     if (key.expiresAt !== null && key.expiresAt <= live.now) continue;
@@ -23,7 +29,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
         desired,
         live: current,
         adopted: adopted[`keys.${key.name}`],
-        direction: revives(key, live, keyring[key.name], current) ? "loosens" : "neutral",
+        direction: revives(key, live, keyring[key.name], current) ? "loosens" : reachOf(key, live),
       }),
     );
   }
@@ -58,12 +64,39 @@ function revives(key: DesiredKey, live: LiveConfig, base: string | undefined, cu
   return current !== base && live.keys.some((each) => isIt(each) && endOf(each) < endOf(key));
 }
 
+/**
+ * Whether a key may do more than before, from more places, or less. What counts is the value, which may go by another
+ * name from now on; a new value of a name is compared with the one that it replaces.
+ */
+function reachOf(key: DesiredKey, live: LiveConfig): Direction {
+  const before = live.keys.find(({ fingerprint }) => fingerprint === key.fingerprint) ?? newestFirst(live, key.name)[0];
+  if (!before) return "neutral";
+  if (!reaches(before, key)) return "loosens";
+  return reaches(key, before) ? "neutral" : "tightens";
+}
+
+/** Whether one key may do all that another may, from all its places. */
+function reaches(a: Pick<LiveKey, "scopes" | "from">, b: Pick<LiveKey, "scopes" | "from">): boolean {
+  return coversScopes(a.scopes, b.scopes) && coversRanges(a.from, b.from);
+}
+
+/**
+ * The fingerprint that a value has which is not at hand: that of the name's key in force, of several the one that was
+ * applied.
+ */
+export function assumedFingerprint(name: string, live: LiveConfig): string {
+  const applied = readDocument(live.document)?.keyring?.[name];
+  const inForce = newestFirst(live, name).map(({ fingerprint }) => fingerprint);
+  return inForce.find((fingerprint) => applied?.includes(fingerprint)) ?? inForce[0] ?? "fp:unknown";
+}
+
+function newestFirst(live: LiveConfig, name: string): LiveKey[] {
+  return live.keys.filter((key) => key.name === name).toSorted((a, b) => b.createdAt - a.createdAt);
+}
+
 /** Of a name's keys in force the first that is one of `wanted`, else the newest: a rotation may leave two for a time. */
 export function liveText(live: LiveConfig, name: string, wanted: readonly (string | undefined)[]): string | null {
-  const texts = live.keys
-    .filter((key) => key.name === name)
-    .toSorted((a, b) => b.createdAt - a.createdAt)
-    .map(keyText);
+  const texts = newestFirst(live, name).map(keyText);
   const fitting = wanted.find((text) => text !== undefined && texts.includes(text));
   return fitting ?? texts[0] ?? null;
 }

@@ -1,6 +1,7 @@
 import type { Json } from "../domain/audit-link.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import type { Direction, Override } from "../domain/policy-fields.ts";
+import type { Scope } from "../domain/scopes.ts";
 import type { PlanMoney } from "./plan-money.ts";
 
 /**
@@ -31,7 +32,7 @@ export type ConfigDocument = {
   treasury: { capitalUsd: number };
   markets: { liquidityUsd: number };
   policy: PolicyPatch;
-  /** API keys by name: type, fingerprint, expiry. */
+  /** API keys by name: type, fingerprint, scopes, networks, expiry. */
   keyring: { [name: string]: string };
   /** Markets by key. */
   declared: { [key: string]: DeclaredTerms };
@@ -43,9 +44,12 @@ export type ConfigDocument = {
 export interface DesiredKey {
   name: string;
   type: "admin" | "public";
-  /** SHA-256 of the value. It goes to the database; plans show the fingerprint. */
-  hash: string;
+  /** SHA-256 of the value. It goes to the database; plans show the fingerprint. Undefined where the value is not at hand. */
+  hash: string | undefined;
   fingerprint: string;
+  scopes: readonly Scope[];
+  /** CIDR ranges; none is anywhere. */
+  from: readonly string[];
   expiresAt: number | null;
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
+import type { Scope } from "../domain/scopes.ts";
 import { statedTargets } from "./audit-schema.ts";
 import { ConfigError, type Finding, type Path } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
@@ -18,9 +19,15 @@ export interface ResolvedKey {
   type: "admin" | "public";
   name: string;
   value: string;
+  scopes: readonly Scope[];
+  /** CIDR ranges; none is anywhere. */
+  from: readonly string[];
   /** Milliseconds since 1970; undefined for never. */
   expires: number | undefined;
 }
+
+/** A key whose value may be elsewhere. */
+export type KeyAtHand = Omit<ResolvedKey, "value"> & { value: string | undefined };
 
 export type ResolvedJwt = (
   | { algorithm: "HS256"; secret: string }
@@ -123,7 +130,7 @@ export function resolveOwnerUrl(config: TenantConfig, environment: Environment):
 }
 
 /**
- * Resolves a tenant's API keys and nothing else: what a plan needs of a tenant whose server keeps the other secrets.
+ * Resolves a tenant's API keys and nothing else: what an apply needs of a tenant whose server keeps the other secrets.
  *
  * @throws ConfigError with all that are missing or cannot be used
  */
@@ -134,13 +141,29 @@ export function resolveTenantKeys(config: TenantConfig, environment: Environment
   return keys;
 }
 
+/**
+ * The same for a plan, which goes on without the values that are not at hand: a job that only plans holds none but the
+ * key that it reads with.
+ *
+ * @throws ConfigError with all that are at hand and cannot be used
+ */
+export function tenantKeysAtHand(config: TenantConfig, environment: Environment): KeyAtHand[] {
+  const missing: Finding[] = [];
+  const unfit: Finding[] = [];
+  const keys = resolveKeys(config, resolver(config, environment, missing), unfit);
+  if (unfit.length > 0) throw new ConfigError(config.source.problems(unfit));
+  return keys.map(({ value, ...key }) => ({ ...key, value: value === "" ? undefined : value }));
+}
+
 function resolveKeys({ keys }: TenantConfig, secret: Resolve, findings: Finding[]): ResolvedKey[] {
-  const resolved = (["admin", "public"] as const).flatMap((type) =>
-    keys[type].map(({ name, secret: reference, expires }, index): ResolvedKey & { path: Path } => {
-      const path = ["keys", type, index, "secret"];
-      return { type, name, value: secret(reference, path), expires, path };
-    }),
-  );
+  const entries = [
+    ...keys.admin.map((key, index) => ({ ...key, type: "admin" as const, index })),
+    ...keys.public.map((key, index) => ({ ...key, type: "public" as const, scopes: [], index })),
+  ];
+  const resolved = entries.map(({ type, name, secret: reference, scopes, from, expires, index }) => {
+    const path = ["keys", type, index, "secret"];
+    return { type, name, value: secret(reference, path), scopes, from, expires, path };
+  });
   findings.push(...keyFindings(resolved));
   return resolved.map(({ path: _, ...key }) => key);
 }

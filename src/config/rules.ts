@@ -1,7 +1,7 @@
+import { nearest } from "../domain/nearest.ts";
 import { mayBeCalled } from "../domain/networks.ts";
 import { statedTargets } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
-import { nearest } from "./nearest.ts";
 import { PRESET_SOURCES } from "./oracle-schema.ts";
 import type { TenantFile } from "./schema.ts";
 

@@ -1,6 +1,4 @@
-import ipaddr from "ipaddr.js";
 import { z } from "zod";
-
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../contract/scalars.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
 import { isLoopback } from "../domain/networks.ts";
@@ -36,30 +34,6 @@ export const Percentage = z
     encode: (ratio) => `${ratio * 100}%`,
   })
   .refine((ratio) => ratio <= 1, "must be at most 100%");
-
-/** An address range as the file writes it; one address stands for itself. Inside always with its prefix length. */
-export const Cidr = z.codec(z.string().min(1).max(64), z.string(), {
-  decode: (range, context) => {
-    const prefixed = normalizeRange(range);
-    if (prefixed !== undefined) return prefixed;
-    context.issues.push({
-      code: "custom",
-      input: range,
-      message: "must be an address range such as 10.0.0.0/8 or fd00::/8",
-    });
-    return z.NEVER;
-  },
-  encode: (range) => range,
-});
-
-/** ipaddr.js reads `10.1` as 10.0.0.1, as old C libraries do; an operator who writes that has mistyped. */
-function normalizeRange(range: string): string | undefined {
-  const [address = "", prefix, ...rest] = range.split("/");
-  const isIpv4 = ipaddr.IPv4.isValidFourPartDecimal(address);
-  if (rest.length > 0 || (!isIpv4 && !(address.includes(":") && ipaddr.IPv6.isValid(address)))) return undefined;
-  const full = `${address}/${prefix ?? (isIpv4 ? 32 : 128)}`;
-  return ipaddr.isValidCIDR(full) ? full : undefined;
-}
 
 /** As `httpUrl`; `writeOnly` keeps an address that does not fit, and may hold credentials, out of error texts. */
 function secretiveUrl(longest: number) {

@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { line, Name, Timestamp, text } from "../contract/scalars.ts";
+import { KeyNetworks, KeyScopes } from "../contract/keys.ts";
+import { Cidr, line, Name, Timestamp, text } from "../contract/scalars.ts";
 import { webhookEventTypes } from "../contract/webhooks.ts";
 import { AuditSection } from "./audit-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
-import { BaseUrl, Cidr, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
+import { BaseUrl, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -57,20 +58,29 @@ const Database = z
   )
   .meta({ writeOnly: true });
 
-const Key = z.strictObject(
+const keyFields = {
+  name: Name.meta({ description: "Unique per tenant; audit entries name it." }),
+  secret: SecretReference.meta({ description: "Where the key's value is kept." }),
+  expires: Timestamp.optional().meta({ description: "When the key stops working; never, unless given." }),
+  from: KeyNetworks.default([]).meta({
+    description: "Address ranges that the key works from; anywhere, unless given.",
+  }),
+};
+const keyError: z.core.$ZodErrorMap = ({ code }) =>
+  code === "invalid_type" ? "must be an entry such as { name: ops, secret: { env: ACME_ADMIN_KEY } }" : undefined;
+const PublicKey = z.strictObject(keyFields, { error: keyError });
+const AdminKey = z.strictObject(
   {
-    name: Name.meta({ description: "Unique per tenant; audit entries name it." }),
-    secret: SecretReference.meta({ description: "Where the key's value is kept." }),
-    expires: Timestamp.optional().meta({ description: "When the key stops working; never, unless given." }),
+    ...keyFields,
+    scopes: KeyScopes.default(["*"]).meta({
+      description: "What the key may do: read, markets, settle, funds, users, config, keys; * is everything.",
+    }),
   },
-  {
-    error: ({ code }) =>
-      code === "invalid_type" ? "must be an entry such as { name: ops, secret: { env: ACME_ADMIN_KEY } }" : undefined,
-  },
+  { error: keyError },
 );
 const Keys = z.strictObject({
-  admin: z.array(Key).max(100).default([]).meta({ description: "Keys with full access; never in a browser." }),
-  public: z.array(Key).max(100).default([]).meta({ description: "Keys for reading and trading." }),
+  admin: z.array(AdminKey).max(100).default([]).meta({ description: "Operators' keys; never in a browser." }),
+  public: z.array(PublicKey).max(100).default([]).meta({ description: "Keys for reading and trading." }),
 });
 
 const issuer = text(512).optional().meta({ description: "Expected iss; not checked unless given." });

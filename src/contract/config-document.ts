@@ -42,7 +42,7 @@ export const ConfigDocumentInput = z
     treasury: z.object({ capitalUsd: usd }).catchall(z.json()),
     markets: z.object({ liquidityUsd: usd }).catchall(z.json()),
     policy: PolicyPatchSchema,
-    keyring: z.record(text(64), text(200)),
+    keyring: z.record(text(64), text(2000)),
     declared: z.record(text(64), DeclaredTerms),
     adopted: z.record(text(200), z.json()),
   })

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { POLICY_FIELDS } from "../domain/policy-fields.ts";
+import { SCOPES } from "../domain/scopes.ts";
 import { ConfigDocumentInput, ConfigMarketInput } from "./config-document.ts";
-import { KeyName, KeyType } from "./keys.ts";
+import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
 import { NoInput, operation } from "./operation.ts";
 import { PolicySchema, PolicyWhole, StoredPolicy } from "./policy.ts";
 import {
@@ -32,6 +33,8 @@ const ConfigKey = z
     name: StoredName,
     type: KeyType,
     fingerprint: Fingerprint,
+    scopes: z.array(z.enum(SCOPES)),
+    from: z.array(z.string()).meta({ description: "Networks (CIDR); an empty list is anywhere." }),
     createdAt: Timestamp,
     expiresAt: Timestamp.nullable(),
   })
@@ -139,6 +142,15 @@ function firstRepeated(values: readonly string[]): number {
   });
 }
 
+const ConfigKeyInput = z.object({
+  name: KeyName,
+  type: KeyType,
+  sha256: Sha256,
+  scopes: KeyScopes.optional().meta({ description: "Of an admin key; `*` unless given." }),
+  from: KeyNetworks.default([]),
+  expiresAt: Timestamp.nullable(),
+});
+
 export const ConfigInput = z
   .object({
     tenant: TenantId,
@@ -148,7 +160,7 @@ export const ConfigInput = z
     liquidityUsd: UsdAmount,
     capitalUsd: UsdOrNone.meta({ description: "Only rises: the difference is moved into the treasury." }),
     keys: z
-      .array(z.object({ name: KeyName, type: KeyType, sha256: Sha256, expiresAt: Timestamp.nullable() }))
+      .array(ConfigKeyInput)
       .max(MAX_KEYS)
       .meta({ description: "Keys to create, by the SHA-256 of their values; others are left alone." }),
     revoke: z.array(z.object({ name: KeyName, fingerprint: Fingerprint })).max(MAX_KEYS),
@@ -193,6 +205,7 @@ export const configOperations = {
     method: "GET",
     path: "/v1/config",
     auth: "admin",
+    scope: "read",
     summary: "What is live of the configuration, for a plan to compare with.",
     input: NoInput,
     output: LiveConfiguration,
@@ -202,6 +215,7 @@ export const configOperations = {
     method: "GET",
     path: "/v1/config/history",
     auth: "admin",
+    scope: "read",
     summary: "The applies, newest first.",
     input: z.object({ limit: PageLimit.default(50), cursor: PageCursor.optional() }),
     output: z.array(AppliedItem),
@@ -212,6 +226,7 @@ export const configOperations = {
     method: "GET",
     path: "/v1/config/history/:seq",
     auth: "admin",
+    scope: "read",
     summary: "One apply with its document.",
     input: z.object({ seq: z.coerce.number().int().min(1) }),
     output: AppliedConfiguration,
@@ -221,6 +236,7 @@ export const configOperations = {
     method: "POST",
     path: "/v1/config/impact",
     auth: "admin",
+    scope: "read",
     summary: "What other rules would have done to the trades of the last 30 days. Changes nothing.",
     input: z.object({ before: TradingTerms, after: TradingTerms }),
     output: PolicyImpact,
@@ -230,6 +246,7 @@ export const configOperations = {
     method: "POST",
     path: "/v1/config",
     auth: "admin",
+    scope: "config",
     summary: "Carry out a plan in one commit.",
     input: ConfigInput,
     output: z.object({ changed: z.boolean() }),

@@ -54,6 +54,7 @@ export const deliveryOperations = {
     method: "GET",
     path: "/v1/webhooks/deliveries",
     auth: "admin",
+    scope: "read",
     summary: "Deliveries of outgoing webhooks, newest event first.",
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
@@ -64,6 +65,7 @@ export const deliveryOperations = {
     method: "POST",
     path: "/v1/webhooks/deliveries/:id/replay",
     auth: "admin",
+    scope: "config",
     summary: "Send an event again, to one receiver or to all that were told.",
     input: z.object({
       id: text(200).meta({
@@ -77,6 +79,7 @@ export const deliveryOperations = {
     method: "GET",
     path: "/v1/webhooks/receivers",
     auth: "admin",
+    scope: "read",
     summary: "Who is told, and how far.",
     input: NoInput,
     output: z.array(WebhookReceiver),
@@ -86,6 +89,7 @@ export const deliveryOperations = {
     method: "POST",
     path: "/v1/webhooks/receivers/:name/enable",
     auth: "admin",
+    scope: "config",
     summary: "Serve a receiver again that was disabled by its own 410.",
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,

@@ -1,18 +1,44 @@
 import { z } from "zod";
+import { normalScopes, noScope, SCOPES } from "../domain/scopes.ts";
 import { NoInput, operation } from "./operation.ts";
-import { Name, Timestamp } from "./scalars.ts";
+import { Cidr, Name, Timestamp } from "./scalars.ts";
 import { StoredName } from "./stored.ts";
 
 const DAY_SECONDS = 86_400;
 
-export const KeyType = z
-  .enum(["admin", "public"])
-  .meta({ id: "KeyType", description: "`admin` reaches everything; `public` is for traders and browsers." });
+export const KeyType = z.enum(["admin", "public"]).meta({
+  id: "KeyType",
+  description: "`admin` is for operators, as far as its scopes reach; `public` is for traders and browsers.",
+});
 
 export const KeyName = Name.meta({
   id: "KeyName",
   description: "Unique among the tenant's keys; audit entries name it.",
   examples: ["ops"],
+});
+
+/** Of one key; more would not fit what documents keep of it. */
+const MAX_NETWORKS = 32;
+
+const Scope = z
+  .enum(SCOPES, { error: ({ input }) => (typeof input === "string" ? noScope(input) : undefined) })
+  .meta({ id: "Scope", description: "What an admin key may do; `*` is everything." });
+
+/** As they are stated; inside always in one order. */
+export const KeyScopes = z.array(Scope).min(1).max(SCOPES.length).overwrite(normalScopes);
+
+/** As they are stated; inside always in one order. */
+export const KeyNetworks = z
+  .array(Cidr)
+  .max(MAX_NETWORKS)
+  .overwrite((ranges) => [...new Set(ranges)].sort());
+
+const scopes = z
+  .array(Scope)
+  .meta({ description: "What an admin key may do; a public key has none.", examples: [["read", "settle"]] });
+const from = z.array(z.string()).meta({
+  description: "Networks (CIDR) that it works from; an empty list is anywhere.",
+  examples: [["192.0.2.0/24"]],
 });
 
 const expiresAt = Timestamp.nullable().meta({ description: "When it stops working; null for never." });
@@ -30,7 +56,8 @@ export const ApiKeyItem = z
       description: "The beginning of the SHA-256 of its value, as plans show it.",
       examples: ["fp:0a1b2c3d"],
     }),
-    from: z.array(z.string()).meta({ description: "Networks (CIDR) that it works from; an empty list is anywhere." }),
+    scopes,
+    from,
     createdAt: Timestamp,
     expiresAt,
     lastUsedAt: Timestamp.nullable().meta({
@@ -43,6 +70,14 @@ export const KeyInput = z
   .object({
     name: KeyName,
     type: KeyType,
+    scopes: KeyScopes.optional().meta({
+      description: "What an admin key may do; `*` unless given. The key in use must have them all.",
+      examples: [["read", "settle"]],
+    }),
+    from: KeyNetworks.default([]).meta({
+      description: "Networks (CIDR) that it works from; anywhere, unless given.",
+      examples: [["192.0.2.0/24"]],
+    }),
     expiresAt: Timestamp.nullable().optional().meta({ description: "When it stops working; never, unless given." }),
   })
   .meta({ id: "KeyInput" });
@@ -56,7 +91,7 @@ const key = z
   });
 
 export const KeyCreated = z
-  .object({ name: StoredName, type: KeyType, key, createdAt: Timestamp, expiresAt })
+  .object({ name: StoredName, type: KeyType, scopes, from, key, createdAt: Timestamp, expiresAt })
   .meta({ id: "KeyCreated" });
 
 export const KeyRotation = z
@@ -94,6 +129,7 @@ export const keyOperations = {
     method: "GET",
     path: "/v1/keys",
     auth: "admin",
+    scope: "read",
     summary: "The API keys, those that have ended too.",
     input: NoInput,
     output: z.array(ApiKeyItem),
@@ -103,6 +139,7 @@ export const keyOperations = {
     method: "POST",
     path: "/v1/keys",
     auth: "admin",
+    scope: "keys",
     summary: "Create an API key; its value is told once.",
     input: KeyInput,
     output: KeyCreated,
@@ -113,6 +150,7 @@ export const keyOperations = {
     method: "POST",
     path: "/v1/keys/:name/rotate",
     auth: "admin",
+    scope: "keys",
     summary: "Give a key a new value; the old one works on for a while.",
     input: KeyRotation,
     output: KeyRotated,
@@ -123,6 +161,7 @@ export const keyOperations = {
     method: "POST",
     path: "/v1/keys/:name/revoke",
     auth: "admin",
+    scope: "keys",
     summary: "End a key at once.",
     input: KeyRef,
     output: KeyRevoked,

@@ -1,14 +1,21 @@
 import { z } from "zod";
+import type { OperationScope } from "../domain/scopes.ts";
 
 /** Who may call: anyone, a public key, a public key with a user, an admin key, or a signed provider. */
 export type Auth = "none" | "public" | "user" | "admin" | "signature";
 
-/** One row of the wire: everything that routes, validation, OpenAPI, clients and conformance tests need to know. */
-export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+/**
+ * What an admin key needs for an operation: one scope for each operation for operators, and `read` for all of them that
+ * only read. The other operations ask for none.
+ */
+type Access =
+  | { auth: "admin"; method: "GET"; scope: "read" }
+  | { auth: "admin"; method: "POST" | "PUT" | "DELETE"; scope: OperationScope }
+  | { auth: Exclude<Auth, "admin">; method: "GET" | "POST" | "PUT" | "DELETE"; scope?: never };
+
+interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   /** `:name` segments are taken from the input by name; the rest of the input is the query (GET) or the body. */
   path: string;
-  auth: Auth;
   summary: string;
   input: Input;
   output: Output;
@@ -29,6 +36,13 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
   writes?: true;
 }
+
+/** One row of the wire: everything that routes, validation, OpenAPI, clients and conformance tests need to know. */
+export type Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> = Row<
+  Input,
+  Output
+> &
+  Access;
 
 export const NoInput = z.object({});
 

@@ -23,6 +23,7 @@ export const oracleOperations = {
     method: "GET",
     path: "/v1/oracle/held",
     auth: "admin",
+    scope: "read",
     summary: "Markets that the oracle holds, and why; at most 200.",
     input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
     output: z.array(HeldMarket),
@@ -32,6 +33,7 @@ export const oracleOperations = {
     method: "POST",
     path: "/v1/oracle/prices",
     auth: "admin",
+    scope: "read",
     summary: "The youngest price that any source of each feed has shown. Changes nothing.",
     input: z.object({
       feeds: z

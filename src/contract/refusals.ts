@@ -51,6 +51,7 @@ export function refusalsOf(id: string, operation: Operation): FaultCode[] {
     auth === "signature" && "SIGNATURE_INVALID",
     auth !== "none" && auth !== "signature" && "KEY_INVALID",
     auth === "admin" && "FORBIDDEN",
+    auth === "admin" && "SCOPE_REQUIRED",
     (auth === "user" || optionalUser === true) && "USER_REQUIRED",
     (auth === "user" || optionalUser === true) && isChange && "ORIGIN_FORBIDDEN",
     "BAD_REQUEST",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
+import { normalRange } from "../domain/networks.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 
@@ -26,6 +27,21 @@ export function line(maxLength: number) {
 export const Name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name of letters, digits, dots, - and _ (at most 64)");
+
+/** An address range as people write it; one address stands for itself. Inside always with its prefix length. */
+export const Cidr = z.codec(z.string().min(1).max(64), z.string(), {
+  decode: (range, context) => {
+    const normal = normalRange(range);
+    if (normal !== undefined) return normal;
+    context.issues.push({
+      code: "custom",
+      input: range,
+      message: "must be an address range such as 10.0.0.0/8 or fd00::/8",
+    });
+    return z.NEVER;
+  },
+  encode: (range) => range,
+});
 
 const URL_HINT = "must be an https address without credentials";
 

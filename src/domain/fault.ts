@@ -7,6 +7,7 @@ const FAULTS = {
   USER_REQUIRED: { status: 401, exit: 4 },
   SIGNATURE_INVALID: { status: 401, exit: 4 },
   FORBIDDEN: { status: 403, exit: 4 },
+  SCOPE_REQUIRED: { status: 403, exit: 4 },
   ORIGIN_FORBIDDEN: { status: 403, exit: 4 },
   KYC_REQUIRED: { status: 403, exit: 4 },
   ACCOUNT_RESTRICTED: { status: 403, exit: 4 },

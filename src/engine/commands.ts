@@ -2,7 +2,7 @@ import type { MarketKind, Side } from "../domain/market.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import type { MarketTerms } from "../domain/terms.ts";
 import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.ts";
-import type { CreateKey, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
+import type { CreateKey, DeclaredKey, KeyInHand, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
 import type { PutOnRecord, RecordResults } from "./on-record.ts";
 import type { HoldMarket, OracleEvidence } from "./oracle.ts";
 import { needsOfPayment, type RecordPayment } from "./payments.ts";
@@ -110,7 +110,7 @@ export interface DeclaredMarket extends Omit<CreateMarket, "type"> {
 }
 
 /** What a plan wants to have changed, in one commit. */
-export interface ApplyConfig {
+export interface ApplyConfig extends KeyInHand {
   type: "applyConfig";
   /** Only if the tenant row is this version, 0 for a tenant that was never applied: what the plan was made on. */
   ifVersion?: number | undefined;
@@ -120,12 +120,10 @@ export interface ApplyConfig {
   liquidityMicro: bigint;
   /** Only rises: the difference to what was moved in so far is added. */
   capitalMicro: bigint;
-  /** Keys to create, or whose expiry changes. Others are left alone. */
-  keys: Pick<ApiKey, "hash" | "name" | "type" | "expiresAt">[];
+  /** Keys to create, or whose scopes, networks or expiry change. Others are left alone. */
+  keys: DeclaredKey[];
   /** Keys to end: by their name, and by their hash or how it begins. */
   revoke?: readonly Pick<ApiKey, "name" | "hash">[] | undefined;
-  /** The key that the request itself came with: it, or another value of its name, must work afterwards. */
-  usedName?: string | undefined;
   markets?: readonly DeclaredMarket[] | undefined;
   /** Refused when a market's state is not `from` any more. */
   marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;

@@ -1,20 +1,33 @@
 import type { Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { requireScopes, type Scope, usualScopes } from "../domain/scopes.ts";
 import type { Draft } from "./draft.ts";
 import { type ApiKey, type KeyType, SINGLE } from "./rows.ts";
 
 /** Puts a key into force. Only its hash is known here; the value never leaves the service that made it up. */
-export interface CreateKey {
+export interface CreateKey extends KeyInHand {
   type: "createKey";
   name: string;
   keyType: KeyType;
   /** SHA-256 of the value, hex. */
   hash: string;
+  /** As is usual for its type, unless given. */
+  scopes?: readonly Scope[] | undefined;
+  /** Anywhere, unless given. */
+  from?: readonly string[] | undefined;
   expiresAt: number | null;
 }
 
+/** The key that the request itself came with; nothing of it where none was asked for. */
+export interface KeyInHand {
+  /** It cannot be ended by itself. */
+  usedName?: string | undefined;
+  /** What it may do: it gives nothing that it lacks. */
+  heldScopes?: readonly Scope[] | undefined;
+}
+
 /** A new value under the same name; the old one ends when the overlap does. */
-export interface RotateKey {
+export interface RotateKey extends KeyInHand {
   type: "rotateKey";
   name: string;
   /** Refused when the key is of another type. */
@@ -25,12 +38,16 @@ export interface RotateKey {
   expiresAt?: number | undefined;
 }
 
-export interface RevokeKey {
+export interface RevokeKey extends KeyInHand {
   type: "revokeKey";
   name: string;
   keyType?: KeyType | undefined;
-  /** The key that the request itself came with: it cannot be revoked by itself. */
-  usedName?: string | undefined;
+}
+
+/** A key of a file. Scopes are those that are usual for its type, and it works from anywhere, unless given. */
+export interface DeclaredKey extends Pick<ApiKey, "hash" | "name" | "type" | "expiresAt"> {
+  scopes?: ApiKey["scopes"] | undefined;
+  from?: ApiKey["from"] | undefined;
 }
 
 export interface KeyResults {
@@ -40,20 +57,38 @@ export interface KeyResults {
   revokeKey: { name: string; type: KeyType; revokedAt: number };
 }
 
-/** @throws Fault KEY_EXISTS while a key of this name works, BAD_REQUEST for an expiry that has passed. */
+/**
+ * @throws Fault SCOPE_REQUIRED for a scope that the key in use lacks, KEY_EXISTS while a key of this name works,
+ * BAD_REQUEST for an expiry that has passed
+ */
 export function createKey(draft: Draft, command: CreateKey, now: number): KeyResults["createKey"] {
-  const { name, keyType, hash, expiresAt } = command;
+  const { name, keyType, hash, scopes = usualScopes(keyType), from = [], expiresAt } = command;
+  requireScopes(command.heldScopes, scopes, `to give it to ${name}`);
   requireFuture(expiresAt, now);
   const keyring = draft.get("keyring", SINGLE) ?? [];
   if (keyring.some((key) => key.name === name && isInForce(key, now)))
     throw new Fault("KEY_EXISTS", `There is a key of the name ${name}: rotate it, or revoke it first`);
-  const key: ApiKey = { hash, name, type: keyType, createdAt: now, expiresAt, onRecord: true, version: 0 };
+  const key: ApiKey = {
+    hash,
+    name,
+    type: keyType,
+    scopes,
+    from,
+    createdAt: now,
+    expiresAt,
+    onRecord: true,
+    version: 0,
+  };
   put(draft, [...keyring, key], [key]);
   draft.record("key.created", { ...createdKey(key), keys: statedKeys([key]) });
   return key;
 }
 
-/** @throws Fault NOT_FOUND when no key of this name works any more. */
+/**
+ * The new value may do what the old one may, from where that works.
+ * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when it may do what the key in use may
+ * not: the new value is told to the caller
+ */
 export function rotateKey(draft: Draft, command: RotateKey, now: number): KeyResults["rotateKey"] {
   const { name, hash, overlapMs } = command;
   const keyring = draft.get("keyring", SINGLE) ?? [];
@@ -63,13 +98,14 @@ export function rotateKey(draft: Draft, command: RotateKey, now: number): KeyRes
     now,
   );
   const newest = live.reduce((a, b) => (b.createdAt >= a.createdAt ? b : a));
+  requireScopes(command.heldScopes, newest.scopes, `to be told a value of ${name}`);
   const lifetime = newest.expiresAt === null ? null : newest.expiresAt - newest.createdAt;
   const expiresAt = command.expiresAt ?? (lifetime === null ? null : now + lifetime);
   requireFuture(expiresAt, now);
   // Never past its own end: a rotation must not make an old value live longer.
   const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
   const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key) }));
-  const key: ApiKey = { hash, name, type: newest.type, createdAt: now, expiresAt, onRecord: true, version: 0 };
+  const key: ApiKey = { ...newest, hash, createdAt: now, expiresAt, version: 0 };
   put(draft, [...keyring.filter((each) => !live.includes(each)), ...ending, key], [...ending, key]);
   const oldUntil = Math.max(...ending.map(ends));
   draft.record("key.created", {
@@ -103,8 +139,8 @@ export function revokeKey(draft: Draft, command: RevokeKey, now: number): KeyRes
 }
 
 /** Of a new or renewed value: the hash tells which it is, and that is all that is known of it. */
-export function createdKey({ name, type, hash, expiresAt }: ApiKey) {
-  return { name, type, sha256: hash, expiresAt: isoOrNull(expiresAt) };
+export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey) {
+  return { name, type, sha256: hash, scopes: [...scopes], from: [...from], expiresAt: isoOrNull(expiresAt) };
 }
 
 /**
@@ -113,9 +149,14 @@ export function createdKey({ name, type, hash, expiresAt }: ApiKey) {
  */
 export function statedKeys(keys: readonly ApiKey[]): { [hash: string]: Json } {
   return Object.fromEntries(
-    keys.map(({ hash, createdAt, expiresAt }) => [
+    keys.map(({ hash, scopes, from, createdAt, expiresAt }) => [
       hash,
-      { createdAt: new Date(createdAt).toISOString(), expiresAt: isoOrNull(expiresAt) },
+      {
+        scopes: [...scopes],
+        from: [...from],
+        createdAt: new Date(createdAt).toISOString(),
+        expiresAt: isoOrNull(expiresAt),
+      },
     ]),
   );
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Json } from "../domain/audit-link.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { usualScopes } from "../domain/scopes.ts";
 import type { Draft, Reader } from "./draft.ts";
 import { createdKey, isLive, statedKeys } from "./keys.ts";
 import { type ApiKey, type PastRecord, SINGLE, type Tenant } from "./rows.ts";
@@ -118,7 +119,9 @@ export function knownKeys(
       ({ name, at }) => name === key.name && key.createdAt < at && !(isApplied(key) && past.applied.at >= at),
     );
     const until = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, ...ends.map((each) => each.until));
-    return { ...key, expiresAt: until === Number.POSITIVE_INFINITY ? null : until };
+    const expiresAt = until === Number.POSITIVE_INFINITY ? null : until;
+    // Older versions knew neither, so the row's word for them is another hand's.
+    return { ...key, scopes: usualScopes(key.type), from: [], expiresAt };
   };
   const isKnown = (key: ApiKey) => !isLive(key, now) || isApplied(key) || isClaimant(key);
   return { known: keys.filter(isKnown).map(asLogged), refused: keys.filter((key) => !isKnown(key)) };

@@ -2,6 +2,7 @@ import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market
 import type { Policy } from "../domain/policy.ts";
 import type { Override } from "../domain/policy-fields.ts";
 import type { Pool } from "../domain/pool.ts";
+import type { Scope } from "../domain/scopes.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
 /** A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded. */
@@ -103,6 +104,10 @@ export interface ApiKey extends Versioned {
   hash: string;
   name: string;
   type: KeyType;
+  /** What an admin key may do; a public key has none. */
+  scopes: readonly Scope[];
+  /** CIDR ranges that it works from; none is anywhere. */
+  from: readonly string[];
   createdAt: number;
   expiresAt: number | null;
   /** Whether the audit log says all of this. What it does not say opens nothing. */

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY, mergePolicy } from "../domain/policy.ts";
+import { requireScopes, usualScopes } from "../domain/scopes.ts";
 import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { createdKey, isInForce, isLive, statedKeys } from "./keys.ts";
+import { createdKey, type DeclaredKey, isInForce, isLive, statedKeys } from "./keys.ts";
 import { createMarket, requireMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { putOnRecord, statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
@@ -22,11 +24,13 @@ export function recordReconciliation(
 /**
  * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan is
  * not touched. A second apply of the same document changes nothing and records nothing, while the row is as the log says.
- * @throws Fault REFUSED when what the plan was made on has changed since; then nothing is written.
+ * @throws Fault SCOPE_REQUIRED for changes of keys that the key in use may not make, REFUSED when what the plan was made
+ * on has changed since; then nothing is written
  */
 export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Results["applyConfig"] {
   const { kycRequired, liquidityMicro, document } = command;
   putOnRecord(draft, now);
+  requireScopesOfKeys(draft, command);
   const before = tenantOnRecord(draft);
   const strays = tenantStrays(draft);
   if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0)) throw stale("the configuration");
@@ -66,10 +70,29 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
 }
 
 /**
+ * An apply is one way to make keys, and asks for what the others ask: for `keys`, and for every scope that a key has
+ * which comes into being or changes.
+ */
+function requireScopesOfKeys(draft: Draft, { keys, revoke = [], heldScopes }: ApplyConfig): void {
+  const keyring = draft.get("keyring", SINGLE) ?? [];
+  const changed = keys.map(asDeclared).filter((wanted) => {
+    const key = keyring.find(({ hash }) => hash === wanted.hash);
+    return !key || !isAsWanted(key, wanted);
+  });
+  if (changed.length + revoke.length > 0) requireScopes(heldScopes, ["keys"], "because it changes keys");
+  for (const { name, scopes } of changed) requireScopes(heldScopes, scopes, `to give it to ${name}`);
+}
+
+function asDeclared(key: DeclaredKey): DeclaredKey & Pick<ApiKey, "scopes" | "from"> {
+  return { ...key, scopes: key.scopes ?? usualScopes(key.type), from: key.from ?? [] };
+}
+
+/**
  * Creates or renews the keys that are listed and ends those that are named for it, at once; others are left alone.
  * @throws Fault REFUSED for a name that was taken live, KEY_IN_USE when the key in hand would be locked out
  */
-function applyKeys(draft: Draft, { keys, revoke = [], usedName }: ApplyConfig, now: number): boolean {
+function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: ApplyConfig, now: number): boolean {
+  const keys = declared.map(asDeclared);
   const isRevoked = ({ name, hash }: ApiKey) => revoke.some((key) => key.name === name && hash.startsWith(key.hash));
   const keyring = draft.get("keyring", SINGLE) ?? [];
   const next: ApiKey[] = keyring.map((key) => {
@@ -103,8 +126,9 @@ function requireKeyInHand(name: string, before: readonly ApiKey[], after: readon
   throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}, which it would end; use another one`);
 }
 
-function isAsWanted(key: ApiKey, wanted: ApplyConfig["keys"][number]): boolean {
-  return key.onRecord && key.name === wanted.name && key.type === wanted.type && key.expiresAt === wanted.expiresAt;
+function isAsWanted(key: ApiKey, wanted: ReturnType<typeof asDeclared>): boolean {
+  const isSame = key.name === wanted.name && key.type === wanted.type && key.expiresAt === wanted.expiresAt;
+  return key.onRecord && isSame && isDeepStrictEqual([key.scopes, key.from], [wanted.scopes, wanted.from]);
 }
 
 /** Markets are only ever created, suspended and resumed here: nothing declarative settles or deletes. */

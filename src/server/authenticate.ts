@@ -2,10 +2,13 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Operation } from "../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../contract/policy.ts";
-import { Fault } from "../domain/fault.ts";
+import { Fault, type FaultOptions } from "../domain/fault.ts";
+import { isFrom } from "../domain/networks.ts";
+import { requireScopes } from "../domain/scopes.ts";
 import { unplainIn } from "../domain/text.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
+import type { ClientAddresses } from "./client-address.ts";
 import type { Exchange } from "./exchange.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { KeyUse } from "./key-use.ts";
@@ -15,6 +18,7 @@ import type { User, UserTokens } from "./user-tokens.ts";
 
 export interface Identities {
   keys: KeyRing;
+  addresses: ClientAddresses;
   tokens: UserTokens;
   origins: Origins;
   /** Told of each key that a request came with. */
@@ -31,24 +35,23 @@ const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
 const MAX_REASON = 500;
 
 /**
- * Checks the credentials that an operation needs, in the order of decision 1: key, user, role.
- * @throws Fault KEY_INVALID, USER_REQUIRED, FORBIDDEN or ORIGIN_FORBIDDEN
+ * Checks the credentials that an operation needs, in this order: key, role, scope, user.
+ * @throws Fault KEY_INVALID, FORBIDDEN, SCOPE_REQUIRED, USER_REQUIRED or ORIGIN_FORBIDDEN
  */
 export async function authenticate(
   exchange: Exchange,
-  { auth, method, optionalUser }: Pick<Operation, "auth" | "method" | "optionalUser">,
+  { auth, method, optionalUser, scope }: Pick<Operation, "auth" | "method" | "optionalUser" | "scope">,
   identities: Identities,
   { cookies = true } = {},
 ): Promise<Identity> {
   if (auth === "none") return {};
   const refreshing = identities.keys.ready();
   if (refreshing) await refreshing;
-  const text = exchange.header("x-api-key");
-  const key = text === undefined ? undefined : identities.keys.find(text);
-  if (!key) throw new Fault("KEY_INVALID", "A valid x-api-key is required");
+  const key = findKey(exchange, identities);
   identities.uses?.note(key.hash);
-  // An admin key reaches everything, so only a public key can be in the wrong place.
+  // An admin key may be used for what public keys are for, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
+  if (auth === "admin") requireScopes(key.scopes, scope === undefined ? ["*"] : [scope]);
   const authorization = exchange.header("authorization");
   const cookie = cookies && authorization === undefined ? tokenFromCookies(exchange.header("cookie")) : undefined;
   const named = optionalUser === true && (authorization !== undefined || cookie !== undefined);
@@ -57,6 +60,23 @@ export async function authenticate(
   // A browser sends the cookie along whichever page asks; a token in a header was put there by a page that knows it.
   if (cookie !== undefined && method !== "GET") identities.origins.require(exchange);
   return { key, user };
+}
+
+/**
+ * The key that the request came with. One that is used from elsewhere is answered like one that does not exist, so that a
+ * stolen one does not tell its thief where it works; the log learns of the difference by the detail's `reason`.
+ */
+function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
+  const text = exchange.header("x-api-key");
+  const key = text === undefined ? undefined : keys.find(text);
+  const refuse = (detail: FaultOptions["detail"] = {}) =>
+    new Fault("KEY_INVALID", "A valid x-api-key is required", { detail });
+  if (!key) throw refuse();
+  const isHere =
+    key.from.length === 0 ||
+    isFrom(addresses.addressOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for")), key.from);
+  if (!isHere) throw refuse({ reason: "network", keyName: key.name });
+  return key;
 }
 
 /**
@@ -69,6 +89,7 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   const actor = user && !isOperator ? `user:${user.id}` : key ? `${key.type}:${key.name}` : "anonymous";
   const caller: Caller = { actor };
   if (user) caller.user = user;
+  if (isOperator) caller.scopes = key.scopes;
   if (isOperator) caller.reason = readReason(exchange.header("audit-reason"));
   if (operation.tagged && operation.method !== "GET") caller.ifMatch = readTags(exchange.header("if-match"));
   if (operation.temporary) caller.policyTtlMs = readTtl(exchange.header("policy-ttl"));

@@ -4,11 +4,17 @@ import { type Address, isInNetworks, type Network } from "../domain/networks.ts"
 
 const CACHED_ADDRESSES = 10_000;
 
+interface Peer {
+  address: Address | undefined;
+  bucket: string;
+  trusted: boolean;
+}
+
 /** Who a request counts as: one IPv4 address, or the /64 that one IPv6 customer is given. */
 export class ClientAddresses {
   readonly #trusted: Network[];
   /** Peers seen, because the same few sockets send most requests. */
-  readonly #peers = new Map<string, { bucket: string; trusted: boolean }>();
+  readonly #peers = new Map<string, Peer>();
 
   /**
    * @param trustProxy networks whose `X-Forwarded-For` is believed, in CIDR notation
@@ -21,17 +27,23 @@ export class ClientAddresses {
   /** The bucket of a request that came from `peer` with this `X-Forwarded-For`. */
   bucketOf(peer: string | undefined, forwardedFor: string | undefined): string {
     const { bucket, trusted } = this.#peer(peer ?? "");
-    if (!trusted || forwardedFor === undefined) return bucket;
-    return this.#forwarded(forwardedFor) ?? bucket;
+    const forwarded = trusted ? this.#forwarded(forwardedFor) : undefined;
+    return forwarded ? bucketOfAddress(forwarded) : bucket;
   }
 
-  #peer(text: string): { bucket: string; trusted: boolean } {
+  /** The whole address that the bucket is of; undefined where the peer has none. */
+  addressOf(peer: string | undefined, forwardedFor: string | undefined): Address | undefined {
+    const { address, trusted } = this.#peer(peer ?? "");
+    return (trusted ? this.#forwarded(forwardedFor) : undefined) ?? address;
+  }
+
+  #peer(text: string): Peer {
     const known = this.#peers.get(text);
     if (known) return known;
     const address = parseAddress(text);
     const peer = address
-      ? { bucket: bucketOfAddress(address), trusted: this.#isTrusted(address) }
-      : { bucket: "unknown", trusted: false };
+      ? { address, bucket: bucketOfAddress(address), trusted: this.#isTrusted(address) }
+      : { address, bucket: "unknown", trusted: false };
     if (this.#peers.size >= CACHED_ADDRESSES) this.#peers.clear();
     this.#peers.set(text, peer);
     return peer;
@@ -41,7 +53,8 @@ export class ClientAddresses {
    * The first address from the right that is not one of our proxies: everything to its left was written by the client,
    * who could otherwise choose another address for each request. Undefined when an entry on the way is not an address.
    */
-  #forwarded(header: string): string | undefined {
+  #forwarded(header: string | undefined): Address | undefined {
+    if (header === undefined) return undefined;
     let client: Address | undefined;
     for (let end = header.length; end >= 0; ) {
       const start = header.lastIndexOf(",", end - 1) + 1;
@@ -50,7 +63,7 @@ export class ClientAddresses {
       if (!this.#isTrusted(client)) break;
       end = start - 1;
     }
-    return client && bucketOfAddress(client);
+    return client;
   }
 
   #isTrusted(address: Address): boolean {

@@ -8,8 +8,9 @@ import type { JsonObject } from "./openapi-parts.ts";
 const MEANING: Partial<Record<FaultCode, string>> = {
   RATE_LIMITED: "the client's window is used up",
   SIGNATURE_INVALID: "the signature, its time or the tenant is not right",
-  KEY_INVALID: "the key is missing, unknown or expired",
+  KEY_INVALID: "the key is missing, unknown, expired or not used from its networks",
   FORBIDDEN: "this needs an admin key",
+  SCOPE_REQUIRED: "the admin key lacks a scope; the text names it",
   USER_REQUIRED: "no valid user token",
   ORIGIN_FORBIDDEN: "the page may not act with the session cookie",
   BAD_REQUEST: "something in the request is not valid; the text names it",

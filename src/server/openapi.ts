@@ -121,6 +121,7 @@ function describe(
     summary: operation.summary.trim(),
     description: orderOfRefusals(id, operation),
     ...(operation.extension ? { "x-extension": true } : {}),
+    ...(operation.scope ? { "x-scope": operation.scope } : {}),
     tags: [TAG_BY_SEGMENT[operation.path.replace(/^\/v1/, "").split("/")[1] ?? ""] ?? "operations"],
     security:
       id === "receiveStripe"

@@ -99,7 +99,8 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   const { tenantId, services, baseUrl, pool } = options;
   const cors = new Cors(options.corsOrigins);
   const limiter = sharedLimiter(options);
-  const door = frontDoor(options, { cors, limiter, metrics });
+  const addresses = new ClientAddresses(options.trustProxy);
+  const door = frontDoor(options, { cors, limiter, metrics, addresses });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(pool, services.isSealed);
   const handlers = forgettingKeys(services.handlers, keys);
@@ -111,6 +112,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   );
   const identities = {
     keys,
+    addresses,
     uses,
     tokens: new UserTokens(options.jwt, keySetOf(options, outgoing)),
     origins: new Origins(options.corsOrigins, baseUrl),
@@ -161,12 +163,11 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
 }
 
 function frontDoor(
-  { trustProxy, rateLimit, services, strictTransport, log }: TenantSiteOptions,
-  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics },
+  { rateLimit, services, strictTransport, log }: TenantSiteOptions,
+  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics; addresses: ClientAddresses },
 ): FrontDoor {
-  const addresses = new ClientAddresses(trustProxy);
   const { refusals = new RefusalLog() } = services;
-  return new FrontDoor({ ...shared, addresses, limits: rateLimit, refusals, strictTransport, log });
+  return new FrontDoor({ ...shared, limits: rateLimit, refusals, strictTransport, log });
 }
 
 /** Whoever creates, rotates or revokes a key here finds it so with the next request. */

@@ -20,7 +20,7 @@ import {
 import { followMarketSearch, knowsTextSearch } from "../store/queries/search.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
-import { keyInUse } from "./keys.ts";
+import { keyInHand } from "./keys.ts";
 import { checkOracleAddress } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 import { keyFingerprint } from "./provision.ts";
@@ -101,8 +101,9 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
   };
 }
 
-function keyView({ hash, name, type, createdAt, expiresAt }: ApiKey): Result<"getConfig">["keys"][number] {
-  return { name, type, fingerprint: keyFingerprint(hash), createdAt, expiresAt };
+function keyView({ hash, scopes, from, ...key }: ApiKey): Result<"getConfig">["keys"][number] {
+  const { name, type, createdAt, expiresAt } = key;
+  return { name, type, fingerprint: keyFingerprint(hash), scopes: [...scopes], from: [...from], createdAt, expiresAt };
 }
 
 /** What came out of a column as JSON is JSON; the types of rows only say less. */
@@ -147,7 +148,8 @@ function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"l
 
 /**
  * Carries out what was planned, in one commit; the search of markets follows it.
- * @throws Fault REFUSED for another tenant's plan or one that is stale, KEY_IN_USE when it would end the very key that it
+ * @throws Fault REFUSED for another tenant's plan or one that is stale, SCOPE_REQUIRED for keys that the one in use may
+ * not make, KEY_IN_USE when it would end the very key that it
  * came with, BAD_REQUEST for an oracle that may not be reached,
  * CONFIG_INVALID for a text search configuration that the database does not have; then nothing was written
  */
@@ -161,7 +163,7 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
   const result = await submit(
     context,
     "applyConfig",
-    { ...applyCommandOf(input, () => newId("mkt")), usedName: keyInUse(caller) },
+    { ...applyCommandOf(input, () => newId("mkt")), ...keyInHand(caller) },
     caller,
     (applied) => applied,
   );

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Scope } from "../domain/scopes.ts";
 import { ConnectionLost, classify, StatementFailed } from "../store/connect.ts";
 import { OutcomeUnknown } from "../store/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";
@@ -12,6 +13,8 @@ export interface Caller {
   actor: string;
   /** The trader, for operations that need one. */
   user?: { id: string; jurisdiction?: string | undefined } | undefined;
+  /** Of the admin key that the request came with; undefined for callers that no scopes bind. */
+  scopes?: readonly Scope[] | undefined;
   /** An operator's words for the audit entry. */
   reason?: string | undefined;
   /** Told of the last audit entry of each commit that was made for the caller. */

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
-import { isInForce } from "../engine/keys.ts";
-import type { KeyType } from "../engine/rows.ts";
+import { Fault } from "../domain/fault.ts";
+import { usualScopes } from "../domain/scopes.ts";
+import { isInForce, type KeyInHand } from "../engine/keys.ts";
+import type { ApiKey, KeyType } from "../engine/rows.ts";
 import { readKeyUse } from "../store/key-use.ts";
 import { listApiKeys } from "../store/load-standing.ts";
 import { readClock } from "../store/queries/clock.ts";
@@ -24,7 +26,7 @@ export function keyHandlers(context: ServiceContext) {
       submit(
         context,
         "revokeKey",
-        { type: "revokeKey", name, keyType: type, usedName: keyInUse(caller) },
+        { type: "revokeKey", name, keyType: type, ...keyInHand(caller) },
         caller,
         (result) => result,
       ),
@@ -42,7 +44,7 @@ async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"lis
   );
   return keys
     .map((key) => {
-      const { hash, name, type, onRecord, createdAt, expiresAt } = key;
+      const { hash, name, type, onRecord, scopes, from, createdAt, expiresAt } = key;
       const fingerprint = keyFingerprint(hash);
       const lastUsedAt = uses.get(hash) ?? null;
       return {
@@ -51,7 +53,8 @@ async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"lis
         active: isInForce(key, now),
         onRecord,
         fingerprint,
-        from: [],
+        scopes: [...scopes],
+        from: [...from],
         createdAt,
         expiresAt,
         lastUsedAt,
@@ -60,13 +63,25 @@ async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"lis
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt - b.createdAt);
 }
 
-function create(context: ServiceContext, { name, type, expiresAt = null }: Input<"createKey">, caller: Caller) {
+function create(context: ServiceContext, input: Input<"createKey">, caller: Caller) {
+  const { name, type, from, expiresAt = null } = input;
+  if (type === "public" && input.scopes) throw new Fault("BAD_REQUEST", "scopes: only admin keys have scopes");
+  const scopes = input.scopes ?? [...usualScopes(type)];
   const value = newApiKey(type);
-  const answer = (key: string | null, createdAt: number) => ({ name, type, key, createdAt, expiresAt });
+  const answer = (key: string | null, createdAt: number) => ({ name, type, scopes, from, key, createdAt, expiresAt });
   return submit(
     context,
     "createKey",
-    { type: "createKey", name, keyType: type, hash: hashApiKey(value), expiresAt },
+    {
+      type: "createKey",
+      name,
+      keyType: type,
+      hash: hashApiKey(value),
+      scopes,
+      from,
+      expiresAt,
+      ...keyInHand(caller),
+    },
     caller,
     ({ createdAt }) => answer(value, createdAt),
     ({ createdAt }) => answer(null, createdAt),
@@ -81,6 +96,8 @@ async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller
   const answer = (key: string | null, rotated: Rotated): Result<"rotateKey"> => ({
     name,
     type,
+    scopes: [...rotated.key.scopes],
+    from: [...rotated.key.from],
     key,
     createdAt: rotated.key.createdAt,
     expiresAt: rotated.key.expiresAt,
@@ -96,6 +113,7 @@ async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller
       hash: hashApiKey(value),
       overlapMs: overlapSeconds * 1000,
       expiresAt,
+      ...keyInHand(caller),
     },
     caller,
     (rotated) => answer(value, rotated),
@@ -104,7 +122,7 @@ async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller
 }
 
 interface Rotated {
-  key: { createdAt: number; expiresAt: number | null };
+  key: Pick<ApiKey, "scopes" | "from" | "createdAt" | "expiresAt">;
   oldUntil: number;
 }
 
@@ -115,7 +133,10 @@ async function typeOf({ pool, isSealed }: ServiceContext, name: string): Promise
   return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
 }
 
-/** The key that the request came with, by the actor that it made the caller. */
-export function keyInUse({ actor }: Caller): string | undefined {
-  return actor.startsWith("admin:") ? actor.slice("admin:".length) : undefined;
+/** The key that the request came with: the actor that it made the caller names it. */
+export function keyInHand({ actor, scopes }: Caller): KeyInHand {
+  return {
+    usedName: actor.startsWith("admin:") ? actor.slice("admin:".length) : undefined,
+    heldScopes: scopes,
+  };
 }

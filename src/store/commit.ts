@@ -3,6 +3,7 @@ import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
 import { arrayLiteral, type Cell, quoted } from "./arrays.ts";
 import { DELIVERY_COLUMNS, deliveryCells } from "./inbound-deliveries.ts";
+import { KEY_COLUMNS, keyCells } from "./key-row.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 import { WATCH_COLUMNS, watchCells } from "./watches.ts";
 
@@ -107,9 +108,7 @@ const TARGETS = {
     "trader_id line, market_id line, side line, shares_micro bigint, cost_micro bigint, version bigint",
     { key: ["trader_id", "market_id", "side"] },
   ),
-  apiKey: target("api_key", "hash text, name text, type text, created_at bigint, expires_at bigint, version bigint", {
-    key: ["hash"],
-  }),
+  apiKey: target("api_key", KEY_COLUMNS, { key: ["hash"] }),
   assessment: target("assessment", "id text, trader_id text, answers text, score smallint, submitted_at bigint"),
   withdrawal: target(
     "withdrawal",
@@ -189,7 +188,7 @@ const CELLS: { [T in Table]?: (row: Tables[T]) => Cell[] } = {
     t.version + 1,
   ],
   position: (p) => [p.traderId, p.marketId, p.side, p.sharesMicro, p.costMicro, p.version + 1],
-  apiKey: (k) => [k.hash, k.name, k.type, k.createdAt, k.expiresAt, k.version + 1],
+  apiKey: keyCells,
   assessment: (a) => [a.id, a.traderId, a.answers, a.score, a.submittedAt],
   withdrawal: (w) => [w.id, w.traderId, w.amountMicro, w.status, w.createdAt, w.decidedAt, w.version + 1],
   inboundDelivery: deliveryCells,

@@ -1,10 +1,13 @@
 import { Fault } from "../domain/fault.ts";
+import { normalRange } from "../domain/networks.ts";
+import { isScope, usualScopes } from "../domain/scopes.ts";
 import type { KycState } from "../domain/trader.ts";
 import { isInForce } from "../engine/keys.ts";
 import type { ApiKey, KeyType, PastRecord, Trader } from "../engine/rows.ts";
 import type { IsSealed } from "../engine/seal.ts";
 import { textArray } from "./arrays.ts";
 import type { ReadSql } from "./connect.ts";
+import { keyOfRow } from "./key-row.ts";
 import { nowMs } from "./queries/clock.ts";
 import { configurationSaid, keysSaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./queries/on-record.ts";
 
@@ -67,14 +70,14 @@ function instantOf(text: unknown): number | null {
 
 /**
  * All API keys, ended ones included unless only those in force are asked for: by the database's clock, not by ours.
- * Name, type and times are those of the last entry that lists the value, whatever the table says, and so a key whose row
+ * Name, type, scopes, networks and times are those of the last entry that lists the value, whatever the table says, and so a key whose row
  * is gone is one still: of version 0, as the next write puts the row back. A key that no entry lists is shown as the
  * table has it, and is not on record; neither is one whose entry's seal does not hold.
  */
 export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
     with ${keysSaid(sql)}
-    select coalesce(k.hash, said.hash) as hash, k.name, k.type, k.created_at, k.expires_at, k.version,
+    select coalesce(k.hash, said.hash) as hash, k.name, k.type, k.scopes, k.networks, k.created_at, k.expires_at, k.version,
            said.link, ${nowMs(sql)} as now
       from api_key k
       full join keys_said said on said.hash = k.hash`;
@@ -83,7 +86,7 @@ export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = 
     const said = saidBy(row.link, isSealed);
     const stated = !said || said === "broken" ? undefined : statedKey(hash, said.payload as unknown as Entry);
     if (stated) return [{ hash, ...stated, onRecord: true, version: Number(row.version ?? 0) }];
-    return row.name === null ? [] : [keyAsHeld(row)];
+    return row.name === null ? [] : [keyOfRow(row)];
   });
   const now = Number(rows[0]?.now);
   return keys
@@ -91,30 +94,31 @@ export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = 
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.hash < b.hash ? -1 : 1));
 }
 
-function keyAsHeld(row: Record<string, unknown>): ApiKey {
-  return {
-    hash: row.hash as string,
-    name: row.name as string,
-    type: row.type as KeyType,
-    createdAt: Number(row.created_at),
-    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-    onRecord: false,
-    version: Number(row.version),
-  };
-}
-
-type Entry = { name?: unknown; type?: unknown; keys: { [hash: string]: { createdAt?: unknown; expiresAt?: unknown } } };
+type Entry = { name?: unknown; type?: unknown; keys: { [hash: string]: { [field: string]: unknown } } };
 
 /** What an entry says of a value; nothing where it does not say all. */
 function statedKey(
   hash: string,
   { name, type, keys }: Entry,
 ): Omit<ApiKey, "hash" | "onRecord" | "version"> | undefined {
-  const createdAt = instantOf(keys[hash]?.createdAt);
-  const end = keys[hash]?.expiresAt;
+  const value = keys[hash] ?? {};
+  const createdAt = instantOf(value.createdAt);
+  const end = value.expiresAt;
   const expiresAt = end === null ? null : instantOf(end);
   if (typeof name !== "string" || (type !== "admin" && type !== "public") || createdAt === null) return undefined;
-  return end !== null && expiresAt === null ? undefined : { name, type, createdAt, expiresAt };
+  // Entries of older versions state neither.
+  const scopes = value.scopes === undefined ? usualScopes(type) : listOf(value.scopes, isScope);
+  const from = value.from === undefined ? [] : listOf(value.from, isRange);
+  if (!scopes || !from || (end !== null && expiresAt === null)) return undefined;
+  return { name, type, scopes, from, createdAt, expiresAt };
+}
+
+function listOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): Item[] | undefined {
+  return Array.isArray(value) && value.every(isItem) ? value : undefined;
+}
+
+function isRange(text: unknown): text is string {
+  return typeof text === "string" && normalRange(text) === text;
 }
 
 /**

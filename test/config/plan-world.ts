@@ -7,6 +7,7 @@ import { documentOf } from "../../src/config/plan-document.ts";
 import type { Desired, Plan } from "../../src/config/plan-types.ts";
 import { operations } from "../../src/contract/operations.ts";
 import type { PolicyPatch } from "../../src/domain/policy.ts";
+import type { Scope } from "../../src/domain/scopes.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { encodeResult } from "../../src/services/answers.ts";
 import { applyCommandOf, configurationOf } from "../../src/services/configuration.ts";
@@ -21,6 +22,8 @@ export interface Files {
   markets?: Partial<DeclaredMarket>[];
   /** The value of each key by its name. */
   keys?: Record<string, string>;
+  /** What each key is kept to by its name; a key that is not named here may do everything from anywhere. */
+  kept?: Record<string, { scopes?: Scope[]; from?: string[] }> | undefined;
 }
 
 const market: DeclaredMarket = {
@@ -36,10 +39,11 @@ const market: DeclaredMarket = {
   source: { file: "markets/rain.yaml", line: 1, column: 1 },
 };
 
-export function desiredOf({ sections = {}, markets = [], keys = { ops: "k1" } }: Files = {}): Desired {
+export function desiredOf({ sections = {}, markets = [], keys = { ops: "k1" }, kept = {} }: Files = {}): Desired {
   const wanted = Object.entries(keys).map(([name, value]) => {
     const hash = createHash("sha256").update(value).digest("hex");
-    return { name, type: "admin" as const, hash, fingerprint: keyFingerprint(hash), expiresAt: null };
+    const { scopes = ["*" as const], from = [] } = kept[name] ?? {};
+    return { name, type: "admin" as const, hash, fingerprint: keyFingerprint(hash), scopes, from, expiresAt: null };
   });
   const declared = markets.map((change) => ({ ...market, ...change }));
   return {

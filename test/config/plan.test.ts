@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { desiredOf, PlannedTenant, refusalOf, summary } from "./plan-world.ts";
+import type { Scope } from "../../src/domain/scopes.ts";
+import { SINGLE } from "../../src/engine/rows.ts";
+import { desiredOf, type Files, PlannedTenant, refusalOf, summary } from "./plan-world.ts";
 
 const policy = (text: string) => ({ sections: { policy: text } });
 
@@ -141,6 +143,54 @@ describe("what a person must decide", () => {
 });
 
 describe("keys", () => {
+  test("narrower scopes and networks tighten, wider ones loosen, and both at once loosen", () => {
+    const keys = { ops: "a" };
+    const changed = (before: Files["kept"], after: Files["kept"]) => {
+      const tenant = new PlannedTenant();
+      tenant.apply({ keys, kept: before });
+      const plan = tenant.plan({ keys, kept: after });
+      expect(tenant.plan({ keys, kept: before }).empty).toBe(true);
+      return summary(plan);
+    };
+    const ops = (kept: { scopes?: Scope[]; from?: string[] }) => ({ ops: kept });
+    const tightens = ["keys.ops change tightens"];
+    const loosens = ["keys.ops change loosens"];
+    expect(changed({}, ops({ scopes: ["read", "settle"] }))).toEqual(tightens);
+    expect(changed(ops({ scopes: ["read", "settle"] }), ops({ scopes: ["read"] }))).toEqual(tightens);
+    expect(changed(ops({ scopes: ["read"] }), ops({ scopes: ["read", "settle"] }))).toEqual(loosens);
+    expect(changed(ops({ scopes: ["read"] }), {})).toEqual(loosens);
+    expect(changed(ops({ scopes: ["read"] }), ops({ scopes: ["settle"] }))).toEqual(loosens);
+    expect(changed({}, ops({ from: ["10.0.0.0/8"] }))).toEqual(tightens);
+    expect(changed(ops({ from: ["10.0.0.0/8"] }), ops({ from: ["10.2.0.0/16", "10.3.0.1/32"] }))).toEqual(tightens);
+    expect(changed(ops({ from: ["10.2.0.0/16"] }), ops({ from: ["10.0.0.0/8"] }))).toEqual(loosens);
+    expect(changed(ops({ from: ["10.0.0.0/8"] }), ops({ from: ["10.0.0.0/8", "fd00::/8"] }))).toEqual(loosens);
+    expect(changed(ops({ from: ["10.0.0.0/8"] }), {})).toEqual(loosens);
+    expect(changed(ops({ scopes: ["read"] }), ops({ from: ["10.0.0.0/8"] }))).toEqual(loosens);
+  });
+
+  test("a wider key loosens whatever it is called, and whatever its value", () => {
+    const tenant = new PlannedTenant();
+    tenant.apply({ keys: { ci: "a" }, kept: { ci: { scopes: ["read"] } } });
+    expect(summary(tenant.plan({ keys: { deploy: "a" } }))).toEqual([
+      "keys.deploy change loosens",
+      "keys.ci change tightens",
+    ]);
+    const wider = { keys: { ci: "b" }, kept: { ci: { scopes: ["read", "keys"] as Scope[] } } };
+    expect(summary(tenant.plan(wider))).toEqual(["keys.ci change loosens"]);
+    expect(refusalOf(() => tenant.apply(wider))).toContain("scopes read,keys");
+    tenant.apply(wider, { acceptLoosening: true });
+    expect(tenant.live().keys).toMatchObject([{ name: "ci", scopes: ["read", "keys"], from: [] }]);
+  });
+
+  test("what was changed behind the file's back is drift", () => {
+    const tenant = new PlannedTenant();
+    const files = { keys: { ci: "a" }, kept: { ci: { scopes: ["read"] as Scope[], from: ["10.0.0.0/8"] } } };
+    tenant.apply(files);
+    const [key] = tenant.world.get("keyring", SINGLE) ?? [];
+    if (key) tenant.world.put("keyring", SINGLE, [{ ...key, scopes: ["*"] }]);
+    expect(summary(tenant.plan(files))).toEqual(["keys.ci drift tightens"]);
+  });
+
   test("are replaced when their value changes and revoked when they leave the file", () => {
     const tenant = new PlannedTenant();
     tenant.apply({ keys: { ops: "a", web: "b" } });
@@ -158,6 +208,8 @@ describe("keys", () => {
       name: "robot",
       type: "admin" as const,
       hash: "f".repeat(64),
+      scopes: ["*"] as const,
+      from: [],
       createdAt: 1,
       expiresAt: null,
       onRecord: true,

@@ -52,6 +52,24 @@ describe("a problem says where it is", () => {
     ]);
   });
 
+  test("an unknown scope, with the likely one, and what is no network", () => {
+    const kept = (text: string) => HEAD.replace("    - name: ops\n", `    - name: ops\n      ${text}\n`);
+    expect(problemsOf(kept("scopes: [read, setle]"))).toMatchObject([
+      {
+        line: 7,
+        column: 22,
+        path: "keys.admin[0].scopes[1]",
+        message: expect.stringMatching(/^must be one of read, .*; did you mean "settle"\? \(got "setle"\)$/),
+      },
+    ]);
+    expect(problemsOf(kept("from: [10.0.0.0/8, 10.0.0.0/33]"))).toMatchObject([
+      { line: 7, column: 26, path: "keys.admin[0].from[1]", message: expect.stringContaining("address range") },
+    ]);
+    expect(at(kept("scopes: []"))).toEqual(["7:15 keys.admin[0].scopes"]);
+    const ofPublic = "public: [{ name: web, secret: { env: ACME_PUBLIC_KEY }, scopes: [read] }]";
+    expect(at(HEAD.replace("public: []", ofPublic))).toEqual(["8:59 keys.public[0].scopes"]);
+  });
+
   test("a key that stands twice: its second place", () => {
     const [problem] = problemsOf(`${HEAD}kyc:\n  required: true\n  required: false\n`);
     expect(problem).toMatchObject({

@@ -104,8 +104,8 @@ describe("resolveTenant", () => {
     const environment = { ...ENVIRONMENT, ACME_DATABASE_URL: "postgres://x", ACME_PYTH_KEY: "Bearer p" };
     expect(resolveTenant(config, environment)).toEqual({
       keys: [
-        { type: "admin", name: "ops", value: ENVIRONMENT.ACME_ADMIN_KEY, expires: undefined },
-        { type: "public", name: "web", value: ENVIRONMENT.ACME_PUBLIC_KEY, expires: undefined },
+        { type: "admin", name: "ops", value: ENVIRONMENT.ACME_ADMIN_KEY, scopes: ["*"], from: [], expires: undefined },
+        { type: "public", name: "web", value: ENVIRONMENT.ACME_PUBLIC_KEY, scopes: [], from: [], expires: undefined },
       ],
       jwt: { algorithm: "HS256", secret: ENVIRONMENT.ACME_JWT_SECRET, issuer: undefined, audience: undefined },
       auditKey: ENVIRONMENT.ACME_AUDIT_KEY,

@@ -28,6 +28,17 @@ describe("what a file need not state", () => {
     expect(source).toMatchObject({ file: "tenants/acme/tenant.yaml", directory: join(process.cwd(), "tenants/acme") });
   });
 
+  test("an admin key may do everything from anywhere; what is stated is kept in one order", () => {
+    const kept = (text: string) =>
+      parse(tenantText({ keys: `{ admin: [{ name: ops, secret: { env: ACME_ADMIN_KEY } ${text} }] }` })).keys.admin[0];
+    expect(kept("")).toMatchObject({ scopes: ["*"], from: [] });
+    expect(kept(", scopes: [settle, read, settle], from: [fd00::/8, 10.0.0.1, '::ffff:10.2.0.0/112']")).toMatchObject({
+      scopes: ["read", "settle"],
+      from: ["10.0.0.1/32", "10.2.0.0/16", "fd00::/8"],
+    });
+    expect(kept(", scopes: [read, '*']")).toMatchObject({ scopes: ["*"] });
+  });
+
   test("policy fields that are not stated stay unmanaged", () => {
     expect(parse(tenantText()).policy).toEqual({});
     expect(parse(tenantText({ policy: "{ feeBps: 50, jurisdictions: { blocked: [us] } }" })).policy).toEqual({

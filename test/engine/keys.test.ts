@@ -33,8 +33,10 @@ describe("creating a key", () => {
           name: "ops",
           type: "admin",
           sha256: "h1",
+          scopes: ["*"],
+          from: [],
           expiresAt,
-          keys: { h1: { createdAt: new Date(NOW).toISOString(), expiresAt } },
+          keys: { h1: { scopes: ["*"], from: [], createdAt: new Date(NOW).toISOString(), expiresAt } },
         },
       },
     ]);
@@ -110,7 +112,8 @@ describe("revoking a key", () => {
     const { result, draft } = world.run({ type: "revokeKey", name: "ops" });
     expect(result).toEqual({ name: "ops", type: "admin", revokedAt: NOW });
     expect(liveHashes(world)).toEqual(["h9"]);
-    const ended = { createdAt: new Date(NOW).toISOString(), expiresAt: new Date(NOW).toISOString() };
+    const now = new Date(NOW).toISOString();
+    const ended = { scopes: ["*"], from: [], createdAt: now, expiresAt: now };
     expect(draft.audit).toEqual([
       { type: "key.revoked", payload: { name: "ops", type: "admin", keys: { h1: ended, h2: ended } } },
     ]);
@@ -122,5 +125,32 @@ describe("revoking a key", () => {
     world.run(create("ops", "h1"));
     expect(world.refusal({ type: "revokeKey", name: "ops", usedName: "ops" })).toBe("KEY_IN_USE");
     expect(world.refusal({ type: "revokeKey", name: "ops", usedName: "other" })).toBe("accepted");
+  });
+});
+
+describe("what a key gives", () => {
+  const keys = { heldScopes: ["keys"] } as const;
+
+  test("is never a scope that it lacks: to a new key, or with a value of one that has more", () => {
+    const world = new World();
+    world.run(create("ops", "h1"));
+    world.run({ ...create("desk", "h2"), scopes: ["settle"] });
+    expect(world.refusal({ ...create("thief", "h3"), ...keys })).toBe("SCOPE_REQUIRED");
+    expect(world.refusal({ ...create("thief", "h3"), ...keys, scopes: ["keys", "read"] })).toBe("SCOPE_REQUIRED");
+    expect(world.refusal({ ...create("ci", "h3"), ...keys, scopes: ["keys"] })).toBe("accepted");
+    expect(world.refusal({ ...create("web", "h3", null, "public"), ...keys })).toBe("accepted");
+    expect(world.refusal({ ...create("any", "h3"), heldScopes: ["*"] })).toBe("accepted");
+    for (const name of ["ops", "desk"])
+      expect(world.refusal({ ...rotate(name, "h3", 0), ...keys })).toBe("SCOPE_REQUIRED");
+    expect(world.refusal({ ...rotate("desk", "h3", 0), heldScopes: ["keys", "settle"] })).toBe("accepted");
+  });
+
+  test("outlives a rotation unchanged: scopes and networks", () => {
+    const world = new World();
+    world.run({ ...create("desk", "h1"), scopes: ["read", "settle"], from: ["10.0.0.0/8"] });
+    const { result, draft } = world.run(rotate("desk", "h2", HOUR));
+    expect(result.key).toMatchObject({ hash: "h2", scopes: ["read", "settle"], from: ["10.0.0.0/8"] });
+    const kept = { scopes: ["read", "settle"], from: ["10.0.0.0/8"] };
+    expect(draft.audit[0]?.payload).toMatchObject({ ...kept, keys: { h1: kept, h2: kept } });
   });
 });

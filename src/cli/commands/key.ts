@@ -1,40 +1,24 @@
 import { type Command, Option } from "commander";
-import type { Api, WireResult } from "../../contract/operations.ts";
+import type { Api } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { orDash, time } from "../cells.ts";
+import { SCOPES, type Scope } from "../../domain/scopes.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { expiry, type KeyName, keyName, overlap } from "../key-options.ts";
+import { expiry, type KeyName, keyName, networks, overlap, scopeList } from "../key-options.ts";
+import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "../key-views.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
-import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
 import { mustAsk } from "../prompts.ts";
-import type { FileRotation, FileSecret } from "../tenant-secrets.ts";
+import type { FileSecret } from "../tenant-secrets.ts";
 
 type KeyType = "admin" | "public";
-type Created = WireResult<"createKey">;
-type Rotated = WireResult<"rotateKey">;
-type Revoked = WireResult<"revokeKey">;
-
-/** What may be told of a key or secret. Its value is nowhere. */
-interface KeyItem {
-  name: string;
-  type: string;
-  active: boolean;
-  /** Null, as what follows, for what is no API key. */
-  onRecord: boolean | null;
-  from: string[] | null;
-  createdAt: string | null;
-  expiresAt: string | null;
-  lastUsedAt: string | null;
-  /** Where the tenant file keeps it; null for what only the database knows. */
-  reference: string | null;
-  fingerprint: string | null;
-}
 
 export interface CreateOptions {
   name: string;
   type: KeyType;
+  scopes?: Scope[] | undefined;
+  /** Networks that it works from. */
+  from?: string[] | undefined;
   expiresAt?: string | undefined;
 }
 
@@ -74,14 +58,17 @@ export function register(noun: Command, host: Host): void {
     .argument("[name]", "what audit entries call it", identifier)
     .option("--name <name>", "its name, instead of the argument", identifier)
     .addOption(
-      new Option("--type <type>", "admin may do everything, public may read and trade for signed-in users")
+      new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
         .choices(["admin", "public"])
         .makeOptionMandatory(),
     )
+    .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
+    .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
     .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry)
     .action(
-      host.action<Flags & { type: KeyType }>(({ options, args, io }) => {
-        const create = { name: keyName(args[0], options), type: options.type, expiresAt: options.expires };
+      host.action<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(({ options, args, io }) => {
+        const { type, scopes, from, expires: expiresAt } = options;
+        const create = { name: keyName(args[0], options), type, scopes, from, expiresAt };
         return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
       }),
     );
@@ -122,62 +109,6 @@ export function register(noun: Command, host: Host): void {
     );
 }
 
-const listView: View<readonly KeyItem[], KeyItem> = {
-  kind: "list",
-  rows: (keys) => keys,
-  columns: [
-    { title: "NAME", cell: ({ name }) => name, whole: true },
-    { title: "TYPE", cell: ({ type }) => type },
-    { title: "ACTIVE", cell: ({ active, onRecord }) => (onRecord === false ? "NOT ON RECORD" : active ? "yes" : "no") },
-    { title: "CREATED", cell: ({ createdAt }) => orDash(createdAt && time(createdAt)), whole: true, optional: true },
-    { title: "EXPIRES", cell: ({ expiresAt }) => orDash(expiresAt && time(expiresAt)), whole: true },
-    {
-      title: "LAST USED",
-      cell: ({ lastUsedAt }) => orDash(lastUsedAt && time(lastUsedAt)),
-      whole: true,
-      optional: true,
-    },
-    { title: "KEPT IN", cell: ({ reference }) => orDash(reference) },
-    { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
-  ],
-  empty: "The tenant has no keys yet: pmctl apply puts those of its file in.",
-};
-
-const createdView: View<Created, Created> = {
-  kind: "record",
-  fields: ({ name, type, key, expiresAt }) => [
-    ["name", name],
-    ["type", type],
-    ["key", orDash(key)],
-    ["expires", orDash(expiresAt && time(expiresAt, { seconds: true }))],
-  ],
-};
-
-const rotatedView: View<Rotated, Rotated> = {
-  kind: "record",
-  fields: ({ name, type, key, expiresAt, oldUntil }) => [
-    ["name", name],
-    ["type", type],
-    ["key", orDash(key)],
-    ["expires", orDash(expiresAt && time(expiresAt, { seconds: true }))],
-    ["old value until", time(oldUntil, { seconds: true })],
-  ],
-};
-
-const revokedView: View<Revoked, Revoked> = {
-  kind: "record",
-  fields: ({ name, type, revokedAt }) => [
-    ["name", name],
-    ["type", type],
-    ["revoked", time(revokedAt, { seconds: true })],
-  ],
-};
-
-const rotationView: View<FileRotation, FileRotation> = {
-  kind: "record",
-  fields: ({ steps }) => steps.map((step, index) => [`${index + 1}.`, step]),
-};
-
 /** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
 export async function runKeyList(
   { secrets }: { secrets: readonly FileSecret[] },
@@ -198,6 +129,7 @@ export async function runKeyList(
       type,
       active: true,
       onRecord: null,
+      scopes: null,
       from: null,
       createdAt: null,
       expiresAt: null,
@@ -210,8 +142,17 @@ export async function runKeyList(
   return EXIT.ok;
 }
 
-export async function runKeyCreate({ name, type, expiresAt }: CreateOptions, api: Api, io: Io): Promise<ExitCode> {
-  const created = requireValue(await api.createKey({ name, type, ...(expiresAt && { expiresAt }) }));
+export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { name, type, scopes, from, expiresAt } = options;
+  const created = requireValue(
+    await api.createKey({
+      name,
+      type,
+      ...(scopes && { scopes }),
+      ...(from && { from }),
+      ...(expiresAt && { expiresAt }),
+    }),
+  );
   await io.output.print(created, createdView);
   io.output.note("The value is shown this once and stored nowhere.");
   return EXIT.ok;

@@ -46,7 +46,19 @@ const isoOf = (sql: ReadSql, column: string) =>
 const membersOf = (sql: ReadSql, value: string) =>
   sql.unsafe(`jsonb_each(case when jsonb_typeof(${value}) = 'object' then ${value} else '{}' end)`);
 
-/** Each value with its name, type, beginning and end: the last entry that lists it says them all. */
+/** A JSON list of texts in one text, apart by spaces; null for what is no list. */
+const wordsOf = (value: string) =>
+  `(select coalesce(string_agg(word, ' ' order by place), '')
+      from jsonb_array_elements_text(case when jsonb_typeof(${value}) = 'array' then ${value} end)
+           with ordinality as each (word, place)
+    having jsonb_typeof(${value}) = 'array')`;
+
+/** What a key may do and from where, as far as it is not what is usual for its type. */
+const keptTo = (sql: ReadSql, key: { type: string; scopes: string; networks: string }) =>
+  sql.unsafe(`coalesce(' for ' || nullif(${key.scopes}, case ${key.type} when 'admin' then '*' else '' end), '')
+    || coalesce(' from ' || nullif(${key.networks}, ''), '')`);
+
+/** Each value with its name, type, scopes, networks, beginning and end: the last entry that lists it says them all. */
 function keys(sql: ReadSql) {
   return sql`
     key_entry as materialized (
@@ -64,6 +76,11 @@ function keys(sql: ReadSql) {
       select distinct on (value.key)
              value.key as hash, entry ->> 'name' as name,
              coalesce(entry ->> 'type' || ' key ' || (entry ->> 'name') || ' of ' || (value.value ->> 'createdAt')
+                      || ${keptTo(sql, {
+                        type: "entry ->> 'type'",
+                        scopes: wordsOf("(value.value -> 'scopes')"),
+                        networks: wordsOf("(value.value -> 'from')"),
+                      })}
                       || coalesce(' until ' || (value.value ->> 'expiresAt'), ''), ${UNREADABLE}) as said
         from key_entry
        cross join lateral ${membersOf(sql, "entry -> 'keys'")} value
@@ -72,6 +89,7 @@ function keys(sql: ReadSql) {
     key_compared as (
       select coalesce(k.name, s.name, 'fp:' || left(s.hash, 8)) as place,
              k.type || ' key ' || k.name || ' of ' || ${isoOf(sql, "k.created_at")}
+               || ${keptTo(sql, { type: "k.type", scopes: "k.scopes", networks: "k.networks" })}
                || coalesce(' until ' || ${isoOf(sql, "k.expires_at")}, '') as held,
              s.said
         from api_key k

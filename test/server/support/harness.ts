@@ -4,6 +4,7 @@ import { pino } from "pino";
 import type { Operation } from "../../../src/contract/operation.ts";
 import { operations } from "../../../src/contract/operations.ts";
 import { auditLines, canonicalJson } from "../../../src/domain/audit-link.ts";
+import { usualScopes } from "../../../src/domain/scopes.ts";
 import { createdKey, statedKeys } from "../../../src/engine/keys.ts";
 import type { ApiKey, KeyType } from "../../../src/engine/rows.ts";
 import { auditHash, auditKey, sealCheck } from "../../../src/engine/seal.ts";
@@ -52,15 +53,37 @@ export async function openBackend(): Promise<Backend> {
   };
 }
 
-/** A key with the entry that makes it, sealed as a tenant of the tests seals: without one it would open nothing. */
-export async function insertKey(sql: Sql, value: string, name: string, type: KeyType, expiresAt: number | null = null) {
-  const key: ApiKey = { hash: sha256(value), name, type, createdAt: 0, expiresAt, onRecord: true, version: 1 };
+/**
+ * A key with the entry that makes it, sealed as a tenant of the tests seals: without one it would open nothing.
+ * @param kept "unstated" for a row and an entry as older versions wrote them
+ */
+export async function insertKey(
+  sql: Sql,
+  value: string,
+  name: string,
+  type: KeyType,
+  expiresAt: number | null = null,
+  kept: Partial<Pick<ApiKey, "scopes" | "from">> | "unstated" = {},
+) {
+  const { scopes = usualScopes(type), from = [] } = kept === "unstated" ? {} : kept;
+  const key: ApiKey = {
+    hash: sha256(value),
+    name,
+    type,
+    scopes,
+    from,
+    createdAt: 0,
+    expiresAt,
+    onRecord: true,
+    version: 1,
+  };
   const [head] = await sql`select seq, hash from head`;
+  const stated = canonicalJson({ ...createdKey(key), keys: statedKeys([key]) });
   const unsealed = {
     seq: BigInt(head?.seq) + 1n,
     type: "key.created",
     actor: "cli:test",
-    payloadText: canonicalJson({ ...createdKey(key), keys: statedKeys([key]) }),
+    payloadText: kept === "unstated" ? stated.replaceAll(/"(from|scopes)":\[[^\]]*\],/g, "") : stated,
     ts: new Date(0).toISOString(),
     keyId: HARNESS_KEY.id,
   };
@@ -70,9 +93,10 @@ export async function insertKey(sql: Sql, value: string, name: string, type: Key
     values (${String(unsealed.seq)}, ${unsealed.type}, ${unsealed.actor}, ${unsealed.payloadText}, ${unsealed.ts},
             ${unsealed.keyId}, ${hash})`;
   await sql`update head set seq = ${String(unsealed.seq)}, hash = ${hash}`;
+  const [ofScopes, ofNetworks] = kept === "unstated" ? [null, null] : [scopes.join(" "), from.join(" ")];
   await sql`
-    insert into api_key (hash, name, type, created_at, expires_at, version)
-    values (${key.hash}, ${name}, ${type}, 0, ${expiresAt}, 1)`;
+    insert into api_key (hash, name, type, scopes, networks, created_at, expires_at, version)
+    values (${key.hash}, ${name}, ${type}, ${ofScopes}, ${ofNetworks}, 0, ${expiresAt}, 1)`;
 }
 
 export const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -1,0 +1,54 @@
+import { Fault } from "./fault.ts";
+import { nearest } from "./nearest.ts";
+
+/** What an admin key may be kept to; each operation for operators asks for one. */
+export const OPERATION_SCOPES = ["read", "markets", "settle", "funds", "users", "config", "keys"] as const;
+/** In the order in which lists of them are kept. `*` is all there are and all that come. */
+export const SCOPES = [...OPERATION_SCOPES, "*"] as const;
+
+export type OperationScope = (typeof OPERATION_SCOPES)[number];
+export type Scope = (typeof SCOPES)[number];
+
+/** Of a key for which none are stated: a public key needs none. */
+export function usualScopes(type: "admin" | "public"): readonly Scope[] {
+  return type === "admin" ? ["*"] : [];
+}
+
+/** The same set in its one notation. */
+export function normalScopes(scopes: readonly Scope[]): Scope[] {
+  return scopes.includes("*") ? ["*"] : SCOPES.filter((scope) => scopes.includes(scope));
+}
+
+/** Whether a key with these scopes may do all that one with those may. */
+export function coversScopes(held: readonly Scope[], asked: readonly Scope[]): boolean {
+  return firstLacking(held, asked) === undefined;
+}
+
+/**
+ * @param held undefined for a caller that no scopes bind: the tenant file's owner, straight at the database
+ * @param purpose what the scope is needed for, to stand behind "needs the scope …"
+ * @throws Fault SCOPE_REQUIRED naming the first scope that is lacking
+ */
+export function requireScopes(held: readonly Scope[] | undefined, asked: readonly Scope[], purpose = ""): void {
+  const scope = held && firstLacking(held, asked);
+  if (scope === undefined) return;
+  const behind = purpose === "" ? "" : ` ${purpose}`;
+  throw new Fault("SCOPE_REQUIRED", `This needs the scope ${scope}${behind}: the key in use lacks it`, {
+    detail: { scope },
+  });
+}
+
+function firstLacking(held: readonly Scope[], asked: readonly Scope[]): Scope | undefined {
+  return held.includes("*") ? undefined : asked.find((scope) => !held.includes(scope));
+}
+
+export function isScope(text: unknown): text is Scope {
+  return (SCOPES as readonly unknown[]).includes(text);
+}
+
+/** What is said of a text that is no scope. */
+export function noScope(text: string): string {
+  const meant = nearest(text, SCOPES);
+  const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
+  return `must be one of ${SCOPES.join(", ")}${hint}`;
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { NoInput, operation } from "../../src/contract/operation.ts";
+import { operations } from "../../src/contract/operations.ts";
+import { OPERATION_SCOPES } from "../../src/domain/scopes.ts";
+
+const rest = { path: "/v1/x", summary: "X.", input: NoInput, output: NoInput } as const;
+
+test("an admin operation without a scope does not compile, nor one that reads with another than read", () => {
+  const rows = [
+    operation({ ...rest, method: "POST", auth: "admin", scope: "settle" }),
+    operation({ ...rest, method: "GET", auth: "admin", scope: "read" }),
+    operation({ ...rest, method: "GET", auth: "public" }),
+    // @ts-expect-error an admin operation asks for a scope
+    operation({ ...rest, method: "POST", auth: "admin" }),
+    // @ts-expect-error one that reads too
+    operation({ ...rest, method: "GET", auth: "admin" }),
+    // @ts-expect-error and what reads asks for `read`
+    operation({ ...rest, method: "GET", auth: "admin", scope: "funds" }),
+    // @ts-expect-error no operation asks for all scopes
+    operation({ ...rest, method: "POST", auth: "admin", scope: "*" }),
+    // @ts-expect-error nor for one that nobody knows
+    operation({ ...rest, method: "POST", auth: "admin", scope: "reed" }),
+    // @ts-expect-error other operations ask for none
+    operation({ ...rest, method: "GET", auth: "user", scope: "read" }),
+  ];
+  expect(rows).toHaveLength(9);
+});
+
+test("the scopes of the operations are the documented ones", () => {
+  const changes = Object.entries(operations).flatMap(([id, row]) =>
+    row.auth === "admin" && row.method !== "GET" ? [[row.scope, id] as const] : [],
+  );
+  const byScope = Object.fromEntries(
+    OPERATION_SCOPES.map((scope) => [scope, changes.flatMap(([own, id]) => (own === scope ? [id] : [])).sort()]),
+  );
+  expect(byScope).toEqual({
+    read: ["listLatestPrices", "previewPolicy", "reconcile"],
+    markets: ["createMarket", "resumeMarket", "suspendMarket"],
+    settle: ["settleMarket"],
+    funds: ["approveWithdrawal", "creditWallet", "rejectWithdrawal"],
+    users: ["releaseUser", "restrictUser"],
+    config: ["applyConfig", "enableWebhookReceiver", "replayWebhook", "updatePolicy"],
+    keys: ["createKey", "revokeKey", "rotateKey"],
+  });
+});
