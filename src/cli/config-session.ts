@@ -63,7 +63,7 @@ export async function openConfigSession(
   if (door.kind === "http") {
     const { url, asked } = door;
     const { note, onSealed } = events;
-    const api = httpApi({ ...(await serverAccess(operator, url, note)), reason, onSealed });
+    const api = httpApi({ ...(await serverAccess(operator, door, note)), reason, onSealed });
     const config = await api.getConfig({}).catch((error: unknown) => {
       const why = passedBy(error);
       if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
