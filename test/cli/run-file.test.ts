@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chooseDoor } from "../../src/cli/doors.ts";
 import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
 import { findServers, removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
+import { tenantFetch } from "../../src/cli/trust.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { auditKey } from "../../src/engine/seal.ts";
 import { proving } from "../../src/server/server-proof.ts";
@@ -143,6 +144,37 @@ describe("choosing the door", () => {
       });
       await expect(choose("http")).rejects.toMatchObject({ code: "SERVER_UNPROVEN", message: unproven(url) });
     }
+  });
+
+  test("a door stays open over a restart, which brings another secret, and closes for a process without one", async () => {
+    const start = async (secret: string, port = 0) => {
+      const answer: RequestListener = (_, response) => response.setHeader("connection", "close").end("served");
+      const server = createServer(proving(answer, "acme", secret));
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+      return server;
+    };
+    const stop = async (server: Server) => {
+      server.closeAllConnections();
+      await once(server.close(), "close");
+    };
+    const first = await start(SECRET);
+    const { port } = first.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    await writeRunFile(directory, "acme", { ...here, url });
+    const fetch = await tenantFetch(tenant(), { url, proven: true });
+    const ask = async () => (await fetch(url)).text();
+    expect(await ask()).toBe("served");
+    await stop(first);
+    const second = await start("t".repeat(43), port);
+    await expect(ask()).rejects.toMatchObject({ cause: { code: "SERVER_UNPROVEN" } });
+    await writeRunFile(directory, "acme", { ...here, url, secret: "t".repeat(43) });
+    expect(await ask()).toBe("served");
+    await removeRunFile(directory, "acme", here.pid);
+    await stop(second);
+    const third = await start(SECRET, port);
+    await expect(ask()).rejects.toMatchObject({ cause: { code: "SERVER_UNPROVEN" } });
+    await stop(third);
   });
 
   test("a run file of an older server, which holds no secret, proves nothing", async () => {
