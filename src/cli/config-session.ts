@@ -67,7 +67,7 @@ export async function openConfigSession(
     const { url } = door;
     const asked = door.asked === true || key !== undefined;
     const { note, onSealed } = events;
-    const api = httpApi({ ...(await serverAccess(operator, { url, key }, note)), reason, onSealed });
+    const api = httpApi({ ...(await serverAccess(operator, { door, key }, note)), reason, onSealed });
     const config = await api.getConfig({}).catch((error: unknown) => {
       const why = passedBy(error);
       if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });

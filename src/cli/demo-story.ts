@@ -17,6 +17,7 @@ export const TRADERS = ["alice", "bob"] as const;
 export interface Stage {
   tenant: ReadyTenant;
   url: string;
+  fetch: typeof globalThis.fetch;
   adminKey: string;
   publicKey: string;
   /** A token of an hour. */
@@ -25,18 +26,20 @@ export interface Stage {
   as(userId: string): Api;
 }
 
-export function setStage(tenant: ReadyTenant, url: string): Stage {
+/** @param fetch for the demo's server and no other process */
+export function setStage(tenant: ReadyTenant, url: string, fetch: Stage["fetch"]): Stage {
   const adminKey = keyOf(tenant, "admin");
   const publicKey = keyOf(tenant, "public");
   const userToken = (userId: string) => tokenOf(tenant, userId, HOUR_MS);
   return {
     tenant,
     url,
+    fetch,
     adminKey,
     publicKey,
     userToken,
-    admin: httpApi({ url, apiKey: adminKey }),
-    as: (userId) => httpApi({ url, apiKey: publicKey, userToken: () => userToken(userId) }),
+    admin: httpApi({ url, fetch, apiKey: adminKey }),
+    as: (userId) => httpApi({ url, fetch, apiKey: publicKey, userToken: () => userToken(userId) }),
   };
 }
 
@@ -69,7 +72,7 @@ export async function admitTraders(stage: Stage): Promise<void> {
   }
 }
 
-async function deliver({ url, tenant }: Stage, path: string, event: object): Promise<void> {
+async function deliver({ url, fetch, tenant }: Stage, path: string, event: object): Promise<void> {
   const body = JSON.stringify(event);
   const [secret = ""] = tenant.secrets.webhooks.inbound;
   const signature = createHmac("sha256", secret).update(body).digest("hex");

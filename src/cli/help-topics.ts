@@ -69,7 +69,7 @@ function codesEndingWith(exit: number): FaultCode[] {
 const ENVIRONMENT = `Variables that pmctl reads:
 
   PMCTL_TENANT          the tenant that a command without -t means
-  PMCTL_URL_ACME        the server of the tenant acme, as --url names it
+  PMCTL_URL_ACME        the https:// address of the server of the tenant acme
   NODE_EXTRA_CA_CERTS   a file of certificates to trust, such as a server's own
   NO_COLOR              plain text, whatever its value
   CI                    nothing is ever asked when it is set

@@ -1,15 +1,24 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { isErrno } from "../config/environment.ts";
 
 /** A server that runs on this machine, as its file `.pmctl/servers/<tenant>-<pid>.json` tells. */
 export interface RunFile {
   pid: number;
-  /** The API. */
+  /** The API, at an address that commands on this machine can dial as it is. */
   url: string;
   /** The operations listener. */
   opsUrl: string;
+  /** The id of the key that seals its audit log. Servers of older versions write neither this nor a secret. */
+  auditKeyId?: string;
+  /** What the process proves itself by. Left out by the reader where others could have read it. */
+  secret?: string;
 }
+
+/** 32 random bytes in base64url. */
+const SECRET_LENGTH = 43;
+/** The bits of everyone but the owner. */
+const OTHERS = 0o077;
 
 /** Tells other commands of this directory that this process serves the tenant. Resolves to the file's path. */
 export async function writeRunFile(directory: string, tenant: string, server: RunFile): Promise<string> {
@@ -18,9 +27,11 @@ export async function writeRunFile(directory: string, tenant: string, server: Ru
   await createRoot(join(directory, ".pmctl"));
   const folder = serversFolder(directory);
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
   const file = join(folder, `${tenant}-${server.pid}.json`);
-  // Renamed into place, so that nobody reads half of it.
-  await writeFile(`${file}.new`, `${JSON.stringify(server)}\n`, { mode: 0o600 });
+  // Renamed into place, so that nobody reads half of it; created anew, so that its mode is this one from the start.
+  await rm(`${file}.new`, { force: true });
+  await writeFile(`${file}.new`, `${JSON.stringify(server)}\n`, { mode: 0o600, flag: "wx" });
   await rename(`${file}.new`, file);
   return file;
 }
@@ -46,7 +57,11 @@ export async function findServers(directory: string, tenant: string): Promise<Ru
 
 async function readRunFile(file: string): Promise<RunFile | undefined> {
   const server = parseRunFile(await readFile(file, "utf8").catch(() => ""));
-  if (server && isAlive(server.pid)) return server;
+  if (server && isAlive(server.pid)) {
+    if (await isPrivate(file)) return server;
+    const { secret, ...known } = server;
+    return known;
+  }
   // Its process was killed before it could do so itself.
   await rm(file, { force: true }).catch(() => undefined);
   return undefined;
@@ -54,13 +69,29 @@ async function readRunFile(file: string): Promise<RunFile | undefined> {
 
 function parseRunFile(text: string): RunFile | undefined {
   try {
-    const { pid, url, opsUrl } = JSON.parse(text) as Record<string, unknown>;
+    const { pid, url, opsUrl, auditKeyId, secret } = JSON.parse(text) as Record<string, unknown>;
     if (Number.isSafeInteger(pid) && Number(pid) > 0 && typeof url === "string" && typeof opsUrl === "string")
-      return { pid: Number(pid), url, opsUrl };
+      return {
+        pid: Number(pid),
+        url,
+        opsUrl,
+        ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
+        ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
+      };
   } catch {
     // Not ours: treated like a file without a process.
   }
   return undefined;
+}
+
+/** Whether only the owner can have read the file, or put it there. */
+async function isPrivate(file: string): Promise<boolean> {
+  try {
+    const modes = await Promise.all([file, dirname(file)].map(async (path) => (await stat(path)).mode));
+    return modes.every((mode) => (mode & OTHERS) === 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Signal 0 only asks. Not being allowed to send it means that there is somebody to send it to. */

@@ -9,7 +9,7 @@ import { isLoopback } from "../domain/networks.ts";
 import { unplainIn } from "../domain/text.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import { wallClockMs } from "./clock.ts";
-import { chooseDoor, type Via } from "./doors.ts";
+import { chooseDoor, type HttpDoor, type Via } from "./doors.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { tenantFetch } from "./trust.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
@@ -62,7 +62,7 @@ export async function openSession(
     noteUnusedKey(tenant, key, note);
     return openDatabaseSession(tenant, reason, { note, onSealed });
   }
-  const server = await serverAccess(tenant, { url: door.url, key }, note);
+  const server = await serverAccess(tenant, { door, key }, note);
   return {
     tenant,
     services: undefined,
@@ -83,12 +83,13 @@ export async function openSession(
 /** What the operator of a tenant talks to its server with; `note` is told who else may read the key on its way. */
 export async function serverAccess(
   tenant: OperatorTenant,
-  { url, key }: { url: string; key: string | undefined },
+  { door, key }: { door: HttpDoor; key: string | undefined },
   note: (message: string) => void,
 ) {
+  const { url } = door;
   const apiKey = adminKey(tenant, key);
   if (isReadableOnTheWay(url)) note("The admin key travels unencrypted: this address begins with http://");
-  return { url, apiKey, fetch: await tenantFetch(tenant, url), onWait: note };
+  return { url, apiKey, fetch: await tenantFetch(tenant, door), onWait: note };
 }
 
 /** Plain HTTP that leaves this machine. */

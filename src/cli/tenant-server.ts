@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { anchorFilesOf, type TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
@@ -21,6 +22,7 @@ import { DeliveryWorker } from "../webhooks/delivery.ts";
 import { kycProvider } from "../webhooks/providers/kyc.ts";
 import { openAnchoring } from "./anchoring.ts";
 import type { TenantDatabase } from "./database.ts";
+import { dialledHost } from "./find-server.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { openOracle, oracleGauges, tenantFeeds } from "./tenant-oracle.ts";
@@ -44,6 +46,8 @@ export interface ServeOptions {
 
 export interface TenantServer {
   url: string;
+  /** The same for commands on this machine: the run file proves what answers there. */
+  localUrl: string;
   opsUrl: string;
   /** Undefined when it speaks plain HTTP. */
   certificate: ServedCertificate | undefined;
@@ -79,7 +83,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const anchoring = openAnchoring({ ...options, services, metrics, log, newest: newestAnchor(found.kept) });
   anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
-  const server = await listen({ ...options, host }, services, metrics, log, certificate).catch(
+  const secret = randomBytes(32).toString("base64url");
+  const server = await listen({ ...options, host, proofSecret: secret }, services, metrics, log, certificate).catch(
     async (error: unknown) => {
       await anchoring.close();
       await services.close();
@@ -87,7 +92,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
   );
   const { url, opsUrl } = server;
-  await writeRunFile(directory, config.tenant, { pid: process.pid, url, opsUrl });
+  const localUrl = `${new URL(url).protocol}//${dialledHost(server.address)}:${server.port}`;
+  const auditKeyId = services.auditKey.id;
+  await writeRunFile(directory, config.tenant, { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret });
   const stopWatching = watchCluster(database.cluster, services, log);
   const stopFollowing = certificate?.follow(
     (renewed) => {
@@ -117,6 +124,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const oracle = options.sweep === false ? undefined : startSweep(options, services, metrics, log);
   return {
     url,
+    localUrl,
     opsUrl,
     certificate,
     services,
@@ -172,7 +180,7 @@ function startSweep(
 }
 
 function listen(
-  options: ServeOptions & { host: string },
+  options: ServeOptions & { host: string; proofSecret: string },
   services: TenantServices,
   metrics: Metrics,
   log: Logger,
@@ -183,6 +191,7 @@ function listen(
     {
       tenantId: config.tenant,
       auditKeyId: services.auditKey.id,
+      proofSecret: options.proofSecret,
       baseUrl: config.baseUrl,
       services,
       pool: services.pool,

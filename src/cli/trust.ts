@@ -1,34 +1,85 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { checkServerIdentity, getCACertificates } from "node:tls";
+import type { buildConnector } from "undici";
+import { provenConnector } from "../client/proven-connector.ts";
 import { certificateFile } from "../config/certificate.ts";
+import { certificatesAreVerified } from "../config/environment.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
+import { findServers } from "./run-file.ts";
 import { selfSignedFile } from "./self-signed.ts";
 
-/**
- * `fetch` for a server of this tenant. Besides what the machine trusts, it accepts the very certificate that this
- * directory serves the tenant with, under any name: whoever shows it holds the key, and on this machine the server is
- * reached as 127.0.0.1, which no authority signs.
- */
-export async function tenantFetch({ id, directory, config }: OperatorTenant, url: string): Promise<typeof fetch> {
-  if (!url.startsWith("https:")) return fetch;
-  const own = parseCertificate(
-    await readFile(certificateFile(config) ?? selfSignedFile(directory, id)).catch(() => ""),
-  );
-  if (own === undefined) return fetch;
+/** An address, and how whoever answers there has to show that it is the tenant's server. */
+export interface ServerAddress {
+  url: string;
+  /** By the secret of the run file, on each connection; else by its certificate, and over http not at all. */
+  proven?: true;
+}
+
+type Tenant = Pick<OperatorTenant, "id" | "directory" | "config">;
+
+/** `fetch` for a server of this tenant: the only way that commands send a key, a token or a signed body. */
+export async function tenantFetch(tenant: Tenant, server: ServerAddress): Promise<typeof fetch> {
+  const isTls = server.url.startsWith("https:");
+  if (!isTls && !server.proven) return fetch;
+  // Node's own fetch heeds the proxies of the environment, which reach servers elsewhere.
+  if (!server.proven && certificatesAreVerified() && (await ownCertificate(tenant)) === undefined) return fetch;
   // Node's own fetch takes no agent of another version of undici than the one inside it.
   const { Agent, fetch: fetchThrough } = await import("undici");
-  const dispatcher = new Agent({
-    connect: {
+  const dispatcher = new Agent({ connect: await connectorTo(tenant, server) });
+  const trusting = (input: string, init: object = {}) => fetchThrough(input, { ...init, dispatcher });
+  return trusting as unknown as typeof fetch;
+}
+
+/**
+ * Opens one connection as {@link tenantFetch} does, and closes it.
+ * @throws whatever says why there is none: the system's error, that of TLS, or Fault SERVER_UNPROVEN
+ */
+export async function tryConnection(tenant: Tenant, server: ServerAddress): Promise<void> {
+  const connect = await connectorTo(tenant, server);
+  const { protocol, hostname, host, port } = new URL(server.url);
+  await new Promise<void>((resolve, reject) => {
+    connect({ protocol, hostname: hostname.replace(/^\[|\]$/g, ""), host, port }, (error, socket) => {
+      socket?.destroy();
+      error ? reject(error) : resolve();
+    });
+  });
+}
+
+/** As long as a proof may take: a server that is busy is waited for. */
+const CONNECT_TIMEOUT_MS = 5000;
+
+/**
+ * Besides what the machine trusts, it accepts the very certificate that this directory serves the tenant with, under any
+ * name: whoever shows it holds the key, and on this machine the server is reached as 127.0.0.1, which no authority signs.
+ */
+async function connectorTo(tenant: Tenant, { url, proven }: ServerAddress): Promise<buildConnector.connector> {
+  const { buildConnector } = await import("undici");
+  const own = await ownCertificate(tenant);
+  const connect = buildConnector({
+    timeout: CONNECT_TIMEOUT_MS,
+    // The proof is one request of HTTP/1.1.
+    allowH2: false,
+    rejectUnauthorized: true,
+    ...(own && {
       ca: [...getCACertificates("default"), own.toString()],
       // A certificate that an authority signed may stand for itself too.
       allowPartialTrustChain: true,
-      checkServerIdentity: (host, shown) =>
+      checkServerIdentity: (host: string, shown: Parameters<typeof checkServerIdentity>[1]) =>
         shown.fingerprint256 === own.fingerprint256 ? undefined : checkServerIdentity(host, shown),
-    },
+    }),
   });
-  const trusting = (input: string, init: object = {}) => fetchThrough(input, { ...init, dispatcher });
-  return trusting as unknown as typeof fetch;
+  if (!proven) return connect;
+  const { id, directory } = tenant;
+  const secrets = async () =>
+    (await findServers(directory, id)).flatMap((server) =>
+      server.url === url && server.secret !== undefined ? [server.secret] : [],
+    );
+  return provenConnector(connect, { tenant: id, address: new URL(url).host, secrets });
+}
+
+async function ownCertificate({ id, directory, config }: Tenant): Promise<X509Certificate | undefined> {
+  return parseCertificate(await readFile(certificateFile(config) ?? selfSignedFile(directory, id)).catch(() => ""));
 }
 
 /** The first one of a file, which is the server's own. A file that holds none is the server's to complain about. */

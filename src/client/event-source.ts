@@ -18,8 +18,8 @@ export interface EventSourceOptions {
   onWait?: ((message: string) => void) | undefined;
   /** How long to wait before connecting again, unless the server says. */
   retryMs?: number;
-  /** One that trusts more than the machine does. */
-  fetch?: typeof fetch | undefined;
+  /** Sends the key only to what it knows to be the server. */
+  fetch: typeof fetch;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -40,9 +40,9 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Fault) throw error;
-      const { reason, neverSent } = connectionFailure(error);
+      const { reason, neverSent, fault } = connectionFailure(error);
       if (neverSent && state.lastId === undefined)
-        throw new Fault("UNREACHABLE", `Cannot reach ${options.url}: ${reason}`, { cause: error });
+        throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${options.url}: ${reason}`, { cause: error });
       onWait?.(`The stream was lost (${reason}): connecting again`);
     }
     await delay(state.retryMs, undefined, { signal }).catch(() => undefined);
@@ -50,7 +50,7 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
 }
 
 async function* connection(
-  { url, apiKey, markets, signal, fetch: request = fetch }: EventSourceOptions,
+  { url, apiKey, markets, signal, fetch: request }: EventSourceOptions,
   state: { lastId: string | undefined; retryMs: number },
 ): AsyncGenerator<StreamEvent> {
   const silence = new AbortController();

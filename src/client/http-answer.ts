@@ -1,5 +1,6 @@
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
+import { PROOF_LOST, PROOF_TIMEOUT } from "./proven-connector.ts";
 
 const LONGEST_MESSAGE = 2000;
 
@@ -52,6 +53,8 @@ export interface ConnectionFailure {
   reason: string;
   /** Whether the request certainly did not reach the server. */
   neverSent: boolean;
+  /** The refusal of a connection that was not handed out. */
+  fault?: Fault;
 }
 
 const NEVER_SENT: Readonly<Record<string, string>> = {
@@ -61,6 +64,8 @@ const NEVER_SENT: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to the host",
   ENETUNREACH: "no network",
   UND_ERR_CONNECT_TIMEOUT: "no connection in time",
+  [PROOF_TIMEOUT]: "no answer in time",
+  [PROOF_LOST]: "the connection was closed at once",
 };
 
 const HOW_TO_TRUST = "; to trust it, set NODE_EXTRA_CA_CERTS to a file that holds it";
@@ -70,11 +75,17 @@ function isUnknown(code: string): boolean {
   return /SELF_SIGNED|UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)/.test(code);
 }
 
+/** Whether a connection failed by what the other end showed of itself in TLS. */
+export function isCertificateRefusal(code: string): boolean {
+  return /CERT|SSL|TLS|SIGNATURE/.test(code);
+}
+
 /** Sorts what `fetch` threw. Anything that is not about the connection is our bug and is thrown on. */
 export function connectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DOMException && error.name === "TimeoutError")
     return { reason: "no answer in time", neverSent: false };
   if (!(error instanceof TypeError) || error.cause === undefined) throw error;
+  if (error.cause instanceof Fault) return { reason: error.cause.message, neverSent: true, fault: error.cause };
   const code = codeOf(error.cause);
   // `fetch` refuses the ports of other protocols by itself, and gives no code.
   if (error.cause instanceof Error && error.cause.message === "bad port")
@@ -84,7 +95,7 @@ export function connectionFailure(error: unknown): ConnectionFailure {
   if (/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code))
     return { reason: "it does not speak TLS; is its address http://?", neverSent: true };
   // The handshake comes before the request, so a certificate that is not accepted stops it.
-  if (/CERT|SSL|TLS|SIGNATURE/.test(code))
+  if (isCertificateRefusal(code))
     return {
       reason: `its certificate is not accepted (${code})${isUnknown(code) ? HOW_TO_TRUST : ""}`,
       neverSent: true,

@@ -23,8 +23,8 @@ export interface HttpApiOptions {
   /** Told of the audit entry that a call wrote. */
   onSealed?: ((seal: Seal) => void) | undefined;
   sleep?: (ms: number) => Promise<unknown>;
-  /** One that trusts more than the machine does. */
-  fetch?: typeof fetch | undefined;
+  /** Sends the key only to what it knows to be the server. */
+  fetch: typeof fetch;
 }
 
 /** Longer than the server's own limits, so that the server's answer comes first. */
@@ -64,7 +64,7 @@ class Call {
     this.#options = options;
     this.#pace = pace;
     this.#sleep = options.sleep ?? delay;
-    this.#fetch = options.fetch ?? fetch;
+    this.#fetch = options.fetch;
     this.#idempotencyKey = "writes" in operations[id] ? randomUUID() : undefined;
   }
 
@@ -88,7 +88,8 @@ class Call {
       } catch (error) {
         if (!(error instanceof AnswerLost)) throw error;
         const pauseMs = RECONNECT_PAUSES_MS[losses];
-        if (error.neverSent || !this.#mayRepeat(request) || pauseMs === undefined) throw this.#giveUp(request, error);
+        if (error.neverSent || !this.#mayRepeat(request) || pauseMs === undefined)
+          throw this.#giveUp(request, error, error.neverSent && losses === 0);
         losses += 1;
         this.#options.onWait?.(`${error.message}: trying again`);
         await this.#sleep(pauseMs);
@@ -123,8 +124,8 @@ class Call {
       });
       return { response, body: parseJson(await response.text()) };
     } catch (error) {
-      const { reason, neverSent } = connectionFailure(error);
-      throw new AnswerLost(`Cannot reach ${this.#server}: ${reason}`, neverSent, error);
+      const { reason, neverSent, fault } = connectionFailure(error);
+      throw new AnswerLost(fault?.message ?? `Cannot reach ${this.#server}: ${reason}`, neverSent, fault ?? error);
     }
   }
 
@@ -141,8 +142,10 @@ class Call {
     return method === "GET" || this.#idempotencyKey !== undefined;
   }
 
-  #giveUp({ method }: WireRequest, { message, neverSent, cause }: AnswerLost): Fault {
-    if (neverSent || method === "GET") return new Fault("UNREACHABLE", message, { cause });
+  /** @param nothingSent by this attempt and those before it */
+  #giveUp({ method }: WireRequest, { message, cause }: AnswerLost, nothingSent: boolean): Fault {
+    if (nothingSent || method === "GET")
+      return cause instanceof Fault ? cause : new Fault("UNREACHABLE", message, { cause });
     return new Fault("OUTCOME_UNKNOWN", `${message}; it may have been done: look at \`pmctl audit list\` first`, {
       cause,
     });

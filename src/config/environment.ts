@@ -76,6 +76,11 @@ export function environmentPrefix(tenant: string): string {
   return tenant.toUpperCase().replaceAll("-", "_");
 }
 
+/** False where Node is told to take any certificate for any server's. */
+export function certificatesAreVerified(environment = processEnvironment()): boolean {
+  return environment.NODE_TLS_REJECT_UNAUTHORIZED !== "0";
+}
+
 /** Whether `NO_COLOR` is set to anything at all, as no-color.org asks. */
 export function colorIsOff(environment = processEnvironment()): boolean {
   return Boolean(environment.NO_COLOR);

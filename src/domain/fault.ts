@@ -40,6 +40,7 @@ const FAULTS = {
   OUTCOME_UNKNOWN: { status: 500, exit: 9 },
   ENGINE_UNSUPPORTED: { status: 500, exit: 6 },
   UNREACHABLE: { status: 500, exit: 9 },
+  SERVER_UNPROVEN: { status: 500, exit: 9 },
   USAGE: { status: 400, exit: 6 },
   CONFIG_INVALID: { status: 400, exit: 6 },
   REFUSED: { status: 400, exit: 3 },

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
-import { Server as NetServer } from "node:net";
+import { type AddressInfo, Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { ChainProblem } from "../domain/audit-link.ts";
@@ -12,11 +12,14 @@ import { createListener, type KeyPair, listen, renewKeyPair, trackHandshakes } f
 import { Metrics } from "./metrics.ts";
 import { watchMismatches } from "./mismatch-watch.ts";
 import { createOpsListener } from "./ops-listener.ts";
+import { proving } from "./server-proof.ts";
 import { createTenantSite, type TenantSiteOptions } from "./tenant-site.ts";
 
 export interface ServerOptions extends TenantSiteOptions {
   /** The id of the key that seals the audit log; the operations listener states it. */
   auditKeyId?: string | undefined;
+  /** By which commands of the same directory know this process; without it they have to be told its address. */
+  proofSecret?: string | undefined;
   /** How long a connection may stay silent while the server closes, since a request may be on its way; half a second unless told. */
   lastRequestMs?: number | undefined;
   isDatabaseUp: () => Promise<boolean>;
@@ -39,6 +42,8 @@ export interface ListenOptions {
 
 export interface RunningServer {
   url: string;
+  /** The API's, as the system names what it listens on. */
+  address: string;
   port: number;
   opsUrl: string;
   opsPort: number;
@@ -69,7 +74,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const { opsHost = "127.0.0.1", keyPair } = where;
   const scheme = keyPair ? "https" : "http";
   const site = createTenantSite(options, metrics);
-  const server = createListener(toNodeHandler(site.app), keyPair);
+  const server = createListener(proving(toNodeHandler(site.app), tenantId, options.proofSecret), keyPair);
   const endHandshakes = trackHandshakes(server);
   const isDraining = () => site.door.draining;
   const ops = createOpsListener({ tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem });
@@ -94,6 +99,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   let closing: Promise<void> | undefined;
   return {
     url: urlOf(scheme, where.host, port),
+    address: (server.address() as AddressInfo).address,
     port,
     opsUrl: urlOf("http", opsHost, opsPort),
     opsPort,

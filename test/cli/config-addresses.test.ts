@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { copyFile, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
+import { proving } from "../../src/server/server-proof.ts";
 import { type Ended, inProcess } from "../support/in-process.ts";
 import { openTwoDoors, type TwoDoors } from "./support/two-doors.ts";
 
@@ -89,8 +91,18 @@ describe("a pipeline that holds the keys and nothing else", () => {
     expect((await at("history")).stdout).toBe(before);
   });
 
+  /** The address of a server with TLS, whose certificate the pipeline has been given. */
+  async function overTls(): Promise<string> {
+    const server = await doors.operator.serve("served", "--https");
+    const [from, to] = [doors.operator.directory, pipeline].map((directory) => join(directory, ".pmctl", "tls"));
+    await cp(from ?? "", to ?? "", { recursive: true, filter: (path) => !path.endsWith(".key") });
+    return server.url;
+  }
+  let tlsUrl: string;
+
   test("finds each tenant's server by its own variable, several at once, and falls back to no database", async () => {
-    const env = { ...keys, PMCTL_URL_SERVED: url, PMCTL_URL_UNSERVED: "http://127.0.0.1:1" };
+    tlsUrl = await overTls();
+    const env = { ...keys, PMCTL_URL_SERVED: tlsUrl, PMCTL_URL_UNSERVED: "https://127.0.0.1:1" };
     const planned = await inPipeline(["plan", "served", "unserved"], env);
     expect(planned).toMatchObject({ code: 10, stderr: expect.stringContaining("unserved was not planned") });
     expect(JSON.parse(planned.stdout)).toMatchObject([{ tenant: "served" }]);
@@ -99,8 +111,8 @@ describe("a pipeline that holds the keys and nothing else", () => {
   });
 
   test("is told by tenant show which server its commands go to, and every value of the file on a line", async () => {
-    const shown = await inPipeline(["tenant", "show", "served", "-o", "table"], { ...keys, PMCTL_URL_SERVED: url });
-    expect(shown.stdout).toMatch(new RegExp(`^door +the server at ${url}$`, "m"));
+    const shown = await inPipeline(["tenant", "show", "served", "-o", "table"], { ...keys, PMCTL_URL_SERVED: tlsUrl });
+    expect(shown.stdout).toMatch(new RegExp(`^door +the server at ${tlsUrl}$`, "m"));
     expect(shown.stdout).toMatch(/^keys\.admin\[0\]\.secret\.env +SERVED_ADMIN_KEY$/m);
     expect(shown.stdout).not.toContain("{");
     const here = await doors.db.raw("tenant", "show");
@@ -111,7 +123,7 @@ describe("a pipeline that holds the keys and nothing else", () => {
 
   test("whose tenants all fail is not told that nothing differs, nor that there is nothing to apply", async () => {
     const both = ["served", "unserved", "-o", "table"];
-    const nobody = { ...keys, PMCTL_URL_SERVED: "http://127.0.0.1:1", PMCTL_URL_UNSERVED: "http://127.0.0.1:1" };
+    const nobody = { ...keys, PMCTL_URL_SERVED: "https://127.0.0.1:1", PMCTL_URL_UNSERVED: "https://127.0.0.1:1" };
     expect(await inPipeline(["plan", ...both], nobody)).toMatchObject({
       code: 9,
       stderr: expect.stringContaining("Nothing was planned."),
@@ -212,14 +224,16 @@ describe("without an address", () => {
   });
 
   test("a server of an older version, which has no such operations, is passed by too", async () => {
-    const answering = (status: number, body: object) =>
-      createServer((_, response) => {
-        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-      });
-    const [older, operations] = [answering(404, { error: "Not found" }), answering(200, { tenant: "unserved" })];
-    const [port, opsPort] = [await listening(older), await listening(operations)];
+    const secret = "s".repeat(43);
+    const notFound: RequestListener = (_, response) =>
+      response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ error: "Not found" }));
+    const older = createServer(proving(notFound, "unserved", secret));
+    const port = await listening(older);
+    const { directory } = doors.operator;
+    const server = { pid: process.pid, url: `http://127.0.0.1:${port}`, opsUrl: "http://127.0.0.1:1", secret };
+    await writeRunFile(directory, "unserved", server);
     try {
-      await edit(doors.operator.directory, /port: 0, opsPort: 0/, `port: ${port}, opsPort: ${opsPort}`, "unserved");
+      await edit(directory, /maxTradeUsd: \d+/, "maxTradeUsd: 290", "unserved");
       const planned = await doors.db.raw("plan", "--detailed-exitcode");
       expect(planned).toMatchObject({ code: 2, stderr: expect.stringContaining("older version") });
       expect((await doors.db.raw("apply")).code).toBe(0);
@@ -228,7 +242,8 @@ describe("without an address", () => {
         stderr: expect.stringContaining("older version"),
       });
     } finally {
-      for (const server of [older, operations]) server.close();
+      older.close();
+      await removeRunFile(directory, "unserved", process.pid);
     }
   });
 });

@@ -112,6 +112,12 @@ describe("serve --https without a certificate in the file", () => {
     const { exitCode, stderr } = await operator.run("market", "list", "--url", url);
     expect(exitCode).toBe(9);
     expect(stderr).toMatch(/its certificate is not accepted \(\w+\); to trust it, set NODE_EXTRA_CA_CERTS/);
+    const careless = { NODE_TLS_REJECT_UNAUTHORIZED: "0", PMCTL_URL_ACME: url };
+    for (const words of [
+      ["market", "list"],
+      ["webhook", "send", "kyc.passed"],
+    ])
+      expect((await operator.runWith(careless, ...words)).stderr).toContain("its certificate is not accepted");
     stranger.close();
   });
 

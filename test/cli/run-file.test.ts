@@ -1,15 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chooseDoor } from "../../src/cli/doors.ts";
 import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
 import { findServers, removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
+import { tenantFetch } from "../../src/cli/trust.ts";
+import { ConfigError } from "../../src/config/config-error.ts";
 import { auditKey } from "../../src/engine/seal.ts";
+import { proving } from "../../src/server/server-proof.ts";
+import { makePair } from "../support/certificates.ts";
 
 let directory: string;
 const closing: (() => unknown)[] = [];
@@ -21,7 +26,9 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-const here = { pid: process.pid, url: "http://127.0.0.1:1234", opsUrl: "http://127.0.0.1:1235" };
+const SECRET = "s".repeat(43);
+const NOWHERE = "http://127.0.0.1:1";
+const here = { pid: process.pid, url: "http://127.0.0.1:1234", opsUrl: NOWHERE, secret: SECRET };
 
 describe("run files", () => {
   test("a server is found while its process lives, by its own tenant only", async () => {
@@ -32,6 +39,24 @@ describe("run files", () => {
     await removeRunFile(directory, "acme", process.pid);
     await removeRunFile(directory, "acme", process.pid);
     expect(await findServers(directory, "acme")).toEqual([]);
+  });
+
+  test("a secret counts only while nobody but the owner can read the file, and enter its folder", async () => {
+    const file = await writeRunFile(directory, "acme", { ...here, auditKeyId: "ak_0" });
+    const { secret, ...known } = here;
+    for (const [path, wide, narrow] of [
+      [file, 0o644, 0o600],
+      [join(directory, ".pmctl", "servers"), 0o755, 0o700],
+    ] as const) {
+      await chmod(path, wide);
+      expect(await findServers(directory, "acme")).toEqual([{ ...known, auditKeyId: "ak_0" }]);
+      await chmod(path, narrow);
+      expect(await findServers(directory, "acme")).toEqual([{ ...here, auditKeyId: "ak_0" }]);
+    }
+    await chmod(join(directory, ".pmctl", "servers"), 0o777);
+    await writeRunFile(directory, "acme", { ...here, secret: "short" });
+    expect((await stat(join(directory, ".pmctl", "servers"))).mode & 0o777).toBe(0o700);
+    expect(await findServers(directory, "acme")).toEqual([known]);
   });
 
   test("tenants whose names begin alike are not mixed up", async () => {
@@ -59,103 +84,196 @@ describe("run files", () => {
 });
 
 describe("choosing the door", () => {
-  /** An operations listener that says it serves `tenant`, after `delayMs`. */
-  async function livez(tenant: string, delayMs = 0, auditSecret?: string, scheme?: string): Promise<string> {
-    const server = createServer((_, response) => {
-      if (scheme !== undefined) response.setHeader("api-scheme", scheme);
-      if (auditSecret !== undefined) response.setHeader("audit-key-id", auditKey(auditSecret).id);
-      setTimeout(() => response.end(JSON.stringify({ ok: true, tenant })), delayMs).unref();
-    });
+  async function listen(answer: RequestListener, pair?: { cert: string; key: string }): Promise<string> {
+    const server = pair ? createTlsServer(pair, answer) : createServer(answer);
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     closing.push(() => {
       server.closeAllConnections();
       server.close();
     });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return `${pair ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  function tenant(server = { host: "127.0.0.1", port: 0, opsPort: 0 }): OperatorTenant {
+  /** An operations listener that says it serves `tenant`, after `delayMs`. */
+  const livez = (tenant: string, delayMs = 0, auditSecret?: string, scheme?: string): Promise<string> =>
+    listen((_, response) => {
+      if (scheme !== undefined) response.setHeader("api-scheme", scheme);
+      if (auditSecret !== undefined) response.setHeader("audit-key-id", auditKey(auditSecret).id);
+      setTimeout(() => response.end(JSON.stringify({ ok: true, tenant })), delayMs).unref();
+    });
+
+  /** An API that proves itself after `delayMs`. */
+  function api(tenant: string, delayMs = 0, secret = SECRET): Promise<string> {
+    const prove = proving((_, response) => response.end(), tenant, secret);
+    return listen((request, response) => void setTimeout(() => prove(request, response), delayMs).unref());
+  }
+
+  const portOf = (url: string) => Number(new URL(url).port);
+
+  function tenant(server: object = { host: "127.0.0.1", port: 0, opsPort: 0 }): OperatorTenant {
     const audit = { key: { env: "KEY" }, previous: [{ env: "OLD_KEY" }] };
     const secret = ({ env }: { env: string }) => env;
-    return { id: "acme", directory, config: { server, audit }, secret } as unknown as OperatorTenant;
+    const source = { directory, problems: (problems: object[]) => problems };
+    return { id: "acme", directory, config: { server, audit, source }, secret } as unknown as OperatorTenant;
   }
 
+  async function choose(via: "auto" | "http" = "auto", server?: object) {
+    const notes: string[] = [];
+    return { door: await chooseDoor(tenant(server), via, undefined, (note) => notes.push(note)), notes };
+  }
+
+  const unproven = (url: string) => `the process at ${new URL(url).host} is not proven to be the server of acme`;
+
   test("a running server of the tenant is preferred, else the database", async () => {
-    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
-    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme") });
-    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url: here.url });
+    expect(await choose()).toEqual({ door: { kind: "db" }, notes: [] });
+    const url = await api("acme");
+    await writeRunFile(directory, "acme", { ...here, url });
+    expect(await choose()).toEqual({ door: { kind: "http", url, proven: true }, notes: [] });
+    expect((await choose("http")).door).toEqual({ kind: "http", url, proven: true, asked: true });
     expect(await chooseDoor(tenant(), "db", undefined)).toEqual({ kind: "db" });
   });
 
-  test("a process that took over the pid or the port of another tenant's server is not talked to", async () => {
-    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("globex") });
-    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+  test("a process that took over the pid, the port or the name is not talked to: said, and with http refused", async () => {
+    const stranger = await livez("acme");
+    for (const url of [await api("globex"), await api("acme", 0, "t".repeat(43)), stranger]) {
+      await writeRunFile(directory, "acme", { ...here, url, opsUrl: stranger });
+      expect(await choose()).toEqual({
+        door: { kind: "db" },
+        notes: [`${unproven(url)}: going straight to the database`],
+      });
+      await expect(choose("http")).rejects.toMatchObject({ code: "SERVER_UNPROVEN", message: unproven(url) });
+    }
+  });
+
+  test("a door stays open over a restart, which brings another secret, and closes for a process without one", async () => {
+    const start = async (secret: string, port = 0) => {
+      const answer: RequestListener = (_, response) => response.setHeader("connection", "close").end("served");
+      const server = createServer(proving(answer, "acme", secret));
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+      return server;
+    };
+    const stop = async (server: Server) => {
+      server.closeAllConnections();
+      await once(server.close(), "close");
+    };
+    const first = await start(SECRET);
+    const { port } = first.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    await writeRunFile(directory, "acme", { ...here, url });
+    const fetch = await tenantFetch(tenant(), { url, proven: true });
+    const ask = async () => (await fetch(url)).text();
+    expect(await ask()).toBe("served");
+    await stop(first);
+    const second = await start("t".repeat(43), port);
+    await expect(ask()).rejects.toMatchObject({ cause: { code: "SERVER_UNPROVEN" } });
+    await writeRunFile(directory, "acme", { ...here, url, secret: "t".repeat(43) });
+    expect(await ask()).toBe("served");
+    await removeRunFile(directory, "acme", here.pid);
+    await stop(second);
+    const third = await start(SECRET, port);
+    await expect(ask()).rejects.toMatchObject({ cause: { code: "SERVER_UNPROVEN" } });
+    await stop(third);
+  });
+
+  test("a run file of an older server, which holds no secret, proves nothing", async () => {
+    const { secret, ...old } = here;
+    const url = await api("acme");
+    await writeRunFile(directory, "acme", { ...old, url, opsUrl: await livez("acme") });
+    expect((await choose()).notes).toEqual([`${unproven(url)}: going straight to the database`]);
+    await writeRunFile(directory, "acme", { ...old, url, opsUrl: await livez("globex") });
+    expect(await choose()).toEqual({ door: { kind: "db" }, notes: [] });
   });
 
   test("a server of the same tenant name with another audit key is another environment's; a rotated key is ours", async () => {
-    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 0, "STAGING_KEY") });
-    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+    const url = await api("acme");
+    await writeRunFile(directory, "acme", { ...here, url, auditKeyId: auditKey("STAGING_KEY").id });
+    expect(await choose()).toEqual({ door: { kind: "db" }, notes: [] });
     for (const ours of ["KEY", "OLD_KEY"]) {
-      await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 0, ours) });
-      expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url: here.url });
+      await writeRunFile(directory, "acme", { ...here, url, auditKeyId: auditKey(ours).id });
+      expect((await choose()).door).toEqual({ kind: "http", url, proven: true });
     }
   });
 
   test("a server that is busy for a second is waited for; a refused connection is no wait at all", async () => {
-    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 1000) });
-    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url: here.url });
-    await writeRunFile(directory, "acme", { ...here, opsUrl: "http://127.0.0.1:1" });
-    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+    const url = await api("acme", 1000);
+    await writeRunFile(directory, "acme", { ...here, url });
+    expect((await choose()).door).toEqual({ kind: "http", url, proven: true });
+    await writeRunFile(directory, "acme", { ...here, url: NOWHERE });
+    expect(await choose()).toEqual({ door: { kind: "db" }, notes: [] });
   });
 
   test("a server that runs and stays silent is passed by after 5 s, and the operator is told", async () => {
-    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme", 600_000) });
-    const notes: string[] = [];
+    await writeRunFile(directory, "acme", { ...here, url: await api("acme", 600_000) });
     const silence = `The server of acme (process ${process.pid}) runs and did not answer within 5 s`;
     await Promise.all([
-      expect(chooseDoor(tenant(), "auto", undefined, (note) => notes.push(note))).resolves.toEqual({ kind: "db" }),
-      expect(chooseDoor(tenant(), "http", undefined)).rejects.toThrow(silence),
+      expect(choose()).resolves.toEqual({
+        door: { kind: "db" },
+        notes: [`${silence}: going straight to the database`],
+      }),
+      expect(choose("http")).rejects.toThrow(silence),
     ]);
-    expect(notes).toEqual([`${silence}: going straight to the database`]);
   });
 
   test("a server that answers is not made to wait for a port of somebody else's that stays silent", async () => {
-    const opsPort = Number(new URL(await livez("acme", 600_000)).port);
-    await writeRunFile(directory, "acme", { ...here, opsUrl: await livez("acme") });
-    const found = await chooseDoor(tenant({ host: "127.0.0.1", port: 8123, opsPort }), "auto", undefined);
-    expect(found).toEqual({ kind: "http", url: here.url });
+    const opsPort = portOf(await livez("acme", 600_000));
+    const url = await api("acme");
+    await writeRunFile(directory, "acme", { ...here, url });
+    const startedAt = performance.now();
+    expect((await choose("auto", { host: "127.0.0.1", port: 8123, opsPort })).door).toMatchObject({ url });
+    expect(performance.now() - startedAt).toBeLessThan(1900);
   });
 
   test("a port of the tenant file that accepts and stays silent is no server", async () => {
-    const opsPort = Number(new URL(await livez("acme", 600_000)).port);
-    const found = await chooseDoor(tenant({ host: "127.0.0.1", port: 8123, opsPort }), "auto", undefined);
-    expect(found).toEqual({ kind: "db" });
-  });
-
-  test("the server says what its port speaks, where no run file does", async () => {
-    const opsPort = Number(new URL(await livez("acme", 0, undefined, "https")).port);
-    const found = await chooseDoor(tenant({ host: "127.0.0.1", port: 8123, opsPort }), "auto", undefined);
-    expect(found).toEqual({ kind: "http", url: "https://127.0.0.1:8123" });
-  });
-
-  test("nobody who answers there can make the key travel in the clear, where TLS was said before", async () => {
-    const opsUrl = await livez("acme", 0, undefined, "http");
-    const url = here.url.replace("http:", "https:");
-    await writeRunFile(directory, "acme", { ...here, url, opsUrl });
-    expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "http", url });
-    await removeRunFile(directory, "acme", here.pid);
-    const server = { host: "127.0.0.1", port: 8123, opsPort: Number(new URL(opsUrl).port), tls: {} };
-    expect(await chooseDoor(tenant(server), "auto", undefined)).toEqual({
-      kind: "http",
-      url: "https://127.0.0.1:8123",
+    const opsPort = portOf(await livez("acme", 600_000));
+    expect(await choose("auto", { host: "127.0.0.1", port: 8123, opsPort })).toEqual({
+      door: { kind: "db" },
+      notes: [],
     });
   });
 
-  test("a server where the file says one listens is found without a run file", async () => {
-    const opsPort = Number(new URL(await livez("acme")).port);
-    const found = await chooseDoor(tenant({ host: "0.0.0.0", port: 8123, opsPort }), "auto", undefined);
-    expect(found).toEqual({ kind: "http", url: "http://127.0.0.1:8123" });
+  test("what answers at the ports of the tenant file is not believed: only its certificate counts", async () => {
+    const [pair, other] = [await makePair(), await makePair()];
+    await writeFile(join(directory, "site.crt"), pair.cert);
+    const tls = { cert: "site.crt", key: { file: "site.key" } };
+    const [ours, theirs] = [await listen((_, response) => response.end(), pair), await listen(() => {}, other)];
+    const opsPort = portOf(await livez("acme", 0, undefined, "http"));
+    const at = (url: string, more = {}) => ({ host: "127.0.0.1", port: portOf(url), opsPort, ...more });
+    expect((await choose("auto", at(ours, { tls }))).door).toEqual({ kind: "http", url: ours });
+    const plain = await listen((_, response) => response.end("[]"));
+    for (const [url, more] of [
+      [theirs, { tls }],
+      [plain, { tls }],
+      [plain, {}],
+    ] as const) {
+      const { door, notes } = await choose("auto", at(url, more));
+      expect([door, notes]).toEqual([{ kind: "db" }, [`${unproven(url)}: going straight to the database`]]);
+      await expect(choose("http", at(url, more))).rejects.toMatchObject({ code: "SERVER_UNPROVEN" });
+    }
+  });
+
+  test("the server says that its port speaks TLS, where the tenant file does not", async () => {
+    const pair = await makePair();
+    await mkdir(join(directory, ".pmctl", "tls"), { recursive: true });
+    await writeFile(join(directory, ".pmctl", "tls", "acme.crt"), pair.cert);
+    const url = await listen((_, response) => response.end(), pair);
+    const opsPort = portOf(await livez("acme", 0, undefined, "https"));
+    const server = { host: "0.0.0.0", port: portOf(url), opsPort };
+    expect((await choose("auto", server)).door).toEqual({ kind: "http", url });
+  });
+
+  test("a server.host that is another machine needs TLS, unless a server runs here or the database is asked for", async () => {
+    const server = { host: "192.0.2.1", port: 8123, opsPort: portOf(await livez("acme")) };
+    for (const via of ["auto", "http"] as const) await expect(choose(via, server)).rejects.toThrow(ConfigError);
+    await expect(choose("auto", { ...server, host: "no-such-host.invalid" })).rejects.toThrow(ConfigError);
+    expect(await chooseDoor(tenant(server), "db", undefined)).toEqual({ kind: "db" });
+    await writeRunFile(directory, "acme", { ...here, url: await api("acme") });
+    expect((await choose("auto", server)).door).toMatchObject({ proven: true });
+    for (const host of ["localhost", "::1", "::", "0.0.0.0", "127.0.0.2"]) {
+      await removeRunFile(directory, "acme", here.pid);
+      expect((await choose("auto", { host, port: 0, opsPort: 0 })).door).toEqual({ kind: "db" });
+    }
   });
 
   test("http without a server is UNREACHABLE; --url needs no probe; contradictions are refused", async () => {
@@ -178,6 +296,13 @@ describe("choosing the door", () => {
     expect(await chooseDoor(tenant(), "db", undefined)).toEqual({ kind: "db" });
     await env("predict.acme.example");
     await expect(chooseDoor(tenant(), "auto", undefined)).rejects.toThrow("PMCTL_URL_ACME must be an address");
+    for (const plain of ["http://predict.acme.example", await api("acme")]) {
+      await env(plain);
+      await expect(chooseDoor(tenant(), "auto", undefined)).rejects.toMatchObject({
+        code: "USAGE",
+        message: expect.stringContaining("PMCTL_URL_ACME must begin with https://"),
+      });
+    }
     await env("");
     expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
   });

@@ -38,7 +38,7 @@ describe.each(doors)("market watch through the %s door", (_name, open) => {
     const events = (markets: readonly string[] | undefined) =>
       door.url === undefined
         ? localEvents(door.services, { markets, signal: stop.signal })
-        : eventSource({ url: door.url, apiKey: ADMIN_KEY, markets, signal: stop.signal });
+        : eventSource({ url: door.url, fetch, apiKey: ADMIN_KEY, markets, signal: stop.signal });
     const ending = await end(io, () => runMarketWatch({ id, events }, api, io));
     await acted;
     return ending;

@@ -54,6 +54,7 @@ function connectTo(url: string, options: Partial<HttpApiOptions> = {}): { api: A
   const slept: number[] = [];
   const api = httpApi({
     url,
+    fetch,
     apiKey: "sk_test",
     onWait: (message) => waits.push(message),
     sleep: async (ms) => slept.push(ms),

@@ -109,7 +109,7 @@ test("the OpenAPI document states the scope of each admin operation, and of no o
 });
 
 test("the command line's client ends with 4", async () => {
-  const api = httpApi({ url: server.url, apiKey: keyOf("read") });
+  const api = httpApi({ url: server.url, apiKey: keyOf("read"), fetch });
   await expect(api.settleMarket({ marketId: "m", outcome: "yes" })).rejects.toMatchObject({
     code: "SCOPE_REQUIRED",
     exitCode: 4,

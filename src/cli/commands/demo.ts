@@ -141,8 +141,10 @@ interface Scene {
 
 async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Promise<ExitCode> {
   const { options, io, startedAt, stopped } = scene;
-  const story = await import("../demo-story.ts");
-  const stage = story.setStage(tenant, server.url);
+  const [story, { tenantFetch }] = await Promise.all([import("../demo-story.ts"), import("../trust.ts")]);
+  const own = { id: tenant.config.tenant, directory: tenant.directory, config: tenant.config };
+  const fetch = await tenantFetch(own, { url: server.localUrl, proven: true });
+  const stage = story.setStage(tenant, server.localUrl, fetch);
   if (options.once) {
     await io.output.print(await story.runOnce(stage, io.output, startedAt), summaryView);
     return EXIT.ok;
@@ -155,7 +157,7 @@ async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Pr
   const { CROWD, Crowd } = await import("../demo-crowd.ts");
   const crowd = options.crowd === false ? undefined : new Crowd(server.services);
   await crowd?.join(TENANT);
-  const printed = await addresses(stage, server.opsUrl, ids[0] ?? "");
+  const printed = await addresses(stage, server, ids[0] ?? "");
   await io.output.print({ ...printed, crowd: crowd ? CROWD : [] }, addressView);
   io.output.note("\nCtrl-C ends the demo.");
   const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders rest: ${String(error)}`));
@@ -164,8 +166,12 @@ async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Pr
   return EXIT.ok;
 }
 
-async function addresses(stage: Stage, opsUrl: string, marketId: string): Promise<Omit<DemoAddresses, "crowd">> {
-  const { url, adminKey, publicKey } = stage;
+async function addresses(
+  stage: Stage,
+  { url, opsUrl }: TenantServer,
+  marketId: string,
+): Promise<Omit<DemoAddresses, "crowd">> {
+  const { adminKey, publicKey } = stage;
   const userId = "alice";
   const userToken = await stage.userToken(userId);
   const trade = JSON.stringify({ marketId, selection: { side: "yes" }, amount: 5 });

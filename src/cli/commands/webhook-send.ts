@@ -12,7 +12,7 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { type OperatorTenant, readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { identifier } from "../parsers.ts";
-import { tenantFetch } from "../trust.ts";
+import { type ServerAddress, tenantFetch } from "../trust.ts";
 import { SAMPLE_EVENTS, type SampleWebhook, sampleWebhook } from "../webhook-samples.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -30,7 +30,7 @@ export function registerSending(noun: Command, host: Host): void {
       host.action<{ set: string[] }>(async ({ options, args: [event = ""], io }) => {
         const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
         const tenant = readOperatorTenant(options.tenant);
-        return runWebhookSend({ event, sample, url: await serverOf(tenant, options, io) }, tenant, io);
+        return runWebhookSend({ event, sample, server: await serverOf(tenant, options, io) }, tenant, io);
       }),
     );
   noun
@@ -60,13 +60,13 @@ function collect(value: string, previous: readonly string[]): string[] {
   return [...previous, value];
 }
 
-/** @throws Fault USAGE, UNREACHABLE when no server answers */
-async function serverOf(tenant: OperatorTenant, { via, url }: Globals, { output }: Io): Promise<string> {
+/** @throws Fault USAGE, UNREACHABLE when no server answers, SERVER_UNPROVEN when it may be another process */
+async function serverOf(tenant: OperatorTenant, { via, url }: Globals, { output }: Io): Promise<ServerAddress> {
   if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
   const { chooseDoor } = await import("../doors.ts");
   const door = await chooseDoor(tenant, "http", url, (message) => output.note(message));
   if (door.kind === "db") throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers`);
-  return door.url;
+  return door;
 }
 
 interface Sent {
@@ -87,13 +87,13 @@ const sentView: View<Sent, Sent> = {
 };
 
 export async function runWebhookSend(
-  { event, sample, url }: { event: string; sample: SampleWebhook; url: string },
+  { event, sample, server }: { event: string; sample: SampleWebhook; server: ServerAddress },
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<ExitCode> {
-  const target = `${url}${sample.path}${tenant.id}`;
+  const target = `${server.url}${sample.path}${tenant.id}`;
   const body = JSON.stringify(sample.body);
-  const request = await tenantFetch(tenant, target);
+  const request = await tenantFetch(tenant, server);
   const response = await post(request, target, body, await signatureOf(sample, body, tenant));
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw faultFrom(response, answer);
@@ -124,7 +124,8 @@ async function post(
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   } catch (error) {
-    throw new Fault("UNREACHABLE", `Cannot reach ${url}: ${connectionFailure(error).reason}`, { cause: error });
+    const { reason, fault } = connectionFailure(error);
+    throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
   }
 }
 

@@ -1,30 +1,35 @@
 import { createServer } from "node:net";
+import { unproven } from "../../client/proven-connector.ts";
 import { isErrno } from "../../config/environment.ts";
-import { findRunningServer } from "../doors.ts";
+import { findServer } from "../find-server.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
 import { tenantFetch } from "../trust.ts";
-import { type Check, fail, ok, skipped } from "./check.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
   ports: { field: string; port: number; problem: string | undefined }[];
   /** What the running server of this tenant answers; undefined when none runs here. */
   running: { url: string; health: string; ready: string; integrity?: string | undefined } | undefined;
+  /** Of a process that says it is this tenant's server and does not prove it. */
+  unproven?: string;
 }
 
 const TIMEOUT_MS = 3000;
 const GOOD = "200";
+const UNPROVEN_REMEDY =
+  "No key is sent to it. If it is yours, serve from this directory, or with server.tls; if not, find out whose it is";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
 export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts> {
   const { host, port, opsPort } = tenant.config.server;
-  const server = await findRunningServer(tenant);
+  const { found: server, unproven: stranger } = await findServer(tenant);
   if (server)
     return {
       ports: [],
       running: {
         url: server.url,
-        health: (await answerOf(await tenantFetch(tenant, server.url), `${server.url}/health`)).status,
+        health: (await answerOf(await tenantFetch(tenant, server), `${server.url}/health`)).status,
         ...(await readinessOf(`${server.opsUrl}/readyz`)),
       },
     };
@@ -37,10 +42,15 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
     port: where.port,
     problem: await problemOfPort(where.host, where.port),
   }));
-  return { ports: await Promise.all(tried), running: undefined };
+  return {
+    ports: await Promise.all(tried),
+    running: undefined,
+    ...(stranger && { unproven: unproven(tenant.id, new URL(stranger.url).host).message }),
+  };
 }
 
-export function judgeServer({ ports, running }: ServerFacts): Check[] {
+export function judgeServer({ ports, running, unproven }: ServerFacts): Check[] {
+  if (unproven !== undefined) return [warn("server", unproven, UNPROVEN_REMEDY)];
   if (!running) return [...ports.map(judgePort), skipped("server", "no server of this tenant runs on this machine")];
   const { url, health, ready, integrity } = running;
   const cause = integrity === undefined || integrity === "ok" ? "" : `, and the audit log does not hold (${integrity})`;

@@ -90,6 +90,7 @@ async function openHttpDoor(): Promise<TestDoor> {
     api: (userId, reason, extra) =>
       httpApi({
         url: server.url,
+        fetch,
         apiKey: ADMIN_KEY,
         reason,
         ...extra,

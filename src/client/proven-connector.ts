@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import type { buildConnector } from "undici";
+import { isProof, PROOF_BODY_BYTES, proofPath } from "../contract/server-proof.ts";
+import { Fault } from "../domain/fault.ts";
+
+/** Whom a connection is opened to. */
+export interface ExpectedServer {
+  tenant: string;
+  /** Host and port, for the message. */
+  address: string;
+  /** The secrets of the tenant's servers that are said to listen there now; a restart changes them. */
+  secrets(): Promise<readonly string[]>;
+}
+
+/** How a proof that never came ended: neither says who is there. */
+export const PROOF_TIMEOUT = "PROOF_TIMEOUT";
+export const PROOF_LOST = "PROOF_LOST";
+
+const TIMEOUT_MS = 5000;
+const MAX_HEAD_BYTES = 4096;
+
+/** The refusal of a process that may be anybody's. */
+export function unproven(tenant: string, address: string): Fault {
+  return new Fault("SERVER_UNPROVEN", `the process at ${address} is not proven to be the server of ${tenant}`);
+}
+
+/**
+ * Opens connections by `connect` and hands on only those whose other end proved that it is the server: until then nothing
+ * goes over them but a nonce. Every connection is proven anew, because a port may change hands between two.
+ */
+export function provenConnector(connect: buildConnector.connector, expected: ExpectedServer): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (error, socket) => {
+      if (error) return callback(error, null);
+      prove(socket, expected).then(
+        () => callback(null, socket),
+        (failure: Error) => {
+          socket.destroy();
+          callback(failure, null);
+        },
+      );
+    });
+}
+
+/** @throws Fault SERVER_UNPROVEN; an Error with the code PROOF_TIMEOUT or PROOF_LOST when nothing was answered */
+async function prove(socket: Socket, { tenant, address: shown, secrets }: ExpectedServer): Promise<void> {
+  const nonce = randomBytes(32).toString("base64url");
+  const { remoteAddress: address, remotePort: port } = socket;
+  const known = await secrets();
+  if (address === undefined || port === undefined || known.length === 0) throw unproven(tenant, shown);
+  socket.write(`GET ${proofPath(nonce)} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  const body = await readProof(socket);
+  const holds = known.filter((secret) => isProof(body, secret, tenant, nonce, { address, port }));
+  if (holds.length === 0) throw unproven(tenant, shown);
+}
+
+/** The body of the one answer that proves something; an empty text as soon as the answer is another one. */
+function readProof(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let seen = "";
+    const onReadable = (): void => {
+      const chunk: Buffer | null = socket.read();
+      seen += chunk?.toString("latin1") ?? "";
+      const body = proofIn(seen);
+      if (body !== undefined) end(() => resolve(body));
+    };
+    const onClose = (): void =>
+      end(() => (seen === "" ? reject(failure("The connection was closed", PROOF_LOST)) : resolve("")));
+    const timer = setTimeout(
+      () => end(() => reject(failure("The proof did not come in time", PROOF_TIMEOUT))),
+      TIMEOUT_MS,
+    );
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      socket.off("readable", onReadable).off("end", onClose).off("close", onClose).off("error", onClose);
+      settle();
+    };
+    socket.on("readable", onReadable).on("end", onClose).on("close", onClose).on("error", onClose);
+  });
+}
+
+/**
+ * Undefined while it may still become one. Nothing may follow the proof: it would be taken for the answer to the first
+ * request.
+ */
+function proofIn(seen: string): string | undefined {
+  const end = seen.indexOf("\r\n\r\n");
+  if (end < 0) return seen.length > MAX_HEAD_BYTES ? "" : undefined;
+  const head = seen.slice(0, end).toLowerCase();
+  const body = seen.slice(end + 4);
+  const isFit =
+    head.startsWith("http/1.1 200 ") && `${head}\r\n`.includes(`\r\ncontent-length: ${PROOF_BODY_BYTES}\r\n`);
+  if (!isFit || body.length > PROOF_BODY_BYTES) return "";
+  return body.length < PROOF_BODY_BYTES ? undefined : body;
+}
+
+function failure(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code });
+}
