@@ -6,6 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import { unplainIn } from "../domain/text.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { KeyUse } from "./key-use.ts";
@@ -16,6 +17,8 @@ import type { User, UserTokens } from "./user-tokens.ts";
 export interface Identities {
   keys: KeyRing;
   tokens: UserTokens;
+  /** What `tokens` refuses although it verifies. */
+  ended: EndedSessions;
   origins: Origins;
   /** Told of each key that a request came with. */
   uses?: KeyUse;

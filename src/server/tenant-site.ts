@@ -20,6 +20,7 @@ import { Cors } from "./cors.ts";
 import { docsRoute } from "./docs-page.ts";
 import { FrameReader } from "./embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
+import { EndedSessions } from "./ended-sessions.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
@@ -102,7 +103,8 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   const door = frontDoor(options, { cors, limiter, metrics });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(pool, services.isSealed);
-  const handlers = forgettingKeys(services.handlers, keys);
+  const ended = new EndedSessions(pool, services.isSealed);
+  const handlers = forgettingSessions(forgettingKeys(services.handlers, keys), ended);
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.write((sql) => recordKeyUse(sql, seen)),
@@ -112,10 +114,11 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   const identities = {
     keys,
     uses,
-    tokens: new UserTokens(options.jwt, keySetOf(options, outgoing)),
+    tokens: new UserTokens(options.jwt, keySetOf(options, outgoing), ended),
+    ended,
     origins: new Origins(options.corsOrigins, baseUrl),
   };
-  const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs);
+  const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs, ended);
   const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
   const served = servedHere(handlers, ownRoutes);
   const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
@@ -179,6 +182,15 @@ function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
     ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
     ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
     ...(applyConfig && { applyConfig: (input, caller) => then(applyConfig(input, caller)) }),
+  };
+}
+
+/** Whoever ends the sessions of a user here finds it so with the next request. */
+function forgettingSessions(handlers: Handlers, ended: EndedSessions): Handlers {
+  const { revokeUser } = handlers;
+  return {
+    ...handlers,
+    ...(revokeUser && { revokeUser: (input, caller) => revokeUser(input, caller).finally(() => ended.forget()) }),
   };
 }
 

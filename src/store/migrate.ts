@@ -137,7 +137,15 @@ const MUTABLE = [
   "oracle_sweep",
   "key_use",
 ];
-const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery", "oracle_tick"];
+const DISPOSABLE = [
+  "stored_answer",
+  "request_count",
+  "webhook_receiver",
+  "webhook_delivery",
+  "oracle_tick",
+  "ended_session",
+  "security_event",
+];
 
 /**
  * Lets the running server's role add to the journals without being able to rewrite them. A database user that may not
