@@ -11,6 +11,7 @@ import type { Exchange } from "./exchange.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { KeyUse } from "./key-use.ts";
 import type { Origins } from "./origins.ts";
+import { originOf } from "./security-watch.ts";
 import { tokenFromCookies } from "./session-cookie.ts";
 import type { User, UserTokens } from "./user-tokens.ts";
 
@@ -49,6 +50,7 @@ export async function authenticate(
   const text = exchange.header("x-api-key");
   const key = text === undefined ? undefined : identities.keys.find(text);
   if (!key) throw new Fault("KEY_INVALID", "A valid x-api-key is required");
+  exchange.key = key;
   identities.uses?.note(key.hash);
   // An admin key reaches everything, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
@@ -73,6 +75,7 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   const caller: Caller = { actor };
   if (user) caller.user = user;
   if (isOperator) caller.reason = readReason(exchange.header("audit-reason"));
+  if (isOperator) caller.origin = originOf(exchange);
   if (operation.tagged && operation.method !== "GET") caller.ifMatch = readTags(exchange.header("if-match"));
   if (operation.temporary) caller.policyTtlMs = readTtl(exchange.header("policy-ttl"));
   const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;

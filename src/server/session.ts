@@ -2,11 +2,13 @@ import { type OperationId, operationIds, operations } from "../contract/operatio
 import { Fault } from "../domain/fault.ts";
 import { encodeResult } from "../services/answers.ts";
 import { type Handlers, withDatabaseFaults } from "../services/invoke.ts";
+import type { SecurityLog } from "../services/security-log.ts";
 import { authenticate, type Identities } from "./authenticate.ts";
 import { wallClockMs } from "./clock.ts";
 import type { Exchange } from "./exchange.ts";
 import { ok } from "./responses.ts";
 import type { Route } from "./routes.ts";
+import { originOf } from "./security-watch.ts";
 import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie, tokenFromCookies } from "./session-cookie.ts";
 import type { VerifiedToken } from "./user-tokens.ts";
 
@@ -14,7 +16,7 @@ import type { VerifiedToken } from "./user-tokens.ts";
  * The session operations. The cookie holds the token itself, so a session begins without a row; one that is ended leaves
  * the hash of its token until that has expired.
  */
-export function sessionRoutes({ identities }: { identities: Identities }): Route[] {
+export function sessionRoutes({ identities, security }: { identities: Identities; security: SecurityLog }): Route[] {
   const { createSession, deleteSession } = operations;
   return [
     {
@@ -41,7 +43,10 @@ export function sessionRoutes({ identities }: { identities: Identities }): Route
       async answer(exchange) {
         if (exchange.header("cookie") !== undefined) identities.origins.require(exchange);
         await authenticate(exchange, deleteSession, identities);
-        for (const token of await tokensOf(exchange, identities)) await withDatabaseFaults(identities.ended.end(token));
+        for (const token of await tokensOf(exchange, identities)) {
+          await withDatabaseFaults(identities.ended.end(token));
+          security.note("session.revoked", "logout", originOf(exchange));
+        }
         return ok(encodeResult("deleteSession", { ended: true }), [["set-cookie", clearedCookie()]]);
       },
     },

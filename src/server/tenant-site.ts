@@ -8,10 +8,12 @@ import type { Cursors } from "../services/cursor.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/refusal-log.ts";
+import { SecurityLog } from "../services/security-log.ts";
 import { withinDeadline } from "../store/client.ts";
 import { recordKeyUse } from "../store/key-use.ts";
 import type { Pool } from "../store/pool.ts";
 import { countRequests } from "../store/request-count.ts";
+import { recordSecurityEvents } from "../store/security-log.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
 import { createApp } from "./app.ts";
 import { assetRoutes, readAssets } from "./assets.ts";
@@ -31,6 +33,7 @@ import { Origins } from "./origins.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { documentRoute, type Route } from "./routes.ts";
+import { watchSecurity } from "./security-watch.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { streamRoute } from "./stream-route.ts";
@@ -51,6 +54,7 @@ export interface TenantSiteOptions {
     sequencer?: Sequencer;
     tail?: AuditTail;
     refusals?: RefusalLog;
+    security?: SecurityLog;
     cursors?: Cursors;
   };
   /** For API keys, the shared request count and what streams and the widget begin with. */
@@ -100,7 +104,9 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   const { tenantId, services, baseUrl, pool } = options;
   const cors = new Cors(options.corsOrigins);
   const limiter = sharedLimiter(options);
-  const door = frontDoor(options, { cors, limiter, metrics });
+  const { security = ownSecurityLog(pool) } = services;
+  watchSecurity(security, metrics, options.log);
+  const door = frontDoor(options, { cors, limiter, metrics, security });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);
@@ -119,7 +125,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
     origins: new Origins(options.corsOrigins, baseUrl),
   };
   const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs, ended);
-  const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
+  const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute(hub, identities)] : [])];
   const served = servedHere(handlers, ownRoutes);
   const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
@@ -150,6 +156,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
     close: async () => {
       limiter.stop();
       await uses.stop();
+      if (!services.security) await security.stop();
       await outgoing.close();
     },
   };
@@ -163,9 +170,13 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
   });
 }
 
+function ownSecurityLog(pool: Pool): SecurityLog {
+  return new SecurityLog({ write: (rows) => pool.write((sql) => recordSecurityEvents(sql, rows)) });
+}
+
 function frontDoor(
   { trustProxy, rateLimit, services, strictTransport, log }: TenantSiteOptions,
-  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics },
+  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics; security: SecurityLog },
 ): FrontDoor {
   const addresses = new ClientAddresses(trustProxy);
   const { refusals = new RefusalLog() } = services;

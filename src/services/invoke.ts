@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Origin } from "../domain/security.ts";
 import { ConnectionLost, classify, StatementFailed } from "../store/connect.ts";
 import { OutcomeUnknown } from "../store/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";
@@ -14,6 +15,8 @@ export interface Caller {
   user?: { id: string; jurisdiction?: string | undefined } | undefined;
   /** An operator's words for the audit entry. */
   reason?: string | undefined;
+  /** Where the request came from, for the security log; unknown on the database's door. */
+  origin?: Origin | undefined;
   /** Told of the last audit entry of each commit that was made for the caller. */
   onSealed?: ((seal: Seal) => void) | undefined;
   /** Told when the chain that an answer speaks of was last verified from its first entry on. */

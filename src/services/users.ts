@@ -1,6 +1,7 @@
 import type { Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Policy } from "../domain/policy.ts";
+import { NO_ORIGIN } from "../domain/security.ts";
 import { capMinor, traderStateOf } from "../domain/trader.ts";
 import type { Trader } from "../engine/rows.ts";
 import { readTrader, readWallet } from "../store/queries/traders.ts";
@@ -47,9 +48,12 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
   }));
 }
 
-function revoke(context: ServiceContext, id: string, before: number | undefined, caller: Caller) {
+async function revoke(context: ServiceContext, id: string, before: number | undefined, caller: Caller) {
   const command = { type: "revokeUser", traderId: id, before } as const;
-  return submit(context, "revokeUser", command, caller, (result) => ({ userId: id, revokeBefore: result.before }));
+  const toResult = (result: { before: number }) => ({ userId: id, revokeBefore: result.before });
+  const answered = await submit(context, "revokeUser", command, caller, toResult);
+  context.security.note("session.revoked", "operator", caller.origin ?? NO_ORIGIN);
+  return answered;
 }
 
 function getSuitability({ pool, isSealed }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {

@@ -42,7 +42,10 @@ async function expectEnded(url: string, credentials: Record<string, string>): Pr
   const until = performance.now() + 1000;
   for (;;) {
     const response = await wallet(url, credentials);
-    if (response.status === 401 || performance.now() > until) return expectRefusal(response, 401, "USER_REQUIRED");
+    if (response.status === 401 || performance.now() > until) {
+      await expectRefusal(response, 401, "USER_REQUIRED");
+      return;
+    }
     await delay(50);
   }
 }
