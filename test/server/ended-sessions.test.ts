@@ -1,7 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { EndedSessions } from "../../src/server/ended-sessions.ts";
 import type { RunningServer } from "../../src/server/server.ts";
+import type { Pool } from "../../src/store/pool.ts";
 import { ADMIN_KEY, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
@@ -184,6 +186,37 @@ test.each([
   const [read] = [await reader?.read()];
   expect(read?.done).toBe(false);
   await reader?.cancel();
+});
+
+test("while the database is away what is known stays ended, and what is not known decides nothing", async () => {
+  const { services } = tenant;
+  let isAway = false;
+  const orAway = <Value>(work: () => Promise<Value>) => (isAway ? Promise.reject(new Error("away")) : work());
+  const pool: Pool = {
+    ...services.pool,
+    read: (ask) => orAway(() => services.pool.read(ask)),
+    write: (tell) => orAway(() => services.pool.write(tell)),
+  };
+  const ended = new EndedSessions(pool, services.isSealed);
+  const tokenOf = (hash: string, userId: string) => ({
+    hash,
+    userId,
+    issuedAtMs: Date.now() - 5000,
+    expiresAtMs: Date.now() + 60_000,
+  });
+  await ended.ready();
+  await ended.end(tokenOf("one", "u"));
+  isAway = true;
+  await expect(ended.end(tokenOf("two", "u"))).rejects.toThrow("away");
+  expect(["one", "two", "three"].map((hash) => ended.has(tokenOf(hash, "u")))).toEqual([true, true, false]);
+  ended.forget();
+  await expect(ended.ready()).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  isAway = false;
+  // What did not reach the database is said again, and then is known to all.
+  await ended.end(tokenOf("two", "u"));
+  const elsewhere = new EndedSessions(pool, services.isSealed);
+  await elsewhere.ready();
+  expect(elsewhere.has(tokenOf("two", "u"))).toBe(true);
 });
 
 test("what SQL does to rows and entries brings no revoked session back", async () => {
