@@ -4,6 +4,7 @@ import { anchorFilesOf, type TenantSecrets } from "../config/resolve-tenant.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
 import { Fault } from "../domain/fault.ts";
 import { isLoopback } from "../domain/networks.ts";
+import { NO_ORIGIN } from "../domain/security.ts";
 import { signAnchor } from "../engine/anchor.ts";
 import { operatorText } from "../engine/chain-walk.ts";
 import { startOracle } from "../oracle/worker.ts";
@@ -111,6 +112,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   );
   services.auditWatch.start({
     onProblem: ({ kind, seq, problem, source }) => {
+      services.security.note("integrity.failed", kind, NO_ORIGIN);
       log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
       const { acknowledged } = services.evidence;
       if (kind === "set-back" && acknowledged?.ts && services.auditWatch.vouched.isAt(acknowledged))

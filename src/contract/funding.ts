@@ -58,8 +58,23 @@ export const User = z
     suitabilityScore: z.number().int().nullable(),
     ...Wallet.shape,
     createdAt: Timestamp,
+    revokeBefore: Timestamp.nullable().meta({
+      description: "Tokens issued before it are refused; null while no session was revoked.",
+    }),
   })
   .meta({ id: "User" });
+
+export const RevocationInput = z
+  .object({
+    id: UserId,
+    revokeBefore: Timestamp.optional().meta({
+      description: "Tokens issued before it are refused; now, unless given. It never moves backwards.",
+    }),
+  })
+  .meta({ id: "RevocationInput" });
+export const SessionsRevoked = z
+  .object({ userId: StoredUserId, revokeBefore: Timestamp.meta({ description: "What stands from now on." }) })
+  .meta({ id: "SessionsRevoked" });
 
 export const UserStateChange = z.object({ userId: StoredUserId, state: UserState }).meta({ id: "UserStateChange" });
 
@@ -178,6 +193,17 @@ export const fundingOperations = {
     summary: "Lift a restriction.",
     input: UserRef,
     output: UserStateChange,
+    writes: true,
+    extension: true,
+  }),
+  revokeUser: operation({
+    method: "POST",
+    path: "/v1/users/:id/revoke",
+    auth: "admin",
+    scope: "users",
+    summary: "End the sessions of a user: tokens issued before an instant are refused.",
+    input: RevocationInput,
+    output: SessionsRevoked,
     writes: true,
     extension: true,
   }),

@@ -10,6 +10,7 @@ import { policyOperations } from "./policy.ts";
 import { portfolioOperations } from "./portfolio.ts";
 import { recordOperations } from "./record.ts";
 import { reportOperations } from "./reports.ts";
+import { securityOperations } from "./security.ts";
 import { sessionOperations } from "./session.ts";
 import { tradingOperations } from "./trading.ts";
 
@@ -26,6 +27,7 @@ export const operations = {
   ...reportOperations,
   ...oracleOperations,
   ...sessionOperations,
+  ...securityOperations,
   ...explainOperations,
   ...keyOperations,
   ...deliveryOperations,

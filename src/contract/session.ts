@@ -27,7 +27,7 @@ export const sessionOperations = {
     method: "DELETE",
     path: "/v1/session",
     auth: "public",
-    summary: "Take the session cookie away.",
+    summary: "End the session: the cookie goes, and the token behind it is refused from then on.",
     input: NoInput,
     output: SessionEnded,
     extension: true,

@@ -186,6 +186,7 @@ const tenant: Need = { table: "tenant", key: SINGLE };
 const tenantToWrite: Need[] = [tenant, { table: "tenantRecord", key: SINGLE }];
 const account = (key: string): Need => ({ table: "account", key });
 const record = (["keyring", "pastRecord"] as const).map((table): Need => ({ table, key: SINGLE }));
+const trader = (key: string): Need => ({ table: "trader", key });
 const watch = (key: string): Need => ({ table: "watch", key });
 const market = (key: string): Need[] => [
   { table: "market", key },
@@ -225,12 +226,10 @@ export function needsOf(command: Command): Need[] {
       return [tenant, { table: "trader", key: command.traderId }];
     case "restrictUser":
       return [{ table: "trader", key: command.traderId }];
+    case "revokeUser":
+      return [trader(command.traderId), { table: "revocation", key: command.traderId }];
     case "creditWallet":
-      return [
-        { table: "trader", key: command.traderId },
-        account(walletOf(command.traderId)),
-        account(externalOf("operator")),
-      ];
+      return [trader(command.traderId), account(walletOf(command.traderId)), account(externalOf("operator"))];
     case "requestWithdrawal":
       return [
         { table: "trader", key: command.traderId },

@@ -11,6 +11,7 @@ import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
 import { recordRestore } from "./restore.ts";
 import { acceptRollback } from "./rollback.ts";
+import { revokeUser } from "./sessions.ts";
 import { applyConfig, recordReconciliation } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { recordDeposit, recordKyc, restrictUser, submitSuitability } from "./traders.ts";
@@ -41,6 +42,8 @@ function decide(draft: Draft, command: Command, now: number): Results[Command["t
       return submitSuitability(draft, command, now);
     case "restrictUser":
       return restrictUser(draft, command, now);
+    case "revokeUser":
+      return revokeUser(draft, command, now);
     case "creditWallet":
       return creditWallet(draft, command, now);
     case "requestWithdrawal":

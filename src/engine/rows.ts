@@ -83,6 +83,12 @@ export interface Trader extends Versioned, TraderStanding {
   createdAt: number;
 }
 
+/** What the audit log says of a user's sessions. No row holds it, so nothing but an entry changes it. */
+export interface Revocation {
+  /** Tokens issued before this instant are refused; null where none are. */
+  before: number | null;
+}
+
 export interface Position extends Versioned {
   marketId: string;
   traderId: string;
@@ -218,6 +224,7 @@ export interface Tables {
   book: Book;
   watch: Watch;
   trader: Trader;
+  revocation: Revocation;
   position: Position;
   portfolio: Portfolio;
   /** All positions in a market; loaded for a settlement only. */

@@ -76,6 +76,14 @@ export interface RestrictUser {
   restricted: boolean;
 }
 
+/** Ends the sessions of a user: tokens issued before an instant are refused from now on. */
+export interface RevokeUser {
+  type: "revokeUser";
+  traderId: string;
+  /** Now, unless given. */
+  before: number | undefined;
+}
+
 export type TraderCommand =
   | PlaceTrade
   | SellShares
@@ -83,7 +91,8 @@ export type TraderCommand =
   | RequestWithdrawal
   | DecideWithdrawal
   | CreditWallet
-  | RestrictUser;
+  | RestrictUser
+  | RevokeUser;
 
 /** What each of them resolves to. */
 export interface TraderResults {
@@ -94,6 +103,7 @@ export interface TraderResults {
   decideWithdrawal: Withdrawal;
   creditWallet: { balanceMicro: bigint; ts: number };
   restrictUser: { state: TraderState };
+  revokeUser: { before: number };
 }
 
 export interface TradeResult {

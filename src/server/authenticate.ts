@@ -9,10 +9,12 @@ import { unplainIn } from "../domain/text.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
 import type { ClientAddresses } from "./client-address.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { KeyUse } from "./key-use.ts";
 import type { Origins } from "./origins.ts";
+import { originOf } from "./security-watch.ts";
 import { tokenFromCookies } from "./session-cookie.ts";
 import type { User, UserTokens } from "./user-tokens.ts";
 
@@ -20,6 +22,8 @@ export interface Identities {
   keys: KeyRing;
   addresses: ClientAddresses;
   tokens: UserTokens;
+  /** What `tokens` refuses although it verifies. */
+  ended: EndedSessions;
   origins: Origins;
   /** Told of each key that a request came with. */
   uses?: KeyUse;
@@ -48,6 +52,7 @@ export async function authenticate(
   const refreshing = identities.keys.ready();
   if (refreshing) await refreshing;
   const key = findKey(exchange, identities);
+  exchange.key = key;
   identities.uses?.note(key.hash);
   // An admin key may be used for what public keys are for, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
@@ -91,6 +96,7 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
   if (user) caller.user = user;
   if (isOperator) caller.scopes = key.scopes;
   if (isOperator) caller.reason = readReason(exchange.header("audit-reason"));
+  if (isOperator) caller.origin = originOf(exchange);
   if (operation.tagged && operation.method !== "GET") caller.ifMatch = readTags(exchange.header("if-match"));
   if (operation.temporary) caller.policyTtlMs = readTtl(exchange.header("policy-ttl"));
   const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;

@@ -2,7 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { H3Event } from "h3";
 import { invariant } from "../domain/fault.ts";
+import type { ApiKey } from "../engine/rows.ts";
 import type { Refusal } from "../services/refusal-log.ts";
+import type { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
 import type { Standing } from "./rate-limiter.ts";
 
@@ -23,16 +25,24 @@ export class Exchange {
   readonly startedAt = monotonicMs();
   readonly req: IncomingMessage;
   readonly #event: H3Event;
+  /** The path of its route, with `:name` for what the request names. */
+  readonly route: string;
+  /** Whom the request counts as. */
+  readonly address: string;
+  /** Set once its key was found. */
+  key: Pick<ApiKey, "hash" | "name" | "type"> | undefined;
   /** Set once the request has been counted. */
   standing: Standing | undefined;
   /** Set once an authenticated caller is known to want a change: what is remembered of it if it is refused. */
   attempt: Attempt | undefined;
 
-  constructor(event: H3Event) {
+  constructor(event: H3Event, route: string, addresses: ClientAddresses) {
     const req = event.runtime?.node?.req;
     invariant(req, "the server runs on Node");
     this.req = req as IncomingMessage;
     this.#event = event;
+    this.route = route;
+    this.address = addresses.bucketOf(this.req.socket.remoteAddress, this.header("x-forwarded-for"));
   }
 
   /** Whether the answer is to be without its body. */

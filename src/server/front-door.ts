@@ -1,7 +1,8 @@
 import type { H3Event } from "h3";
 import type { Logger } from "pino";
-import { Fault, type FaultCode } from "../domain/fault.ts";
+import { Fault } from "../domain/fault.ts";
 import { type RefusalLog, shownDetail } from "../services/refusal-log.ts";
+import type { SecurityLog } from "../services/security-log.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import { monotonicMs, wallClockMs } from "./clock.ts";
 import type { Cors } from "./cors.ts";
@@ -19,6 +20,7 @@ import {
   toResponse,
 } from "./responses.ts";
 import type { Route } from "./routes.ts";
+import { noteRequest } from "./security-watch.ts";
 
 export interface FrontDoorOptions {
   addresses: ClientAddresses;
@@ -27,6 +29,7 @@ export interface FrontDoorOptions {
   cors: Cors;
   metrics: Metrics;
   refusals: RefusalLog;
+  security: SecurityLog;
   /** Whether browsers are told to come back by HTTPS only. */
   strictTransport?: boolean | undefined;
   log: Logger;
@@ -56,23 +59,23 @@ export class FrontDoor {
   handler(route: Route): (event: H3Event) => Promise<Response> {
     const metrics = this.#options.metrics.requests.forRoute(route.path, route.method || "any", route.trades === true);
     return async (event) => {
-      const exchange = new Exchange(event);
+      const exchange = new Exchange(event, route.path, this.#options.addresses);
       this.inFlight += 1;
       let answer: Answer;
-      let code: FaultCode | undefined;
+      let fault: Fault | undefined;
       try {
         requirePlainHead(exchange);
         if (!route.countsItself && exchange.req.method !== "OPTIONS") await this.count(exchange, false);
         answer = await route.answer(exchange);
       } catch (error) {
-        const fault = toFault(error);
+        fault = toFault(error);
         if (fault.status >= 500) this.#log(exchange, route, fault);
-        code = fault.code;
         this.#remember(exchange, fault);
         answer = route.refuse?.(exchange, fault) ?? refusal(fault);
       }
       this.inFlight -= 1;
-      metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, code);
+      metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, fault?.code);
+      noteRequest(this.#options.security, exchange, fault);
       return toResponse(answer, this.#headers(exchange, route, answer), exchange.isHead);
     };
   }
@@ -83,8 +86,8 @@ export class FrontDoor {
    * @throws Fault RATE_LIMITED
    */
   async count(exchange: Exchange, signed: boolean): Promise<void> {
-    const { addresses, limiter, limits } = this.#options;
-    const address = addresses.bucketOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for"));
+    const { limiter, limits } = this.#options;
+    const { address } = exchange;
     const taken =
       signed && limits.webhooksPerMinute !== undefined
         ? limiter.take(`webhook ${address}`, limits.webhooksPerMinute)

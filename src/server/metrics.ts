@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { SecurityEvent } from "../domain/security.ts";
 import { wallClockMs } from "./clock.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
@@ -25,6 +26,9 @@ export class Metrics {
   readonly #batches: Histogram;
   readonly #deliveries: Counter;
   readonly #mismatches: Counter;
+  readonly #securityEvents: Counter;
+  readonly #authFailures: Counter;
+  readonly #securityDropped: Counter;
   #anchorFailures: Counter | undefined;
   #queueLength: () => number = () => 0;
   #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
@@ -48,6 +52,23 @@ export class Metrics {
       name: "pmctl_contract_mismatches_total",
       help: "Answers given although they are not what the OpenAPI document says, by operationId.",
       labelNames: ["operation"],
+      registers,
+    });
+    this.#securityEvents = new Counter({
+      name: "pmctl_security_events_total",
+      help: "What the security log noted; key.used once per key, address and hour.",
+      labelNames: ["event"],
+      registers,
+    });
+    this.#authFailures = new Counter({
+      name: "pmctl_auth_failures_total",
+      help: "Credentials that were refused, by what was wrong.",
+      labelNames: ["reason"],
+      registers,
+    });
+    this.#securityDropped = new Counter({
+      name: "pmctl_security_events_dropped_total",
+      help: "Events of which the security log has no entry, because the database was away for too long.",
       registers,
     });
     const oldestUndelivered = () => this.#oldestUndelivered();
@@ -86,6 +107,17 @@ export class Metrics {
   /** For the delivery of webhooks: what came of an attempt. */
   countDelivery(receiver: string, result: "delivered" | "failed" | "dead"): void {
     this.#deliveries.inc({ receiver, result });
+  }
+
+  /** The security log noted something. */
+  countSecurityEvent(event: SecurityEvent, reason: string, times: number): void {
+    this.#securityEvents.inc({ event }, times);
+    if (event === "auth.failed") this.#authFailures.inc({ reason }, times);
+  }
+
+  /** The security log lost something. */
+  countSecurityEventsDropped(events: number): void {
+    this.#securityDropped.inc(events);
   }
 
   /** An answer left its schema. */

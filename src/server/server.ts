@@ -4,7 +4,7 @@ import { type AddressInfo, Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { ChainProblem } from "../domain/audit-link.ts";
-import { forgetOldAnswers, forgetOldCounts } from "../store/forget.ts";
+import { forgetEndedSessions, forgetOldAnswers, forgetOldCounts, forgetOldSecurityEvents } from "../store/forget.ts";
 import type { Pool } from "../store/pool.ts";
 import { monotonicMs } from "./clock.ts";
 import type { FrontDoor } from "./front-door.ts";
@@ -53,6 +53,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetEndedSessions, forgetOldSecurityEvents];
 const FORGET_INTERVAL_MS = 60_000;
 const DRAIN_LIMIT_MS = 25_000;
 const LAST_REQUEST_MS = 500;
@@ -115,7 +116,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
 function forgetRegularly(pool: Pool): () => void {
   const timer = setInterval(() => {
     // What is not done now is done a minute later.
-    for (const forget of [forgetOldCounts, forgetOldAnswers]) forget(pool).catch(() => {});
+    for (const forget of FORGOTTEN) forget(pool).catch(() => {});
   }, FORGET_INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }

@@ -1,15 +1,22 @@
 import { type OperationId, operationIds, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { encodeResult } from "../services/answers.ts";
-import type { Handlers } from "../services/invoke.ts";
+import { type Handlers, withDatabaseFaults } from "../services/invoke.ts";
+import type { SecurityLog } from "../services/security-log.ts";
 import { authenticate, type Identities } from "./authenticate.ts";
 import { wallClockMs } from "./clock.ts";
+import type { Exchange } from "./exchange.ts";
 import { ok } from "./responses.ts";
 import type { Route } from "./routes.ts";
-import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie } from "./session-cookie.ts";
+import { originOf } from "./security-watch.ts";
+import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie, tokenFromCookies } from "./session-cookie.ts";
+import type { VerifiedToken } from "./user-tokens.ts";
 
-/** The session operations (decision 12). The cookie holds the token itself: nothing is stored, so nothing outlives it. */
-export function sessionRoutes({ identities }: { identities: Identities }): Route[] {
+/**
+ * The session operations. The cookie holds the token itself, so a session begins without a row; one that is ended leaves
+ * the hash of its token until that has expired.
+ */
+export function sessionRoutes({ identities, security }: { identities: Identities; security: SecurityLog }): Route[] {
   const { createSession, deleteSession } = operations;
   return [
     {
@@ -36,10 +43,30 @@ export function sessionRoutes({ identities }: { identities: Identities }): Route
       async answer(exchange) {
         if (exchange.header("cookie") !== undefined) identities.origins.require(exchange);
         await authenticate(exchange, deleteSession, identities);
+        for (const token of await tokensOf(exchange, identities)) {
+          await withDatabaseFaults(identities.ended.end(token));
+          security.note("session.revoked", "logout", originOf(exchange));
+        }
         return ok(encodeResult("deleteSession", { ended: true }), [["set-cookie", clearedCookie()]]);
       },
     },
   ];
+}
+
+/**
+ * The tokens that a request gives up: that of the cookie, and one in the header. Only a good one is worth a row; one that
+ * was ended before is ended again, since the first attempt may not have reached the database.
+ */
+async function tokensOf(exchange: Exchange, { tokens }: Identities): Promise<VerifiedToken[]> {
+  const cookie = tokenFromCookies(exchange.header("cookie"));
+  const given = [cookie === undefined ? undefined : `Bearer ${cookie}`, exchange.header("authorization")];
+  const verified = given.map(async (one) => (one === undefined ? undefined : tokens.identify(one)));
+  const settled = await Promise.allSettled(verified);
+  return settled.flatMap((one) => {
+    if (one.status === "fulfilled") return one.value ?? [];
+    if (one.reason instanceof Fault && one.reason.code === "USER_REQUIRED") return [];
+    throw one.reason;
+  });
 }
 
 /** Marks operations as served that the server answers without a service behind them. */

@@ -6,6 +6,7 @@ import { readBeginning } from "../services/live-snapshot.ts";
 import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
 import type { Pool } from "../store/pool.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -36,13 +37,17 @@ export class StreamHub {
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
   /** The last entry that clients have seen. */
   #position = 0n;
+  readonly #ended: Pick<EndedSessions, "watch"> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
   #closed = false;
 
-  constructor(tail: AuditTail, pool: Pool, heartbeatMs = HEARTBEAT_MS) {
+  /** @param ended tells when sessions end, whose streams then end too */
+  constructor(tail: AuditTail, pool: Pool, heartbeatMs = HEARTBEAT_MS, ended?: Pick<EndedSessions, "watch">) {
     this.#tail = tail;
     this.#pool = pool;
     this.#heartbeatMs = heartbeatMs;
+    this.#ended = ended;
   }
 
   get size(): number {
@@ -62,6 +67,7 @@ export class StreamHub {
     const waiting: Rendered[] = [];
     this.#clients.set(client, (entry) => waiting.push(entry));
     stream.onEnd = () => this.#remove(client);
+    this.#unwatch ??= this.#ended?.watch(() => this.#endInvalid());
     stream.send(": connected\n\n");
     if (this.#closed) return stream.end("shutdown");
     try {
@@ -113,8 +119,12 @@ export class StreamHub {
   }
 
   #beat(): void {
+    for (const { stream } of [...this.#clients.keys()]) stream.send(": still here\n\n");
+    this.#endInvalid();
+  }
+
+  #endInvalid(): void {
     for (const client of [...this.#clients.keys()]) {
-      client.stream.send(": still here\n\n");
       client.isStillValid().then(
         (valid) => {
           if (!valid) client.stream.end("credentials");
@@ -130,6 +140,8 @@ export class StreamHub {
     if (this.#clients.size > 0) return;
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
     this.#stop?.then(({ stop }) => stop()).catch(() => {});
     this.#stop = undefined;
   }

@@ -8,10 +8,12 @@ import type { Cursors } from "../services/cursor.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/refusal-log.ts";
+import { SecurityLog } from "../services/security-log.ts";
 import { withinDeadline } from "../store/client.ts";
 import { recordKeyUse } from "../store/key-use.ts";
 import type { Pool } from "../store/pool.ts";
 import { countRequests } from "../store/request-count.ts";
+import { recordSecurityEvents } from "../store/security-log.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
 import { createApp } from "./app.ts";
 import { assetRoutes, readAssets } from "./assets.ts";
@@ -20,6 +22,7 @@ import { Cors } from "./cors.ts";
 import { docsRoute } from "./docs-page.ts";
 import { FrameReader } from "./embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
+import { EndedSessions } from "./ended-sessions.ts";
 import { FrontDoor } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
@@ -30,6 +33,7 @@ import { Origins } from "./origins.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { documentRoute, type Route } from "./routes.ts";
+import { watchSecurity } from "./security-watch.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { streamRoute } from "./stream-route.ts";
@@ -50,6 +54,7 @@ export interface TenantSiteOptions {
     sequencer?: Sequencer;
     tail?: AuditTail;
     refusals?: RefusalLog;
+    security?: SecurityLog;
     cursors?: Cursors;
   };
   /** For API keys, the shared request count and what streams and the widget begin with. */
@@ -100,10 +105,13 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   const cors = new Cors(options.corsOrigins);
   const limiter = sharedLimiter(options);
   const addresses = new ClientAddresses(options.trustProxy);
-  const door = frontDoor(options, { cors, limiter, metrics, addresses });
+  const { security = ownSecurityLog(pool) } = services;
+  watchSecurity(security, metrics, options.log);
+  const door = frontDoor(options, { cors, limiter, metrics, addresses, security });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(pool, services.isSealed);
-  const handlers = forgettingKeys(services.handlers, keys);
+  const ended = new EndedSessions(pool, services.isSealed);
+  const handlers = forgettingSessions(forgettingKeys(services.handlers, keys), ended);
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.write((sql) => recordKeyUse(sql, seen)),
@@ -114,11 +122,12 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
     keys,
     addresses,
     uses,
-    tokens: new UserTokens(options.jwt, keySetOf(options, outgoing)),
+    tokens: new UserTokens(options.jwt, keySetOf(options, outgoing), ended),
+    ended,
     origins: new Origins(options.corsOrigins, baseUrl),
   };
-  const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs);
-  const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
+  const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs, ended);
+  const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute(hub, identities)] : [])];
   const served = servedHere(handlers, ownRoutes);
   const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
@@ -149,6 +158,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
     close: async () => {
       limiter.stop();
       await uses.stop();
+      if (!services.security) await security.stop();
       await outgoing.close();
     },
   };
@@ -162,9 +172,13 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
   });
 }
 
+function ownSecurityLog(pool: Pool): SecurityLog {
+  return new SecurityLog({ write: (rows) => pool.write((sql) => recordSecurityEvents(sql, rows)) });
+}
+
 function frontDoor(
   { rateLimit, services, strictTransport, log }: TenantSiteOptions,
-  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics; addresses: ClientAddresses },
+  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics; addresses: ClientAddresses; security: SecurityLog },
 ): FrontDoor {
   const { refusals = new RefusalLog() } = services;
   return new FrontDoor({ ...shared, limits: rateLimit, refusals, strictTransport, log });
@@ -180,6 +194,15 @@ function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
     ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
     ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
     ...(applyConfig && { applyConfig: (input, caller) => then(applyConfig(input, caller)) }),
+  };
+}
+
+/** Whoever ends the sessions of a user here finds it so with the next request. */
+function forgettingSessions(handlers: Handlers, ended: EndedSessions): Handlers {
+  const { revokeUser } = handlers;
+  return {
+    ...handlers,
+    ...(revokeUser && { revokeUser: (input, caller) => revokeUser(input, caller).finally(() => ended.forget()) }),
   };
 }
 

@@ -1,12 +1,14 @@
-import { createSecretKey, type KeyObject } from "node:crypto";
+import { createSecretKey, hash, type KeyObject } from "node:crypto";
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import { CountryCode } from "../contract/policy.ts";
 import { UserId } from "../contract/scalars.ts";
 import { Fault, invariant } from "../domain/fault.ts";
+import { BoundedCache } from "./bounded-cache.ts";
 import { wallClockMs } from "./clock.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import type { KeySet } from "./key-set.ts";
+import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 
-const MAX_LIFETIME_SEC = 24 * 60 * 60;
 const LEEWAY_SEC = 30;
 const CACHED_TOKENS = 10_000;
 const BEARER = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
@@ -18,10 +20,8 @@ export type JwtOptions = (
 ) & { issuer?: string | undefined; audience?: string | undefined };
 
 /** A token whose signature and claims hold. */
-export interface VerifiedToken {
+export interface VerifiedToken extends SessionToken {
   user: User;
-  /** Its `exp`; the leeway comes on top. */
-  expiresAtMs: number;
 }
 
 export interface User {
@@ -29,21 +29,33 @@ export interface User {
   jurisdiction?: string | undefined;
 }
 
-/** Verifies the bearer tokens of users (decision 11), and remembers verified ones: a signature costs 50 µs, a lookup none. */
+/**
+ * Verifies the bearer tokens of users, and remembers verified ones by their SHA-256: a signature costs 50 µs, a hash one.
+ * However a header is written, one token is one entry, and a token that is remembered can still be ended.
+ */
 export class UserTokens {
   readonly #options: JwtOptions;
   readonly #key: KeyObject | undefined;
   readonly #keySet: KeySet | undefined;
+  readonly #ended: EndedSessions | undefined;
   #generation = 0;
-  /** By the whole header value. */
-  readonly #verified = new Map<string, VerifiedToken>();
+  readonly #verified = new BoundedCache<VerifiedToken>(CACHED_TOKENS);
 
-  /** @param keySet where the public keys are, for all algorithms but HS256 */
-  constructor(options: JwtOptions, keySet?: KeySet) {
+  /**
+   * @param keySet where the public keys are, for all algorithms but HS256
+   * @param ended without it no session ends before its token
+   */
+  constructor(options: JwtOptions, keySet?: KeySet, ended?: EndedSessions) {
     this.#options = options;
+    this.#ended = ended;
     if (options.algorithm === "HS256") this.#key = createSecretKey(options.secret, "utf8");
     else this.#keySet = keySet;
     invariant(this.#key ?? this.#keySet, "tokens are verified with a secret or a key set");
+  }
+
+  /** How many tokens are remembered. */
+  get remembered(): number {
+    return this.#verified.size;
   }
 
   /**
@@ -51,37 +63,47 @@ export class UserTokens {
    * @throws Fault USER_REQUIRED, without a reason: whoever forges tokens learns nothing.
    */
   verify(authorization: string | undefined): User | Promise<User> {
-    const refreshing = this.#keySet?.ready();
-    if (refreshing) return refreshing.then(() => this.#verify(authorization)).then(({ user }) => user);
-    return this.#known(authorization)?.user ?? this.#verify(authorization).then(({ user }) => user);
+    const refreshing = this.#keySet?.ready() ?? this.#ended?.ready();
+    const known = refreshing ? undefined : this.#known(hashOf(tokenIn(authorization)));
+    return known ? this.#unlessEnded(known).user : this.read(authorization).then(({ user }) => user);
   }
 
   /** Like `verify`, with what else the token says. */
   async read(authorization: string | undefined): Promise<VerifiedToken> {
-    await this.#keySet?.ready();
-    return this.#known(authorization) ?? this.#verify(authorization);
+    const verified = await this.identify(authorization);
+    await this.#ended?.ready();
+    return this.#unlessEnded(verified);
   }
 
-  #known(authorization: string | undefined): VerifiedToken | undefined {
+  /** Like `read`, and of a session that was ended too. */
+  async identify(authorization: string | undefined): Promise<VerifiedToken> {
+    await this.#keySet?.ready();
+    const token = tokenIn(authorization);
+    const tokenHash = hashOf(token);
+    return this.#known(tokenHash) ?? this.#verify(token, tokenHash);
+  }
+
+  #unlessEnded(token: VerifiedToken): VerifiedToken {
+    if (this.#ended?.has(token)) throw userRequired();
+    return token;
+  }
+
+  #known(tokenHash: string): VerifiedToken | undefined {
     if (this.#keySet && this.#keySet.generation !== this.#generation) {
       // The key of a remembered token may have been taken out of the set.
       this.#generation = this.#keySet.generation;
       this.#verified.clear();
     }
-    const known = authorization === undefined ? undefined : this.#verified.get(authorization);
+    const known = this.#verified.get(tokenHash);
     return known && wallClockMs() < known.expiresAtMs + LEEWAY_SEC * 1000 ? known : undefined;
   }
 
-  async #verify(authorization: string | undefined): Promise<VerifiedToken> {
-    const token = BEARER.exec(authorization ?? "")?.[1];
-    if (authorization === undefined || token === undefined) throw userRequired();
+  async #verify(token: string, tokenHash: string): Promise<VerifiedToken> {
     const generation = this.#keySet?.generation;
     const { payload } = await this.#checkSignature(token);
-    const verified = readClaims(payload);
+    const verified = readClaims(payload, sessionHash(token));
     // The set changed while this was verified by the old one: true just now, but nothing to remember.
-    if (this.#keySet?.generation !== generation) return verified;
-    if (this.#verified.size >= CACHED_TOKENS) this.#forgetOldest();
-    this.#verified.set(authorization, verified);
+    if (this.#keySet?.generation === generation) this.#verified.set(tokenHash, verified);
     return verified;
   }
 
@@ -106,21 +128,36 @@ export class UserTokens {
       throw cause instanceof errors.JOSEError ? userRequired(cause) : cause;
     }
   }
+}
 
-  /** A Map keeps the order of insertion, so the first key is the oldest. */
-  #forgetOldest(): void {
-    const [oldest] = this.#verified.keys();
-    if (oldest !== undefined) this.#verified.delete(oldest);
-  }
+/** @throws Fault USER_REQUIRED when the header holds none */
+function tokenIn(authorization: string | undefined): string {
+  const token = BEARER.exec(authorization ?? "")?.[1];
+  if (token === undefined) throw userRequired();
+  return token;
+}
+
+/** Under which a token is remembered: all of it, or another signature under the same claims would pass for verified. */
+function hashOf(token: string): string {
+  return hash("sha256", token);
+}
+
+/**
+ * Under which its session is ended: only what is signed. A signature has several texts that verify (spare bits of base64,
+ * the two roots of an ECDSA), so whoever keeps an ended token could otherwise write it in another way.
+ */
+function sessionHash(token: string): string {
+  return hash("sha256", token.slice(0, token.lastIndexOf(".")));
 }
 
 /** jose takes any JSON for claims that it does not check itself. */
-function readClaims({ sub, iat, exp, jurisdiction }: JWTPayload): VerifiedToken {
+function readClaims({ sub, iat, exp, jurisdiction }: JWTPayload, session: string): VerifiedToken {
   const id = UserId.safeParse(sub);
   const country = CountryCode.optional().safeParse(jurisdiction);
   if (!id.success || !country.success || iat === undefined || exp === undefined) throw userRequired();
   if (!(exp - iat <= MAX_LIFETIME_SEC)) throw userRequired();
-  return { user: { id: id.data, jurisdiction: country.data }, expiresAtMs: exp * 1000 };
+  const user = { id: id.data, jurisdiction: country.data };
+  return { user, userId: id.data, hash: session, issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
 }
 
 function userRequired(cause?: unknown): Fault {

@@ -9,6 +9,7 @@ import type { AuditWatch } from "./audit-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
+import type { SecurityLog } from "./security-log.ts";
 
 /** What handlers work with. */
 export interface ServiceContext {
@@ -24,6 +25,8 @@ export interface ServiceContext {
   oracle: OracleSetup;
   /** Where the pages of lists go on. */
   cursors: Cursors;
+  /** What operators should hear of, and no entry of the audit log tells. */
+  security: SecurityLog;
   /** Whether an entry of the log counts. */
   isSealed: IsSealed;
   /** Fresh identifiers, ordered by time. */

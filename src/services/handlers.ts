@@ -14,6 +14,7 @@ import { portfolioHandlers } from "./portfolio.ts";
 import { recordHandlers } from "./record.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 import { reportHandlers } from "./reports.ts";
+import { securityHandlers } from "./security-events.ts";
 import { tradingHandlers } from "./trading.ts";
 import { userHandlers } from "./users.ts";
 import { walletHandlers } from "./wallets.ts";
@@ -32,6 +33,7 @@ export function allHandlers(
     ...userHandlers(context),
     ...portfolioHandlers(context),
     ...recordHandlers(context),
+    ...securityHandlers(context),
     ...policyHandlers(context),
     ...inboundHandlers(context),
     ...reportHandlers(context),

@@ -3,6 +3,7 @@ import { type Input, type OperationId, operations, type Result, type WireResult 
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Scope } from "../domain/scopes.ts";
+import type { Origin } from "../domain/security.ts";
 import { ConnectionLost, classify, StatementFailed } from "../store/connect.ts";
 import { OutcomeUnknown } from "../store/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";
@@ -17,6 +18,8 @@ export interface Caller {
   scopes?: readonly Scope[] | undefined;
   /** An operator's words for the audit entry. */
   reason?: string | undefined;
+  /** Where the request came from, for the security log; unknown on the database's door. */
+  origin?: Origin | undefined;
   /** Told of the last audit entry of each commit that was made for the caller. */
   onSealed?: ((seal: Seal) => void) | undefined;
   /** Told when the chain that an answer speaks of was last verified from its first entry on. */

@@ -2,6 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { type AuditEntry, payloadOf } from "../domain/audit-link.ts";
 import { invariant } from "../domain/fault.ts";
 import { usdFromMicro } from "../domain/money.ts";
+import { NO_ORIGIN } from "../domain/security.ts";
 import { listAuditEntries } from "../store/queries/audit.ts";
 import {
   type Check,
@@ -47,11 +48,12 @@ export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["e
 }
 
 async function getAuditStatus(
-  { auditWatch }: ServiceContext,
-  { onVerified }: Caller,
+  { auditWatch, security }: ServiceContext,
+  { onVerified, origin = NO_ORIGIN }: Caller,
 ): Promise<Result<"getAuditStatus">> {
   const { verified, head, count, verifiedAt, problem, anchor } = await auditWatch.status();
   onVerified?.(verifiedAt);
+  if (problem) security.note("integrity.failed", problem.kind, origin);
   return {
     verified,
     head,
@@ -70,6 +72,7 @@ function foundBy<Found>(found: Found | undefined): Found {
 async function reconcile(context: ServiceContext, found: readonly Check[], caller: Caller) {
   const discrepancyMicro = found.reduce((sum, check) => sum + check.differenceMicro, 0n);
   const ok = discrepancyMicro === 0n;
+  if (!ok) context.security.note("integrity.failed", "reconciliation", caller.origin ?? NO_ORIGIN);
   return submit(
     context,
     "reconcile",

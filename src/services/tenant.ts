@@ -8,6 +8,7 @@ import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
 import { openPool, type Pool } from "../store/pool.ts";
 import { followMarketSearch } from "../store/queries/search.ts";
 import { commitsAreSynchronous } from "../store/queries/server.ts";
+import { recordSecurityEvents } from "../store/security-log.ts";
 import { Evidence } from "./anchors/evidence.ts";
 import { guardJournal } from "./anchors/guarded-journal.ts";
 import type { AnchorSources } from "./anchors/known-anchors.ts";
@@ -20,6 +21,7 @@ import { allHandlers } from "./handlers.ts";
 import { newId } from "./id.ts";
 import type { Handlers } from "./invoke.ts";
 import { RefusalLog } from "./refusal-log.ts";
+import { SecurityLog } from "./security-log.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
   tenantId: string;
@@ -98,6 +100,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const refusals = new RefusalLog();
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
   const cursors = new Cursors(auditKeys);
+  const security = new SecurityLog({ write: (rows) => background.write((sql) => recordSecurityEvents(sql, rows)) });
   const context: ServiceContext = {
     tenantId,
     sequencer,
@@ -106,6 +109,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     auditWatch,
     oracle,
     cursors,
+    security,
     isSealed,
     newId: freshId,
   };
@@ -123,6 +127,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       tail.close();
       await auditWatch.stop();
       await sequencer.close();
+      await security.stop();
       await Promise.all([journal.close(), ...[pool, checks, background].map((each) => each.end({ timeout: 5 }))]);
     },
   };

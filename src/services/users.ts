@@ -1,9 +1,11 @@
 import type { Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Policy } from "../domain/policy.ts";
+import { NO_ORIGIN } from "../domain/security.ts";
 import { capMinor, traderStateOf } from "../domain/trader.ts";
 import type { Trader } from "../engine/rows.ts";
 import { readTrader, readWallet } from "../store/queries/traders.ts";
+import { loadRevocations } from "../store/revocations.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { readPolicy } from "./policy.ts";
@@ -14,6 +16,7 @@ export function userHandlers(context: ServiceContext) {
     getUser: ({ id }) => getUser(context, id),
     restrictUser: ({ id }, caller) => restrict(context, "restrictUser", id, caller),
     releaseUser: ({ id }, caller) => restrict(context, "releaseUser", id, caller),
+    revokeUser: ({ id, revokeBefore }, caller) => revoke(context, id, revokeBefore, caller),
     submitSuitability: ({ answers }, caller) =>
       submit(
         context,
@@ -27,12 +30,14 @@ export function userHandlers(context: ServiceContext) {
 }
 
 async function getUser({ pool, isSealed }: ServiceContext, id: string): Promise<Result<"getUser">> {
-  const [trader, wallet] = await pool.snapshot((sql) =>
-    Promise.all([readTrader(sql, id, isSealed), readWallet(sql, id)]),
+  const [trader, wallet, revocations] = await pool.snapshot((sql) =>
+    Promise.all([readTrader(sql, id, isSealed), readWallet(sql, id), loadRevocations(sql, [id], isSealed)]),
   );
   if (!trader) throw new Fault("NOT_FOUND", "User not found");
   const { kyc, jurisdiction, suitabilityScore, createdAt } = trader;
-  return { userId: id, state: traderStateOf(trader), kyc, jurisdiction, suitabilityScore, ...wallet, createdAt };
+  const revokeBefore = revocations.get(id)?.before ?? null;
+  const standing = { state: traderStateOf(trader), kyc, jurisdiction, suitabilityScore };
+  return { userId: id, ...standing, ...wallet, createdAt, revokeBefore };
 }
 
 function restrict(context: ServiceContext, operation: "restrictUser" | "releaseUser", id: string, caller: Caller) {
@@ -41,6 +46,14 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
     userId: id,
     state,
   }));
+}
+
+async function revoke(context: ServiceContext, id: string, before: number | undefined, caller: Caller) {
+  const command = { type: "revokeUser", traderId: id, before } as const;
+  const toResult = (result: { before: number }) => ({ userId: id, revokeBefore: result.before });
+  const answered = await submit(context, "revokeUser", command, caller, toResult);
+  context.security.note("session.revoked", "operator", caller.origin ?? NO_ORIGIN);
+  return answered;
 }
 
 function getSuitability({ pool, isSealed }: ServiceContext, traderId: string): Promise<Result<"getSuitability">> {

@@ -25,6 +25,7 @@ import { loadWithdrawals } from "./load-funding.ts";
 import { loadPayments } from "./load-payments.ts";
 import { loadPortfolios, loadPositions } from "./load-positions.ts";
 import { listApiKeys, loadPastRecord, loadTraders } from "./load-standing.ts";
+import { loadRevocations } from "./revocations.ts";
 import { loadTenantRecord } from "./tenant-record.ts";
 import { loadWatches } from "./watches.ts";
 
@@ -73,6 +74,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   book: loadBooks,
   watch: loadWatches,
   trader: loadTraders,
+  revocation: loadRevocations,
   keyring: loadKeyring,
   receipt: loadReceipts,
   payment: loadPayments,

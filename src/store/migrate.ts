@@ -143,7 +143,15 @@ const MUTABLE = [
   "oracle_sweep",
   "key_use",
 ];
-const DISPOSABLE = ["stored_answer", "request_count", "webhook_receiver", "webhook_delivery", "oracle_tick"];
+const DISPOSABLE = [
+  "stored_answer",
+  "request_count",
+  "webhook_receiver",
+  "webhook_delivery",
+  "oracle_tick",
+  "ended_session",
+  "security_event",
+];
 const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
 
 /**

@@ -14,6 +14,9 @@ import type { Sql } from "./connect.ts";
  * - `oracle_tick`: a forged one would decide a market. Without it the source is asked again, or a person decides.
  * - `webhook_receiver`, `webhook_delivery`: forged ones would skip events or hold them back. Without them each receiver
  *   begins at the head, and `webhook replay` tells what it missed.
+ * - `ended_session`: a forged one would end a session. Without it a token that its user gave up holds until it expires,
+ *   a day at the most; what operators revoked is on record.
+ * - `security_event`: a forged one would accuse somebody. Without it the log of the edge begins anew.
  * - `oracle_sweep`: the time of the last sweep, for display; a restore only sees that it is not in the future.
  */
 export const ACCOUNTED_BY = {
@@ -22,6 +25,7 @@ export const ACCOUNTED_BY = {
   assessment: "chain",
   audit: "chain",
   book: "chain",
+  ended_session: "mac",
   funding_day: "chain",
   head: "chain",
   hedge: "chain",
@@ -35,6 +39,7 @@ export const ACCOUNTED_BY = {
   payment: "chain",
   position: "chain",
   receipt: "chain",
+  security_event: "mac",
   stored_answer: "mac",
   tenant: "chain",
   trade: "chain",

@@ -396,6 +396,19 @@ describe("rows that the chain does not go through", () => {
     );
     expect(content).toMatchObject({ status: 200, integrity: "ok" });
     expect(await scene.status(server)).toMatchObject({ verified: true, problem: null });
+    const { stdout } = await scene.run(
+      "--via",
+      "http",
+      "audit",
+      "security",
+      "--event",
+      "integrity.failed",
+      "-o",
+      "json",
+    );
+    const told = JSON.parse(stdout).entries.filter(({ reason }: { reason: string }) => reason === kind);
+    // Found in the background as well as by who asked.
+    expect(told.map(({ address }: { address: string | null }) => address)).toContain(null);
   }
 
   test("a row after the head is told everywhere, and a change that meets it ends in INTEGRITY, with nothing written", async () => {

@@ -66,6 +66,13 @@ const STEPS: Step[] = [
   read("user", "show", "ann"),
   changes(read("user", "release", "ann"), "user.restricted"),
   refused(read("user", "show", "nobody"), 5),
+  changes(read("user", "revoke", "ann", "--before", "2026-01-31", "--reason", "lost phone"), "session.revoked"),
+  read("user", "revoke", "ann", "--before", "2026-01-30"),
+  refused(read("user", "revoke", "ann", "--before", "2096-01-01"), 6),
+  refused(read("user", "revoke", "ann", "--before", "soon"), 6),
+  read("user", "show", "ann"),
+  read("audit", "security", "--event", "auth.failed", "--since", "24h"),
+  refused(read("audit", "security", "--event", "nothing"), 6),
   { name: "funding list", line: () => ["funding", "list", "--status", "pending"] },
   changes(
     { name: "funding approve", line: ({ withdrawal }) => ["funding", "approve", withdrawal] },

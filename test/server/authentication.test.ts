@@ -140,7 +140,16 @@ describe("who the caller is", () => {
 
   test("an admin acts under its key's name, with its reason", async () => {
     const init = { method: "POST", headers: { "x-api-key": ADMIN_KEY, "audit-reason": "quarter end" } };
-    expect(await callerOf("/v1/reconcile", init)).toEqual({ actor: "admin:ops", reason: "quarter end" });
+    expect(await callerOf("/v1/reconcile", init)).toEqual({
+      actor: "admin:ops",
+      reason: "quarter end",
+      origin: {
+        address: "127.0.0.1",
+        keyName: "ops",
+        fingerprint: expect.stringMatching(/^fp:[0-9a-f]{8}$/),
+        route: "/v1/reconcile",
+      },
+    });
   });
 
   test("a reason may be written in any script", async () => {

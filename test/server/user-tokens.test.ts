@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { BoundedCache } from "../../src/server/bounded-cache.ts";
 import { UserTokens } from "../../src/server/user-tokens.ts";
 import { JWT_SECRET, type TokenClaims, userToken } from "./support/harness.ts";
 
@@ -151,4 +152,32 @@ test("a verified token is remembered, and no longer than it is valid", async () 
   expect(tokens.verify(authorization)).toEqual({ id: "usr_1" });
   vi.setSystemTime((now + 30) * 1000);
   await expectRefused(authorization);
+});
+
+test("100,000 spellings of one token are remembered as one", async () => {
+  const verifier = new UserTokens({ algorithm: "HS256", secret: JWT_SECRET });
+  const token = await userToken();
+  const cases = Array.from({ length: 64 }, (_, bits) =>
+    [..."bearer"].map((letter, index) => ((bits >> index) & 1 ? letter.toUpperCase() : letter)).join(""),
+  );
+  await verifier.verify(`Bearer ${token}`);
+  for (let spaces = 1; spaces <= 1600; spaces++)
+    for (const scheme of cases) verifier.verify(`${scheme}${" ".repeat(spaces)}${token}`);
+  expect(verifier.remembered).toBe(1);
+});
+
+test("more tokens than there is room for leave the memory bounded, and those in use in it", async () => {
+  const verifier = new UserTokens({ algorithm: "HS256", secret: JWT_SECRET });
+  const kept = `Bearer ${forge({ alg: "HS256" }, claims)}`;
+  await verifier.verify(kept);
+  for (let jti = 0; jti < 11_000; jti++) {
+    await verifier.verify(`Bearer ${forge({ alg: "HS256" }, { ...claims, jti })}`);
+    if (jti % 1000 === 0) verifier.verify(kept);
+  }
+  expect(verifier.remembered).toBeLessThanOrEqual(10_000);
+  // Answered at once, so without a signature to be checked.
+  expect(verifier.verify(kept)).toEqual({ id: "usr_1" });
+  const cache = new BoundedCache<number>(1000);
+  for (let key = 0; key < 100_000; key++) cache.set(String(key), key);
+  expect([cache.size <= 1000, cache.get("99999"), cache.get("0")]).toEqual([true, 99_999, undefined]);
 });

@@ -7,6 +7,7 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
 import { registerAcceptRollback } from "./audit-accept.ts";
+import { registerSecurity } from "./audit-security.ts";
 import { registerExport, registerVerify } from "./audit-verify.ts";
 
 type Page = WireResult<"listAudit">;
@@ -37,6 +38,7 @@ export function register(noun: Command, host: Host): void {
     .action(
       host.action(({ options, io }) => withSession(options, io, (session) => runAuditStatus({}, session.api(), io))),
     );
+  registerSecurity(noun, host);
   registerVerify(noun, host);
   registerExport(noun, host);
   registerAcceptRollback(noun, host);

@@ -8,6 +8,7 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { identifier, timeSpan } from "../parsers.ts";
+import { past } from "../past.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -20,6 +21,7 @@ export interface TokenOptions {
 
 type User = WireResult<"getUser">;
 type StateChange = WireResult<"restrictUser">;
+type Revoked = WireResult<"revokeUser">;
 
 interface Token {
   token: string;
@@ -51,6 +53,16 @@ export function register(noun: Command, host: Host): void {
         ),
       );
   noun
+    .command("revoke")
+    .description("end all sessions of a user: tokens issued before now, or another time, are refused")
+    .argument("<id>", "the user", identifier)
+    .option("--before <when>", "end only what was issued before this time: 2h for two hours ago, or a date", past)
+    .action(
+      host.action<{ before?: string }>(({ options, args: [id = ""], io }) =>
+        withSession(options, io, (session) => runUserRevoke({ id, revokeBefore: options.before }, session.api(), io)),
+      ),
+    );
+  noun
     .command("token")
     .description("a token that lets its bearer act as the user")
     .argument("<id>", "the user", identifier)
@@ -75,6 +87,15 @@ const userView: View<User, User> = {
     ["exposure", usd(user.exposureUsd)],
     ["pending withdrawals", usd(user.pendingWithdrawalsUsd)],
     ["since", time(user.createdAt, { seconds: true })],
+    ["sessions", user.revokeBefore === null ? "-" : `ended before ${time(user.revokeBefore, { seconds: true })}`],
+  ],
+};
+
+const revokedView: View<Revoked, Revoked> = {
+  kind: "record",
+  fields: ({ userId, revokeBefore }) => [
+    ["user", userId],
+    ["sessions", `ended before ${time(revokeBefore, { seconds: true })}`],
   ],
 };
 
@@ -98,6 +119,16 @@ export async function runUserRestrict(
   { output }: Io,
 ): Promise<ExitCode> {
   await output.print(await (verb === "restrict" ? api.restrictUser({ id }) : api.releaseUser({ id })), stateView);
+  return EXIT.ok;
+}
+
+/** Does not ask: whoever was signed in signs in again. */
+export async function runUserRevoke(
+  options: { id: string; revokeBefore?: string | undefined },
+  api: Api,
+  { output }: Io,
+): Promise<ExitCode> {
+  await output.print(await api.revokeUser(options), revokedView);
   return EXIT.ok;
 }
 

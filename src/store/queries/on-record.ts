@@ -89,7 +89,7 @@ export function keysSaid(sql: ReadSql) {
 /** The last entry of a type about a user, as a `link`, of a row `u` with an `id`. */
 export function userSaid(
   sql: ReadSql,
-  type: "kyc.updated" | "user.restricted" | "suitability.submitted",
+  type: "kyc.updated" | "user.restricted" | "suitability.submitted" | "session.revoked",
   also = sql``,
 ) {
   return sql`

@@ -1,0 +1,54 @@
+/** What the security log tells of. */
+export const SECURITY_EVENTS = [
+  "auth.failed",
+  "key.used",
+  "role.denied",
+  "scope.denied",
+  "session.revoked",
+  "connections.refused",
+  "integrity.failed",
+] as const;
+
+export type SecurityEvent = (typeof SECURITY_EVENTS)[number];
+
+/** Where something came from, as far as that is known. */
+export interface Origin {
+  /** One IPv4 address or the /64 of an IPv6 one, as the rate limit counts it. */
+  address: string | null;
+  /** `fp:` and the first 8 hex digits of the presented key's SHA-256. */
+  fingerprint: string | null;
+  keyName: string | null;
+  /** The path of the operation, with `:id` where a request names something. */
+  route: string | null;
+}
+
+/** Of what no request caused, or one whose sender is this very machine. */
+export const NO_ORIGIN: Origin = { address: null, fingerprint: null, keyName: null, route: null };
+
+/** How a key is shown: enough to recognise it, and not to use it. */
+export function fingerprintOf(sha256: string): string {
+  return `fp:${sha256.slice(0, 8)}`;
+}
+
+/** Refusals that the log tells of, by their code. A refusal's `reason`, where its detail has one, is more precise. */
+const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; reasons?: readonly string[] }>> = {
+  KEY_INVALID: { event: "auth.failed", reason: "key", reasons: ["network"] },
+  USER_REQUIRED: { event: "auth.failed", reason: "token" },
+  SIGNATURE_INVALID: { event: "auth.failed", reason: "signature" },
+  FORBIDDEN: { event: "role.denied", reason: "role" },
+  SCOPE_REQUIRED: { event: "scope.denied", reason: "scope" },
+};
+
+/**
+ * What a refusal is to the security log; undefined for one that it does not tell of.
+ * @param detail of the refusal, whose `reason` counts where it is one of those foreseen
+ */
+export function securityEventOf(
+  code: string,
+  detail: Readonly<Record<string, unknown>>,
+): { event: SecurityEvent; reason: string } | undefined {
+  const refused = REFUSED[code];
+  if (!refused) return undefined;
+  const { event, reason, reasons = [] } = refused;
+  return { event, reason: reasons.find((each) => each === detail.reason) ?? reason };
+}

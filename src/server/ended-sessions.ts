@@ -1,0 +1,119 @@
+import type { IsSealed } from "../engine/seal.ts";
+import type { Pool } from "../store/pool.ts";
+import {
+  endSession,
+  NOTHING_READ,
+  type RevocationsRead,
+  type RevokedUser,
+  readRevocations,
+} from "../store/revocations.ts";
+import { wallClockMs } from "./clock.ts";
+import { Freshness } from "./freshness.ts";
+import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
+
+/** For clocks that disagree, and the leeway that a token is given. */
+const SLACK_MS = 3_600_000;
+/** What was revoked longer ago concerns only tokens that have expired. */
+const LONGEST_TOKEN_MS = MAX_LIFETIME_SEC * 1000 + SLACK_MS;
+/** While streams are open: often enough that they end within the second. */
+const WATCH_EVERY_MS = 400;
+const SWEEP_EVERY_MS = 60_000;
+
+/**
+ * The sessions that were ended before their tokens expire: by their users, token by token, and by operators, all of a
+ * user. Shared by all servers of the tenant, and never older than a second here. What is known stays known until the
+ * tokens have expired, whatever becomes of the rows.
+ */
+export class EndedSessions {
+  readonly #pool: Pool;
+  readonly #isSealed: IsSealed;
+  readonly #freshness: Freshness;
+  readonly #tokens = new Map<string, number>();
+  readonly #users = new Map<string, number>();
+  readonly #watchers = new Set<() => void>();
+  #read: RevocationsRead = NOTHING_READ;
+  #sweptAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pool: Pool, isSealed: IsSealed) {
+    this.#pool = pool;
+    this.#isSealed = isSealed;
+    this.#freshness = new Freshness(() => this.#load(), "The service cannot check sessions at the moment");
+  }
+
+  /** @throws Fault DATABASE_UNAVAILABLE when what is known is too old and cannot be renewed */
+  ready(): Promise<void> | undefined {
+    return this.#freshness.ready();
+  }
+
+  /** After a revocation by this process: the next request waits for what there is now. */
+  forget(): void {
+    this.#freshness.forget();
+    if (this.#watchers.size > 0) this.#look();
+  }
+
+  /** Call `ready` first. */
+  has({ userId, hash, issuedAtMs }: SessionToken): boolean {
+    return this.#tokens.has(hash) || issuedAtMs < (this.#users.get(userId) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Ends the session of a token, here at once and everywhere within a second. Only of tokens that were verified. */
+  async end({ hash, expiresAtMs }: SessionToken): Promise<void> {
+    const until = expiresAtMs + SLACK_MS;
+    this.#tokens.set(hash, until);
+    this.#tell();
+    await this.#pool.write((sql) => endSession(sql, hash, until));
+  }
+
+  /**
+   * Calls back soon after any session ended, whether or not requests come in.
+   * @returns how to stop it
+   */
+  watch(onEnded: () => void): () => void {
+    this.#watchers.add(onEnded);
+    this.#timer ??= setInterval(() => this.#look(), WATCH_EVERY_MS).unref();
+    return () => {
+      this.#watchers.delete(onEnded);
+      if (this.#watchers.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+
+  /** Never backwards; but an entry that holds takes the place of one that was broken. */
+  #revoke({ userId, before }: RevokedUser): void {
+    const standing = this.#users.get(userId) ?? 0;
+    this.#users.set(userId, standing === Number.POSITIVE_INFINITY ? before : Math.max(standing, before));
+  }
+
+  #look(): void {
+    // While the database is away no session ends that is not known to have ended.
+    this.#freshness.ready()?.catch(() => {});
+  }
+
+  #tell(): void {
+    for (const onEnded of this.#watchers) onEnded();
+  }
+
+  async #load(): Promise<() => void> {
+    const limits = { longestMs: LONGEST_TOKEN_MS, isSealed: this.#isSealed };
+    const { users, ended, ...read } = await this.#pool.read((sql) => readRevocations(sql, this.#read, limits));
+    return () => {
+      this.#read = read;
+      const news = ended.filter(([hash]) => !this.#tokens.has(hash));
+      for (const [hash, until] of news) this.#tokens.set(hash, until);
+      for (const each of users) this.#revoke(each);
+      this.#sweep();
+      if (news.length > 0 || users.length > 0) this.#tell();
+    };
+  }
+
+  /** Forgets what only concerned tokens that have expired. */
+  #sweep(): void {
+    const now = wallClockMs();
+    if (now - this.#sweptAt < SWEEP_EVERY_MS) return;
+    this.#sweptAt = now;
+    for (const [hash, until] of this.#tokens) if (until < now) this.#tokens.delete(hash);
+    for (const [userId, before] of this.#users) if (before < now - LONGEST_TOKEN_MS) this.#users.delete(userId);
+  }
+}

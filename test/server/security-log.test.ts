@@ -1,0 +1,197 @@
+import { createHash } from "node:crypto";
+import { Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { WireResult } from "../../src/contract/operations.ts";
+import type { SecurityEvent } from "../../src/domain/security.ts";
+import { forgetEndedSessions, forgetOldSecurityEvents } from "../../src/store/forget.ts";
+import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, userToken } from "./support/harness.ts";
+import { expectRefusal } from "./support/requests.ts";
+import { type ServedTenant, serveTenant } from "./support/tenant.ts";
+
+type Entry = WireResult<"listSecurityEvents">["entries"][number];
+
+let tenant: ServedTenant;
+const lines: Record<string, unknown>[] = [];
+beforeAll(async () => {
+  const write = (chunk: Buffer, _: string, done: () => void) => {
+    lines.push(JSON.parse(chunk.toString()));
+    done();
+  };
+  tenant = await serveTenant({ trustProxy: ["127.0.0.1/32"], log: pino(new Writable({ write })) });
+});
+afterAll(() => tenant.close());
+/** Each test speaks from an address of its own. */
+let lastAddress = 0;
+let address: string;
+beforeEach(() => {
+  lastAddress += 1;
+  address = `203.0.113.${lastAddress}`;
+});
+
+const call = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
+  fetch(tenant.url + path, {
+    method,
+    headers: { "x-forwarded-for": address, "content-type": "application/json", ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+const list = async (query = ""): Promise<WireResult<"listSecurityEvents">> => {
+  const headers = { "x-api-key": ADMIN_KEY, "x-forwarded-for": "192.0.2.250" };
+  const response = await fetch(`${tenant.url}/v1/audit/security${query}`, { headers });
+  expect(response.status).toBe(200);
+  return (await response.json()) as WireResult<"listSecurityEvents">;
+};
+const here = async (event: SecurityEvent): Promise<Entry[]> =>
+  (await list(`?event=${event}&limit=200`)).entries.filter((entry) => entry.address === address);
+const printOf = (key: string) => `fp:${createHash("sha256").update(key).digest("hex").slice(0, 8)}`;
+const metric = async (line: string): Promise<number> => {
+  const text = await (await fetch(`${tenant.server.opsUrl}/metrics`)).text();
+  return Number(
+    text
+      .split("\n")
+      .find((each) => each.startsWith(`${line} `))
+      ?.slice(line.length + 1) ?? 0,
+  );
+};
+
+test("300 wrong admin keys leave a trace, and never their values", async () => {
+  const failures = 'pmctl_auth_failures_total{reason="key"}';
+  const before = await metric(failures);
+  const wrong = Array.from({ length: 300 }, (_, index) => `sk_wrong_${index}`);
+  for (const key of wrong) await (await call("GET", "/v1/users/usr_secret", { "x-api-key": key })).body?.cancel();
+  const entries = await here("auth.failed");
+  // The minute may turn over on the way.
+  expect(entries.length).toBeLessThanOrEqual(2);
+  expect(entries.reduce((sum, { count }) => sum + count, 0)).toBe(300);
+  expect(entries.at(-1)).toEqual({
+    ts: expect.stringMatching(/Z$/),
+    event: "auth.failed",
+    reason: "key",
+    address,
+    fingerprint: printOf("sk_wrong_0"),
+    keyName: null,
+    route: "/v1/users/:id",
+    count: entries.at(-1)?.count,
+  });
+  expect(await metric(failures)).toBe(before + 300);
+  expect(await metric('pmctl_security_events_total{event="auth.failed"}')).toBeGreaterThanOrEqual(before + 300);
+  const rows = await tenant.backend.sql`select * from security_event`;
+  expect(JSON.stringify([rows, lines])).not.toMatch(/sk_wrong|usr_secret/);
+});
+
+test("an entry is in the table within 5 s, and in the server's log", async () => {
+  await call("GET", "/v1/keys", { "x-api-key": EXPIRED_KEY });
+  const until = performance.now() + 5000;
+  const written = async () =>
+    (await tenant.backend.sql`select 1 from security_event where address = ${address}`).length;
+  while ((await written()) === 0 && performance.now() < until) await delay(100);
+  expect(await written()).toBe(1);
+  expect(lines.filter((line) => line.address === address)).toMatchObject([
+    { level: 40, event: "auth.failed", reason: "key", fingerprint: printOf(EXPIRED_KEY), route: "/v1/keys", count: 1 },
+  ]);
+});
+
+test("a user token that is refused is told with its key, and none is no failure", async () => {
+  const forged = await userToken({}, "another secret that is long enough for HS256");
+  await call("GET", "/v1/wallet", { "x-api-key": PUBLIC_KEY });
+  expect(await here("auth.failed")).toEqual([]);
+  for (const credentials of [{ authorization: `Bearer ${forged}` }, { cookie: `__Host-pm_session=${forged}` }])
+    await expectRefusal(
+      await call("GET", "/v1/wallet", { "x-api-key": PUBLIC_KEY, ...credentials }),
+      401,
+      "USER_REQUIRED",
+    );
+  expect(await here("auth.failed")).toMatchObject([
+    { reason: "token", keyName: "web", fingerprint: printOf(PUBLIC_KEY), route: "/v1/wallet", count: 2 },
+  ]);
+});
+
+test("a webhook whose signature does not hold is told by its route", async () => {
+  await call("POST", `/payments/inbound/${TENANT}`, { "x-signature": "0".repeat(64) }, "{}");
+  expect(await here("auth.failed")).toMatchObject([
+    { reason: "signature", fingerprint: null, route: "/payments/inbound/:tenantId" },
+  ]);
+});
+
+test("a public key where an admin key is needed is a role denied, and other refusals are nothing", async () => {
+  await expectRefusal(await call("GET", "/v1/keys", { "x-api-key": PUBLIC_KEY }), 403, "FORBIDDEN");
+  await expectRefusal(await call("GET", "/v1/markets/none", { "x-api-key": PUBLIC_KEY }), 404, "MARKET_NOT_FOUND");
+  await expectRefusal(await call("GET", "/v1/nothing"), 404, "NOT_FOUND");
+  expect(await here("role.denied")).toMatchObject([{ keyName: "web", route: "/v1/keys", count: 1 }]);
+  expect((await list("?limit=200")).entries.filter((entry) => entry.address === address)).toHaveLength(1);
+});
+
+test("the use of an admin key is told once per key, address and hour", async () => {
+  for (let attempt = 0; attempt < 3; attempt++) await call("GET", "/v1/keys", { "x-api-key": ADMIN_KEY });
+  const used = await here("key.used");
+  expect(used.map(({ count }) => count)).toEqual(used.length === 2 ? [1, 1] : [1]);
+  expect(used[0]).toMatchObject({ keyName: "ops", fingerprint: printOf(ADMIN_KEY), count: 1 });
+});
+
+test("sessions that end are told, and what does not hold", async () => {
+  const token = await userToken({ sub: "sam" });
+  await call("DELETE", "/v1/session", { "x-api-key": PUBLIC_KEY, authorization: `Bearer ${token}` });
+  await call("POST", "/v1/users/sam/revoke", { "x-api-key": ADMIN_KEY }, "{}");
+  expect((await here("session.revoked")).map(({ reason, keyName }) => [reason, keyName]).sort()).toEqual([
+    ["logout", "web"],
+    ["operator", "ops"],
+  ]);
+  await tenant.backend.sql`update account set balance_micro = balance_micro + 1 where id = 'treasury'`;
+  await call("POST", "/v1/reconcile", { "x-api-key": ADMIN_KEY }, "{}");
+  await tenant.backend.sql`update account set balance_micro = balance_micro - 1 where id = 'treasury'`;
+  expect(await here("integrity.failed")).toMatchObject([{ reason: "reconciliation", route: "/v1/reconcile" }]);
+});
+
+test("pages go on where they ended, newest first, by event and time", async () => {
+  const at = Date.now() - 1000;
+  for (let n = 0; n < 5; n++)
+    await fetch(`${tenant.url}/v1/keys`, { headers: { "x-api-key": "sk_x", "x-forwarded-for": `198.51.100.${n}` } });
+  const query = `?event=auth.failed&since=${new Date(at).toISOString()}&limit=2`;
+  const seen: Entry[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: WireResult<"listSecurityEvents"> = await list(query + (cursor === null ? "" : `&cursor=${cursor}`));
+    seen.push(...page.entries);
+    cursor = page.cursor;
+  } while (cursor !== null && seen.length < 100);
+  expect(seen.map(({ ts }) => ts)).toEqual(
+    seen
+      .map(({ ts }) => ts)
+      .sort()
+      .reverse(),
+  );
+  expect(seen.filter((entry) => entry.address?.startsWith("198.51.100."))).toHaveLength(5);
+  const admin = { "x-api-key": ADMIN_KEY };
+  const { cursor: other } = await list("?limit=1");
+  for (const bad of [`?event=auth.failed&cursor=${other}`, "?cursor=x", "?event=nothing", "?since=24h", "?limit=201"])
+    await expectRefusal(await call("GET", `/v1/audit/security${bad}`, admin), 400, "BAD_REQUEST");
+  await expectRefusal(await call("GET", "/v1/audit/security", { "x-api-key": PUBLIC_KEY }), 403, "FORBIDDEN");
+});
+
+test("a locked table slows no request down", async () => {
+  const { backend } = tenant;
+  const lock = await backend.sql.reserve();
+  await lock`begin`;
+  await lock`lock table security_event in access exclusive mode`;
+  const startedAt = performance.now();
+  for (let attempt = 0; attempt < 20; attempt++) await call("GET", "/v1/keys", { "x-api-key": "sk_wrong" });
+  expect(performance.now() - startedAt).toBeLessThan(1500);
+  await lock`commit`;
+  lock.release();
+  expect((await here("auth.failed")).reduce((sum, { count }) => sum + count, 0)).toBe(20);
+});
+
+test("what was kept for its time is forgotten", async () => {
+  const { backend, services } = tenant;
+  const day = 24 * 3_600_000;
+  const insert = (id: string, ts: number) => backend.sql`
+    insert into security_event (id, ts, event, reason, count) values (${id}, ${ts}, 'auth.failed', 'key', 1)`;
+  await insert("old", Date.now() - 91 * day);
+  await insert("young", Date.now() - 89 * day);
+  await backend.sql`insert into ended_session values ('gone', ${Date.now() - 1000}, 1), ('held', ${Date.now() + day}, 1)`;
+  await forgetOldSecurityEvents(services.pool);
+  await forgetEndedSessions(services.pool);
+  expect(await backend.sql`select id from security_event where id in ('old', 'young')`).toEqual([{ id: "young" }]);
+  expect(await backend.sql`select token_hash from ended_session where ended_at = 1`).toEqual([{ token_hash: "held" }]);
+});
