@@ -1,5 +1,4 @@
 import { streamEvents } from "../contract/stream.ts";
-import { Fault } from "../domain/fault.ts";
 import { holdAgainst } from "../services/answers.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { readBeginning } from "../services/live-snapshot.ts";
@@ -7,15 +6,14 @@ import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
 import type { Pool } from "../store/pool.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
+import type { Spectator, StreamSeats } from "./stream-seats.ts";
 
 const HEARTBEAT_MS = 15_000;
-const MAX_CLIENTS = 5_000;
 /** Entries that a client may have missed; past it a snapshot costs less. */
 const MAX_REPLAY = 1_000;
 
-export interface StreamClient {
+export interface StreamClient extends Spectator {
   stream: EventStream;
-  userId: string | undefined;
   markets: ReadonlySet<string> | undefined;
   /** Whether the credentials that opened the stream still hold. */
   isStillValid: () => Promise<boolean>;
@@ -31,6 +29,7 @@ interface Rendered {
 export class StreamHub {
   readonly #tail: AuditTail;
   readonly #pool: Pool;
+  readonly #seats: StreamSeats;
   readonly #heartbeatMs: number;
   readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
@@ -39,20 +38,15 @@ export class StreamHub {
   #heartbeat: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(tail: AuditTail, pool: Pool, heartbeatMs = HEARTBEAT_MS) {
+  constructor(tail: AuditTail, pool: Pool, seats: StreamSeats, heartbeatMs = HEARTBEAT_MS) {
     this.#tail = tail;
     this.#pool = pool;
+    this.#seats = seats;
     this.#heartbeatMs = heartbeatMs;
   }
 
   get size(): number {
     return this.#clients.size;
-  }
-
-  /** @throws Fault OVERLOADED */
-  requireRoom(): void {
-    if (this.#clients.size >= MAX_CLIENTS)
-      throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: 10 });
   }
 
   /** Starts to send: first a snapshot, or what came after `lastId`, then whatever happens. */
@@ -61,6 +55,7 @@ export class StreamHub {
     // What happens while the beginning is being read waits its turn.
     const waiting: Rendered[] = [];
     this.#clients.set(client, (entry) => waiting.push(entry));
+    this.#seats.take(client);
     stream.onEnd = () => this.#remove(client);
     stream.send(": connected\n\n");
     if (this.#closed) return stream.end("shutdown");
@@ -126,7 +121,7 @@ export class StreamHub {
   }
 
   #remove(client: StreamClient): void {
-    this.#clients.delete(client);
+    if (this.#clients.delete(client)) this.#seats.leave(client);
     if (this.#clients.size > 0) return;
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;

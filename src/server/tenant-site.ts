@@ -13,14 +13,18 @@ import { recordKeyUse } from "../store/key-use.ts";
 import type { Pool } from "../store/pool.ts";
 import { countRequests } from "../store/request-count.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
+import { AdminHosts } from "./admin-hosts.ts";
 import { createApp } from "./app.ts";
 import { assetRoutes, readAssets } from "./assets.ts";
-import { ClientAddresses } from "./client-address.ts";
+import type { ClientAddresses } from "./client-address.ts";
+import type { OnRefused } from "./connection-refusals.ts";
+import type { Connections } from "./connections.ts";
 import { Cors } from "./cors.ts";
 import { docsRoute } from "./docs-page.ts";
 import { FrameReader } from "./embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
-import { FrontDoor } from "./front-door.ts";
+import type { Exchange } from "./exchange.ts";
+import { FrontDoor, type StrictTransport } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
 import { KeyUse } from "./key-use.ts";
@@ -33,6 +37,7 @@ import { documentRoute, type Route } from "./routes.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { streamRoute } from "./stream-route.ts";
+import { type StreamLimits, StreamSeats } from "./stream-seats.ts";
 import { type JwtOptions, UserTokens } from "./user-tokens.ts";
 
 /** A database that is away must not hold up the end of a server: an older use then stands as the last. */
@@ -74,8 +79,10 @@ export interface TenantSiteOptions {
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
   /** How long a request waits for the count that all processes share, before this one counts alone; 250 ms unless told. */
   countTimeoutMs?: number | undefined;
-  /** Whether browsers are told to come back by HTTPS only. */
-  strictTransport?: boolean | undefined;
+  /** Names under which admin operations exist; any unless given. */
+  adminHosts?: readonly string[] | undefined;
+  /** Whether browsers are told to come back by HTTPS only: always, or where a trusted proxy says that they came by it. */
+  strictTransport?: StrictTransport | undefined;
   /** How often streams show that they are alive, and check their credentials. */
   streamHeartbeatMs?: number | undefined;
   log: Logger;
@@ -85,22 +92,33 @@ export interface TenantSiteOptions {
 export interface TenantSite {
   app: H3;
   door: FrontDoor;
+  /** Streams that are open. */
+  streams(): number;
   /** Ends the streams of events, which would not end by themselves. */
   endStreams(): void;
   /** Once nobody is answered any more. */
   close(): Promise<void>;
 }
 
+/** What a site shares with its listener. */
+export interface SiteSurroundings {
+  metrics: Metrics;
+  addresses: ClientAddresses;
+  connections: Connections;
+  streamLimits: StreamLimits;
+  onRefused: OnRefused;
+}
+
 /**
  * Puts a tenant's site together; it is not listened to yet.
  * @throws Fault CONFIG_INVALID for an unusable option
  */
-export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): TenantSite {
+export function createTenantSite(options: TenantSiteOptions, surroundings: SiteSurroundings): TenantSite {
   const { tenantId, services, baseUrl, pool } = options;
   const cors = new Cors(options.corsOrigins);
   const limiter = sharedLimiter(options);
-  const addresses = new ClientAddresses(options.trustProxy);
-  const door = frontDoor(options, { cors, limiter, metrics, addresses });
+  const { addresses } = surroundings;
+  const door = frontDoor(options, { ...surroundings, cors, limiter });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(pool, services.isSealed);
   const handlers = forgettingKeys(services.handlers, keys);
@@ -117,8 +135,15 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
     tokens: new UserTokens(options.jwt, keySetOf(options, outgoing)),
     origins: new Origins(options.corsOrigins, baseUrl),
   };
-  const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs);
-  const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute(hub, identities)] : [])];
+  const seats = new StreamSeats(surroundings.streamLimits);
+  const hub = services.tail && new StreamHub(services.tail, pool, seats, options.streamHeartbeatMs);
+  const streaming = {
+    seats,
+    identities,
+    addressOf: (exchange: Exchange) => door.addressOf(exchange),
+    onFull: (address: string) => surroundings.onRefused("stream", address),
+  };
+  const ownRoutes = [...sessionRoutes({ identities }), ...(hub ? [streamRoute({ ...streaming, hub })] : [])];
   const served = servedHere(handlers, ownRoutes);
   const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
@@ -129,6 +154,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
       tenantId,
       handlers,
       identities,
+      adminHosts: new AdminHosts(options.adminHosts ?? []),
       webhookSecrets: options.webhookSecrets,
       stripeSecrets: options.stripeSecrets ?? [],
       kycProvider: options.kycProvider,
@@ -145,6 +171,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   return {
     app,
     door,
+    streams: () => seats.taken,
     endStreams: () => hub?.close(),
     close: async () => {
       limiter.stop();
@@ -164,9 +191,10 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
 
 function frontDoor(
   { rateLimit, services, strictTransport, log }: TenantSiteOptions,
-  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics; addresses: ClientAddresses },
+  { cors, limiter, metrics, addresses, connections }: SiteSurroundings & { cors: Cors; limiter: RateLimiter },
 ): FrontDoor {
   const { refusals = new RefusalLog() } = services;
+  const shared = { cors, limiter, metrics, addresses, connections };
   return new FrontDoor({ ...shared, limits: rateLimit, refusals, strictTransport, log });
 }
 
