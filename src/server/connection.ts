@@ -20,6 +20,8 @@ export class Connection {
   readonly place: Place<Connection>;
   /** Refusals for too many requests. */
   rateRefusals = 0;
+  /** Set once its refusal is counted. */
+  isNoted = false;
   /** Set when it ends and takes no request any more. */
   leaving = false;
   readonly #openedAt: number;
@@ -87,7 +89,7 @@ export class Connection {
     const { socket } = this;
     socket.destroySoon = () => {
       socket.end();
-      setTimeout(() => socket.destroy(), LINGER_MS).unref();
+      closeLater(socket);
     };
   }
 
@@ -113,6 +115,11 @@ export class Connection {
  */
 function queuedBytes(socket: Socket & { _handle?: { writeQueueSize?: number } | null }): number {
   return socket._handle?.writeQueueSize ?? 0;
+}
+
+/** Closes a socket whose last bytes are written, after the time that its client has to read them. */
+export function closeLater(socket: Socket): void {
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 /** The other end: no two open connections of a listener have the same. */

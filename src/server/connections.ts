@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { ConnectionLimits } from "../domain/connection-limits.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
-import { Connection, peerOf } from "./connection.ts";
+import { Connection, closeLater, peerOf } from "./connection.ts";
 import type { OnRefused, RefusalReason } from "./connection-refusals.ts";
 import { ConnectionTable } from "./connection-table.ts";
 
@@ -106,11 +106,18 @@ export class Connections {
     this.#bySocket.get(req.socket)?.leaveUnread(req);
   }
 
-  /** Tells of a refusal. */
+  /** Tells of a refusal that ends a connection; of each connection once. */
   note(reason: RefusalReason, socket: Socket): void {
-    const known = this.#bySocket.get(socket) ?? this.#handshakes.get(peerOf(socket));
-    const address = known?.place.address ?? this.#options.addresses.bucketOf(socket.remoteAddress, undefined);
-    this.#options.onRefused(reason, address);
+    const connection = this.#bySocket.get(socket) ?? this.#handshakes.get(peerOf(socket));
+    if (connection) this.#noteOf(connection, reason);
+    else this.#options.onRefused(reason, this.#options.addresses.bucketOf(socket.remoteAddress, undefined));
+  }
+
+  /** Ends the connection of what never became a request, with an answer to it. */
+  dismiss(socket: Socket, answer: string): void {
+    this.note("malformed", socket);
+    socket.on("error", () => {}).end(answer);
+    closeLater(socket);
   }
 
   /** Ends all connections, those in a handshake too, which no method of an HTTP server knows of. */
@@ -162,8 +169,14 @@ export class Connections {
     for (const connection of this.#open) {
       const reason = connection.overdue(this.#options.limits, now);
       if (reason === undefined) continue;
-      this.#options.onRefused(reason, connection.place.address);
+      this.#noteOf(connection, reason);
       connection.cut(reason);
     }
+  }
+
+  #noteOf(connection: Connection, reason: RefusalReason): void {
+    if (connection.isNoted) return;
+    connection.isNoted = true;
+    this.#options.onRefused(reason, connection.place.address);
   }
 }

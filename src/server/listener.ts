@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { Fault } from "../domain/fault.ts";
 import type { Connections } from "./connections.ts";
 import { refusalText, timedOutText } from "./unparsed.ts";
@@ -30,15 +29,13 @@ export function createListener(handle: RequestListener, connections: Connections
     : createServer(terms, answer);
   connections.guard(server);
   server.on("clientError", (error, socket: Socket) => refuseUnparsed(error, socket, connections));
-  server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
+  server.on("checkExpectation", (req: IncomingMessage) => {
     const refused = refusalText(417, "The Expect header is not supported");
-    connections.note("malformed", req.socket);
-    res.socket?.end(req.method === "HEAD" ? headOf(refused) : refused);
+    connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
   });
-  server.on("connect", (req: IncomingMessage, socket: Duplex) => {
-    connections.note("malformed", req.socket);
-    socket.on("error", () => {}).end(refusalText(404, "Not found", "NOT_FOUND"));
-  });
+  server.on("connect", (req: IncomingMessage) =>
+    connections.dismiss(req.socket, refusalText(404, "Not found", "NOT_FOUND")),
+  );
   return server;
 }
 
@@ -91,8 +88,7 @@ function guarded(handle: RequestListener, connections: Connections): RequestList
       handle(req, res);
     } catch {
       const refused = refusalText(400, "The request is not valid");
-      connections.note("malformed", req.socket);
-      res.socket?.end(req.method === "HEAD" ? headOf(refused) : refused);
+      connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
     }
   };
 }
