@@ -16,7 +16,7 @@ const HostName = z
 /** Names under which admin operations exist. */
 export const AdminHosts = z.array(HostName).max(100).default([]).meta({
   description:
-    "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any. pmctl itself goes by the first one.",
+    "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
 });
 
 const Connections = z.number().int().min(1).max(1_000_000);

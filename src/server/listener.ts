@@ -7,7 +7,8 @@ import { refusalText, timedOutText } from "./unparsed.ts";
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const LONGEST_CHECK_INTERVAL_MS = 1000;
-const BACKLOG = 1024;
+/** Connections that wait to be accepted; one beyond is tried again by its client a second later. The system may allow less. */
+const BACKLOG = 4096;
 
 /** What a TLS listener shows to its clients, both in PEM. */
 export interface KeyPair {

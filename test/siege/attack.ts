@@ -27,7 +27,7 @@ const KINDS = {
   },
   slowReader: (socket) => {
     socket.pause();
-    socket.write("GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(20));
+    socket.write("GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(5));
   },
   unreadStream: (socket) => {
     socket.pause();

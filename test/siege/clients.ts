@@ -13,7 +13,7 @@ export interface Served {
   max: number;
 }
 
-const PAUSE_MS = 200;
+const PAUSE_MS = 800;
 const PATHS = ["/health", "/v1/markets", "/v1/markets/trending"];
 
 /**

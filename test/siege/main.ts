@@ -10,7 +10,7 @@ import { beClients, beProbe } from "./clients.ts";
 
 const seconds = Number(process.argv[2] ?? 40);
 const connections = Number(process.argv[3] ?? 10_000);
-const [addresses, clients, perMinute, perSecond] = [50, 40, 600, 2000];
+const [addresses, clients, perMinute, perSecond] = [50, 100, 100, 2000];
 const P99_MS = 250;
 
 const directory = await mkdtemp("/tmp/pmctl-siege-");
