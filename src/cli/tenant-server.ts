@@ -8,6 +8,7 @@ import { NO_ORIGIN } from "../domain/security.ts";
 import { signAnchor } from "../engine/anchor.ts";
 import { operatorText } from "../engine/chain-walk.ts";
 import { startOracle } from "../oracle/worker.ts";
+import type { StrictTransport } from "../server/front-door.ts";
 import { openLog } from "../server/log.ts";
 import { Metrics } from "../server/metrics.ts";
 import type { PlaygroundOptions } from "../server/playground-page.ts";
@@ -214,7 +215,9 @@ function listen(
       rateLimit: config.rateLimit,
       isDatabaseUp: services.isDatabaseUp,
       integrityProblem: () => services.auditWatch.problem?.kind,
-      strictTransport: certificate?.isSelfSigned === false && isOwnDomain(config.baseUrl),
+      adminHosts: config.server.adminHosts,
+      limits: config.server.limits,
+      strictTransport: strictTransport(config, certificate),
       metrics,
       log,
     },
@@ -225,6 +228,12 @@ function listen(
       keyPair: certificate?.current,
     },
   );
+}
+
+/** Where TLS ends at a proxy, it alone knows who came by HTTPS. */
+function strictTransport({ baseUrl }: TenantConfig, certificate: ServedCertificate | undefined): StrictTransport {
+  if (!isOwnDomain(baseUrl)) return false;
+  return certificate?.isSelfSigned === false || "forwarded";
 }
 
 /** On loopback names a browser would keep everybody's plain servers of this machine away too. */

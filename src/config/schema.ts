@@ -6,6 +6,7 @@ import { AuditSection } from "./audit-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
 import { BaseUrl, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
+import { AdminHosts, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -31,6 +32,8 @@ const Server = z.strictObject({
     .max(100)
     .default([])
     .meta({ description: "Address ranges of your proxies: X-Forwarded-For counts from them only." }),
+  adminHosts: AdminHosts,
+  limits: ServerLimits.prefault({}).meta({ description: "What connections may take of the server." }),
   tls: Tls.optional().meta({
     description: "The certificate to serve HTTPS with. Without it the server speaks HTTP, or --https signs its own.",
   }),

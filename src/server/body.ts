@@ -6,8 +6,7 @@ const MAX_DEPTH = 32;
 
 /**
  * The bytes of a body, read from Node's stream: h3's own readers either copy through web streams or rewrite invalid UTF-8.
- * @throws Fault BAD_REQUEST when it is larger than `limitBytes`. Node then discards the rest of it, within its request
- * timeout, so that the client is still there to read the answer.
+ * @throws Fault BAD_REQUEST when it is larger than `limitBytes`; the rest of it stays unread.
  */
 export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -21,7 +20,7 @@ export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buff
       size += chunk.length;
       if (size <= limitBytes) return;
       stop();
-      req.resume();
+      req.pause();
       reject(new Fault("BAD_REQUEST", `The body must be at most ${limitBytes} bytes`));
     };
     const onEnd = (): void => {
@@ -35,6 +34,11 @@ export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buff
     };
     req.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
   });
+}
+
+/** Whether a part of a request's body has not arrived, or not been read off its connection. */
+export function isBodyOutstanding({ complete, headers }: IncomingMessage): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
 /** @throws Fault BAD_REQUEST unless the request says that its body is JSON: a form on a hostile page cannot say so. */

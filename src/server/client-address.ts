@@ -26,18 +26,19 @@ export class ClientAddresses {
 
   /** The bucket of a request that came from `peer` with this `X-Forwarded-For`. */
   bucketOf(peer: string | undefined, forwardedFor: string | undefined): string {
-    const { bucket, trusted } = this.#peer(peer ?? "");
+    const { bucket, trusted } = this.peer(peer ?? "");
     const forwarded = trusted ? this.#forwarded(forwardedFor) : undefined;
     return forwarded ? bucketOfAddress(forwarded) : bucket;
   }
 
   /** The whole address that the bucket is of; undefined where the peer has none. */
   addressOf(peer: string | undefined, forwardedFor: string | undefined): Address | undefined {
-    const { address, trusted } = this.#peer(peer ?? "");
+    const { address, trusted } = this.peer(peer ?? "");
     return (trusted ? this.#forwarded(forwardedFor) : undefined) ?? address;
   }
 
-  #peer(text: string): Peer {
+  /** Who is at the other end of a connection: a client, or one of our proxies. */
+  peer(text: string): Peer {
     const known = this.#peers.get(text);
     if (known) return known;
     const address = parseAddress(text);

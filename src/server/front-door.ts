@@ -3,8 +3,10 @@ import type { Logger } from "pino";
 import { Fault } from "../domain/fault.ts";
 import { type RefusalLog, shownDetail } from "../services/refusal-log.ts";
 import type { SecurityLog } from "../services/security-log.ts";
+import { isBodyOutstanding } from "./body.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import { monotonicMs, wallClockMs } from "./clock.ts";
+import type { Connections } from "./connections.ts";
 import type { Cors } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
 import { requestLogger } from "./log.ts";
@@ -24,16 +26,22 @@ import { noteRequest } from "./security-watch.ts";
 
 export interface FrontDoorOptions {
   addresses: ClientAddresses;
+  connections: Connections;
   limiter: RateLimiter;
   limits: { perMinute: number; webhooksPerMinute?: number | undefined };
   cors: Cors;
   metrics: Metrics;
   refusals: RefusalLog;
   security: SecurityLog;
-  /** Whether browsers are told to come back by HTTPS only. */
-  strictTransport?: boolean | undefined;
+  /** Whether browsers are told to come back by HTTPS only: always, or where a trusted proxy says that they came by it. */
+  strictTransport?: StrictTransport | undefined;
   log: Logger;
 }
+
+export type StrictTransport = boolean | "forwarded";
+
+/** Preflights cost less than requests, and a page may send one before each of them. */
+const PREFLIGHTS_PER_REQUEST = 10;
 
 /** A year, for this host alone: what its subdomains speak is not ours to say (RFC 6797). */
 const STRICT_TRANSPORT: Header = ["strict-transport-security", "max-age=31536000"];
@@ -65,7 +73,8 @@ export class FrontDoor {
       let fault: Fault | undefined;
       try {
         requirePlainHead(exchange);
-        if (!route.countsItself && exchange.req.method !== "OPTIONS") await this.count(exchange, false);
+        if (exchange.req.method === "OPTIONS") await this.#countPreflight(exchange);
+        else if (!route.countsItself) await this.count(exchange, false);
         answer = await route.answer(exchange);
       } catch (error) {
         fault = toFault(error);
@@ -86,12 +95,25 @@ export class FrontDoor {
    * @throws Fault RATE_LIMITED
    */
   async count(exchange: Exchange, signed: boolean): Promise<void> {
-    const { limiter, limits } = this.#options;
+    const { limits } = this.#options;
     const { address } = exchange;
-    const taken =
-      signed && limits.webhooksPerMinute !== undefined
-        ? limiter.take(`webhook ${address}`, limits.webhooksPerMinute)
-        : limiter.take(address, limits.perMinute);
+    if (signed && limits.webhooksPerMinute !== undefined)
+      await this.#take(exchange, `webhook ${address}`, limits.webhooksPerMinute);
+    else await this.#take(exchange, address, limits.perMinute);
+  }
+
+  /** Counts what an address sent that is no request; whoever sends much of it gets no requests answered either. */
+  countUnparsed(address: string): void {
+    void this.#options.limiter.take(address, this.#options.limits.perMinute);
+  }
+
+  async #countPreflight(exchange: Exchange): Promise<void> {
+    const { perMinute } = this.#options.limits;
+    await this.#take(exchange, `options ${exchange.address}`, perMinute * PREFLIGHTS_PER_REQUEST);
+  }
+
+  async #take(exchange: Exchange, bucket: string, limit: number): Promise<void> {
+    const taken = this.#options.limiter.take(bucket, limit);
     const standing = taken instanceof Promise ? await taken : taken;
     exchange.standing = standing;
     if (!standing.allowed)
@@ -118,9 +140,27 @@ export class FrontDoor {
     if (exchange.standing) headers.push(...rateLimitHeaders(exchange.standing));
     if (answer.headers) headers.push(...answer.headers);
     if (route.forBrowsers) headers.push(...this.#options.cors.headers(exchange.header("origin")));
-    if (this.#options.strictTransport) headers.push(STRICT_TRANSPORT);
-    if (this.draining) headers.push(["connection", "close"]);
+    if (this.#isStrict(exchange)) headers.push(STRICT_TRANSPORT);
+    if (this.#endsConnection(exchange, answer)) headers.push(["connection", "close"]);
     return headers;
+  }
+
+  /** The first scheme is the one that the client used: each further proxy adds its own behind it. */
+  #isStrict(exchange: Exchange): boolean {
+    const { strictTransport, addresses } = this.#options;
+    if (strictTransport !== "forwarded") return strictTransport === true;
+    const scheme = exchange.header("x-forwarded-proto")?.split(",", 1)[0]?.trim().toLowerCase();
+    return scheme === "https" && addresses.peer(exchange.req.socket.remoteAddress ?? "").trusted;
+  }
+
+  /** A refused client may not go on for ever on one connection, and none of a refused request's body is read. */
+  #endsConnection({ req }: Exchange, { status }: Answer): boolean {
+    if (status < 400) return this.draining;
+    const { connections } = this.#options;
+    const isUnread = isBodyOutstanding(req);
+    if (isUnread) connections.leaveUnread(req);
+    const isTooMuch = status === 429 && connections.refusedByRate(req.socket);
+    return isUnread || isTooMuch || this.draining;
   }
 
   #log(exchange: Exchange, route: Route, fault: Fault): void {

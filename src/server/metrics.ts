@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { SecurityEvent } from "../domain/security.ts";
 import { wallClockMs } from "./clock.ts";
+import { REFUSAL_REASONS, type RefusalReason } from "./connection-refusals.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -29,7 +30,10 @@ export class Metrics {
   readonly #securityEvents: Counter;
   readonly #authFailures: Counter;
   readonly #securityDropped: Counter;
+  readonly #refused: Counter;
   #anchorFailures: Counter | undefined;
+  #connections: () => Record<string, number> = () => ({});
+  #streams: () => number = () => 0;
   #queueLength: () => number = () => 0;
   #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
 
@@ -70,6 +74,32 @@ export class Metrics {
       name: "pmctl_security_events_dropped_total",
       help: "Events of which the security log has no entry, because the database was away for too long.",
       registers,
+    });
+    this.#refused = new Counter({
+      name: "pmctl_connections_refused_total",
+      help: "Connections, streams and bytes that are no request, refused or ended by a limit, by which one.",
+      labelNames: ["reason"],
+      registers,
+    });
+    for (const reason of REFUSAL_REASONS) this.#refused.inc({ reason }, 0);
+    const connections = () => this.#connections();
+    new Gauge({
+      name: "pmctl_connections",
+      help: "Open connections, by listener.",
+      labelNames: ["listener"],
+      registers,
+      collect() {
+        for (const [listener, open] of Object.entries(connections())) this.set({ listener }, open);
+      },
+    });
+    const streams = () => this.#streams();
+    new Gauge({
+      name: "pmctl_streams",
+      help: "Open streams of events.",
+      registers,
+      collect() {
+        this.set(streams());
+      },
     });
     const oldestUndelivered = () => this.#oldestUndelivered();
     new Gauge({
@@ -118,6 +148,17 @@ export class Metrics {
   /** The security log lost something. */
   countSecurityEventsDropped(events: number): void {
     this.#securityDropped.inc(events);
+  }
+
+  /** A limit on connections was met. */
+  countRefused(reason: RefusalReason): void {
+    this.#refused.inc({ reason });
+  }
+
+  /** How to read the number of open connections of each listener, and of open streams. */
+  setConnections(connections: () => Record<string, number>, streams: () => number): void {
+    this.#connections = connections;
+    this.#streams = streams;
   }
 
   /** An answer left its schema. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { ChainProblem } from "../domain/audit-link.ts";
 import { withinDeadline } from "../store/client.ts";
+import type { Connections } from "./connections.ts";
 import { nextRequestId } from "./exchange.ts";
 import { createListener } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
@@ -22,14 +23,14 @@ export interface OpsOptions {
 const DATABASE_TIMEOUT_MS = 2000;
 
 /** For orchestrators and Prometheus: a second port without keys and limits, so it belongs on loopback or a closed network. */
-export function createOpsListener(options: OpsOptions): Server {
+export function createOpsListener(options: OpsOptions, connections: Connections): Server {
   return createListener(async (req, res) => {
     try {
       await answer(options, req, res);
     } catch {
       send(res, 500, errorBody("Unexpected failure"));
     }
-  });
+  }, connections);
 }
 
 async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {

@@ -12,6 +12,7 @@ import { type Caller, type Handlers, type Invocation, invoke } from "../services
 import type { InboundProvider, KycFinding } from "../webhooks/providers/provider.ts";
 import { isTimely, verifySignature } from "../webhooks/signature.ts";
 import { verifyStripeSignature } from "../webhooks/stripe.ts";
+import type { AdminHosts } from "./admin-hosts.ts";
 import { authenticate, callerOf, type Identities } from "./authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
 import { wallClockMs } from "./clock.ts";
@@ -40,6 +41,7 @@ export interface RouteServices {
   tenantId: string;
   handlers: Handlers;
   identities: Identities;
+  adminHosts: AdminHosts;
   webhookSecrets: readonly string[];
   stripeSecrets: readonly string[];
   kycProvider: InboundProvider | undefined;
@@ -94,7 +96,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     const scheme = SIGNED[id];
     return scheme && webhookRoute(id, operation, scheme, services);
   }
-  const { handlers, identities } = services;
+  const { handlers, identities, adminHosts } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
   return {
@@ -103,6 +105,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     forBrowsers: isForBrowsers(operation),
     ...(TRADES.includes(id) ? { trades: true } : {}),
     async answer(exchange) {
+      if (operation.auth === "admin") adminHosts.require(exchange);
       const identity = await authenticate(exchange, operation, identities);
       const { input, rawBody } = await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);

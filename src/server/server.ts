@@ -4,11 +4,17 @@ import { type AddressInfo, Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { ChainProblem } from "../domain/audit-link.ts";
+import { type ConnectionLimits, connectionLimits } from "../domain/connection-limits.ts";
+import { NO_ORIGIN } from "../domain/security.ts";
 import { forgetEndedSessions, forgetOldAnswers, forgetOldCounts, forgetOldSecurityEvents } from "../store/forget.ts";
 import type { Pool } from "../store/pool.ts";
+import { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
+import { type OnRefused, RefusalReport } from "./connection-refusals.ts";
+import { Connections } from "./connections.ts";
+import { descriptorLimit } from "./descriptors.ts";
 import type { FrontDoor } from "./front-door.ts";
-import { createListener, type KeyPair, listen, renewKeyPair, trackHandshakes } from "./listener.ts";
+import { createListener, type KeyPair, listen, renewKeyPair } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
 import { watchMismatches } from "./mismatch-watch.ts";
 import { createOpsListener } from "./ops-listener.ts";
@@ -22,6 +28,10 @@ export interface ServerOptions extends TenantSiteOptions {
   proofSecret?: string | undefined;
   /** How long a connection may stay silent while the server closes, since a request may be on its way; half a second unless told. */
   lastRequestMs?: number | undefined;
+  /** What is allowed to connections; what is not stated goes by the descriptors that this process may have. */
+  limits?: { readonly [Limit in keyof ConnectionLimits]?: number | undefined } | undefined;
+  /** Told of each connection and stream that a limit refused or ended, beside the metrics and the logs. */
+  onRefused?: OnRefused | undefined;
   isDatabaseUp: () => Promise<boolean>;
   /** What is wrong with the audit log; without it the operations listener says nothing is. */
   integrityProblem?: (() => ChainProblem | undefined) | undefined;
@@ -54,6 +64,8 @@ export interface RunningServer {
 }
 
 const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetEndedSessions, forgetOldSecurityEvents];
+const MOST_OPS_CONNECTIONS = 256;
+const OPS_SHARE = 0.1;
 const FORGET_INTERVAL_MS = 60_000;
 const DRAIN_LIMIT_MS = 25_000;
 const LAST_REQUEST_MS = 500;
@@ -74,11 +86,34 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   } = options;
   const { opsHost = "127.0.0.1", keyPair } = where;
   const scheme = keyPair ? "https" : "http";
-  const site = createTenantSite(options, metrics);
-  const server = createListener(proving(toNodeHandler(site.app), tenantId, options.proofSecret), keyPair);
-  const endHandshakes = trackHandshakes(server);
+  const descriptors = descriptorLimit();
+  const limits = connectionLimits(options.limits ?? {}, descriptors);
+  const addresses = new ClientAddresses(options.trustProxy);
+  const report = new RefusalReport(log);
+  const onRefused: OnRefused = (reason, address) => {
+    metrics.countRefused(reason);
+    report.note(reason, address);
+    // Clients that stay away end as idle all day long.
+    if (reason !== "idle") site.security.note("connections.refused", reason, { ...NO_ORIGIN, address });
+    options.onRefused?.(reason, address);
+  };
+  const connections = new Connections({
+    limits,
+    addresses,
+    onRefused: (reason, address) => {
+      if (reason === "malformed") site.door.countUnparsed(address);
+      onRefused(reason, address);
+    },
+  });
+  const site = createTenantSite(options, { metrics, addresses, connections, streamLimits: limits, onRefused });
+  const server = createListener(proving(toNodeHandler(site.app), tenantId, options.proofSecret), connections, keyPair);
   const isDraining = () => site.door.draining;
-  const ops = createOpsListener({ tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem });
+  const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
+  const ops = createOpsListener(
+    { tenantId, auditKeyId, scheme, metrics, isDraining, isDatabaseUp, integrityProblem },
+    opsConnections,
+  );
+  metrics.setConnections(() => ({ api: connections.size, ops: opsConnections.size }), site.streams);
   // An error that nobody listens for ends the process, and one connection too many (EMFILE) is enough for one.
   for (const one of [server, ops]) one.on("error", (error) => log.error({ err: error }, "The listener failed"));
   const port = await listen(server, where.host, where.port);
@@ -91,11 +126,12 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const shutDown = async (): Promise<void> => {
     stopForgetting();
     site.endStreams();
-    await drain(server, site.door, endHandshakes, options.lastRequestMs);
+    await drain(server, site.door, connections, options.lastRequestMs);
     await site.close();
     ops.close();
     ops.closeAllConnections();
     stopWatching();
+    report.close();
   };
   let closing: Promise<void> | undefined;
   return {
@@ -110,6 +146,12 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
       return closing;
     },
   };
+}
+
+/** Its callers are few, and all of one address where it stands on loopback. */
+function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLimits {
+  const connections = Math.min(MOST_OPS_CONNECTIONS, Math.max(1, Math.floor(descriptors * OPS_SHARE)));
+  return { ...limits, connections, connectionsPerAddress: connections };
 }
 
 /** Deletes what was only kept for a while; returns how to end that. */
@@ -128,7 +170,7 @@ function forgetRegularly(pool: Pool): () => void {
 async function drain(
   server: Server,
   door: FrontDoor,
-  endHandshakes: () => void,
+  connections: Connections,
   lastRequestMs = LAST_REQUEST_MS,
 ): Promise<void> {
   door.draining = true;
@@ -144,7 +186,7 @@ async function drain(
     if (now - quietSince >= lastRequestMs) break;
   }
   server.closeAllConnections();
-  endHandshakes();
+  connections.destroyAll();
   // Nothing is left to close but the timer that checks for slow connections.
   server.close();
   await closed;

@@ -1,5 +1,4 @@
 import { streamEvents } from "../contract/stream.ts";
-import { Fault } from "../domain/fault.ts";
 import { holdAgainst } from "../services/answers.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { readBeginning } from "../services/live-snapshot.ts";
@@ -8,15 +7,14 @@ import type { Pool } from "../store/pool.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
 import type { EndedSessions } from "./ended-sessions.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
+import type { Spectator, StreamSeats } from "./stream-seats.ts";
 
 const HEARTBEAT_MS = 15_000;
-const MAX_CLIENTS = 5_000;
 /** Entries that a client may have missed; past it a snapshot costs less. */
 const MAX_REPLAY = 1_000;
 
-export interface StreamClient {
+export interface StreamClient extends Spectator {
   stream: EventStream;
-  userId: string | undefined;
   markets: ReadonlySet<string> | undefined;
   /** Whether the credentials that opened the stream still hold. */
   isStillValid: () => Promise<boolean>;
@@ -32,6 +30,7 @@ interface Rendered {
 export class StreamHub {
   readonly #tail: AuditTail;
   readonly #pool: Pool;
+  readonly #seats: StreamSeats;
   readonly #heartbeatMs: number;
   readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
@@ -43,9 +42,16 @@ export class StreamHub {
   #closed = false;
 
   /** @param ended tells when sessions end, whose streams then end too */
-  constructor(tail: AuditTail, pool: Pool, heartbeatMs = HEARTBEAT_MS, ended?: Pick<EndedSessions, "watch">) {
+  constructor(
+    tail: AuditTail,
+    pool: Pool,
+    seats: StreamSeats,
+    heartbeatMs = HEARTBEAT_MS,
+    ended?: Pick<EndedSessions, "watch">,
+  ) {
     this.#tail = tail;
     this.#pool = pool;
+    this.#seats = seats;
     this.#heartbeatMs = heartbeatMs;
     this.#ended = ended;
   }
@@ -54,18 +60,13 @@ export class StreamHub {
     return this.#clients.size;
   }
 
-  /** @throws Fault OVERLOADED */
-  requireRoom(): void {
-    if (this.#clients.size >= MAX_CLIENTS)
-      throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: 10 });
-  }
-
   /** Starts to send: first a snapshot, or what came after `lastId`, then whatever happens. */
   async add(client: StreamClient, lastId: bigint | undefined): Promise<void> {
     const { stream } = client;
     // What happens while the beginning is being read waits its turn.
     const waiting: Rendered[] = [];
     this.#clients.set(client, (entry) => waiting.push(entry));
+    this.#seats.take(client);
     stream.onEnd = () => this.#remove(client);
     this.#unwatch ??= this.#ended?.watch(() => this.#endInvalid());
     stream.send(": connected\n\n");
@@ -136,7 +137,7 @@ export class StreamHub {
   }
 
   #remove(client: StreamClient): void {
-    this.#clients.delete(client);
+    if (this.#clients.delete(client)) this.#seats.leave(client);
     if (this.#clients.size > 0) return;
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;

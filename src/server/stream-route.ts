@@ -8,6 +8,7 @@ import type { Answer } from "./responses.ts";
 import type { Route } from "./routes.ts";
 import { tokenFromCookies } from "./session-cookie.ts";
 import type { StreamClient, StreamHub } from "./stream-hub.ts";
+import type { StreamSeats } from "./stream-seats.ts";
 
 const EVENT_ID = /^\d{1,18}$/;
 
@@ -17,8 +18,16 @@ const OPENED = {
   contentType: "text/event-stream",
 } as const satisfies Partial<Answer>;
 
+export interface StreamServices {
+  hub: StreamHub;
+  seats: StreamSeats;
+  identities: Identities;
+  /** Told of each stream that there is no room for. */
+  onFull(address: string): void;
+}
+
 /** `GET /v1/stream`. The key travels in a header, so pages read it with `fetch`: an EventSource cannot send one. */
-export function streamRoute(hub: StreamHub, identities: Identities): Route {
+export function streamRoute({ hub, seats, identities, onFull }: StreamServices): Route {
   const plan = planInput(streamOperation);
   return {
     method: streamOperation.method,
@@ -31,11 +40,17 @@ export function streamRoute(hub: StreamHub, identities: Identities): Route {
       const check = () => authenticate(exchange, { method, auth: isUser ? "user" : "public" }, identities);
       const { user } = await check();
       const { input } = await assembleInput(exchange, plan);
-      hub.requireRoom();
+      const spectator = { address: exchange.address, userId: user?.id };
+      try {
+        seats.requireRoom(spectator);
+      } catch (error) {
+        onFull(spectator.address);
+        throw error;
+      }
       if (exchange.isHead) return { ...OPENED, body: "" };
       const client: StreamClient = {
+        ...spectator,
         stream: new EventStream(exchange.req.socket),
-        userId: user?.id,
         markets: marketsOf(input.markets),
         isStillValid: () =>
           check().then(

@@ -15,15 +15,18 @@ import type { Pool } from "../store/pool.ts";
 import { countRequests } from "../store/request-count.ts";
 import { recordSecurityEvents } from "../store/security-log.ts";
 import type { InboundProvider } from "../webhooks/providers/provider.ts";
+import { AdminHosts } from "./admin-hosts.ts";
 import { createApp } from "./app.ts";
 import { assetRoutes, readAssets } from "./assets.ts";
-import { ClientAddresses } from "./client-address.ts";
+import type { ClientAddresses } from "./client-address.ts";
+import type { OnRefused } from "./connection-refusals.ts";
+import type { Connections } from "./connections.ts";
 import { Cors } from "./cors.ts";
 import { docsRoute } from "./docs-page.ts";
 import { FrameReader } from "./embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./embed-page.ts";
 import { EndedSessions } from "./ended-sessions.ts";
-import { FrontDoor } from "./front-door.ts";
+import { FrontDoor, type StrictTransport } from "./front-door.ts";
 import { KeyRing } from "./key-ring.ts";
 import { KeySet, keySetLoader } from "./key-set.ts";
 import { KeyUse } from "./key-use.ts";
@@ -37,6 +40,7 @@ import { watchSecurity } from "./security-watch.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { streamRoute } from "./stream-route.ts";
+import { type StreamLimits, StreamSeats } from "./stream-seats.ts";
 import { type JwtOptions, UserTokens } from "./user-tokens.ts";
 
 /** A database that is away must not hold up the end of a server: an older use then stands as the last. */
@@ -79,8 +83,10 @@ export interface TenantSiteOptions {
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
   /** How long a request waits for the count that all processes share, before this one counts alone; 250 ms unless told. */
   countTimeoutMs?: number | undefined;
-  /** Whether browsers are told to come back by HTTPS only. */
-  strictTransport?: boolean | undefined;
+  /** Names under which admin operations exist; any unless given. */
+  adminHosts?: readonly string[] | undefined;
+  /** Whether browsers are told to come back by HTTPS only: always, or where a trusted proxy says that they came by it. */
+  strictTransport?: StrictTransport | undefined;
   /** How often streams show that they are alive, and check their credentials. */
   streamHeartbeatMs?: number | undefined;
   log: Logger;
@@ -90,24 +96,36 @@ export interface TenantSiteOptions {
 export interface TenantSite {
   app: H3;
   door: FrontDoor;
+  security: SecurityLog;
+  /** Streams that are open. */
+  streams(): number;
   /** Ends the streams of events, which would not end by themselves. */
   endStreams(): void;
   /** Once nobody is answered any more. */
   close(): Promise<void>;
 }
 
+/** What a site shares with its listener. */
+export interface SiteSurroundings {
+  metrics: Metrics;
+  addresses: ClientAddresses;
+  connections: Connections;
+  streamLimits: StreamLimits;
+  onRefused: OnRefused;
+}
+
 /**
  * Puts a tenant's site together; it is not listened to yet.
  * @throws Fault CONFIG_INVALID for an unusable option
  */
-export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): TenantSite {
+export function createTenantSite(options: TenantSiteOptions, surroundings: SiteSurroundings): TenantSite {
   const { tenantId, services, baseUrl, pool } = options;
   const cors = new Cors(options.corsOrigins);
   const limiter = sharedLimiter(options);
-  const addresses = new ClientAddresses(options.trustProxy);
+  const { addresses, metrics } = surroundings;
   const { security = ownSecurityLog(pool) } = services;
   watchSecurity(security, metrics, options.log);
-  const door = frontDoor(options, { cors, limiter, metrics, addresses, security });
+  const door = frontDoor(options, { ...surroundings, cors, limiter, security });
   const outgoing = new OutgoingHttp(options.allowPrivate);
   const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);
@@ -126,8 +144,14 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
     ended,
     origins: new Origins(options.corsOrigins, baseUrl),
   };
-  const hub = services.tail && new StreamHub(services.tail, pool, options.streamHeartbeatMs, ended);
-  const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute(hub, identities)] : [])];
+  const seats = new StreamSeats(surroundings.streamLimits);
+  const hub = services.tail && new StreamHub(services.tail, pool, seats, options.streamHeartbeatMs, ended);
+  const streaming = {
+    seats,
+    identities,
+    onFull: (address: string) => surroundings.onRefused("stream", address),
+  };
+  const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute({ ...streaming, hub })] : [])];
   const served = servedHere(handlers, ownRoutes);
   const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
   const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
@@ -138,6 +162,7 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
       tenantId,
       handlers,
       identities,
+      adminHosts: new AdminHosts(options.adminHosts ?? []),
       webhookSecrets: options.webhookSecrets,
       stripeSecrets: options.stripeSecrets ?? [],
       kycProvider: options.kycProvider,
@@ -154,6 +179,8 @@ export function createTenantSite(options: TenantSiteOptions, metrics: Metrics): 
   return {
     app,
     door,
+    security,
+    streams: () => seats.taken,
     endStreams: () => hub?.close(),
     close: async () => {
       limiter.stop();
@@ -178,10 +205,10 @@ function ownSecurityLog(pool: Pool): SecurityLog {
 
 function frontDoor(
   { rateLimit, services, strictTransport, log }: TenantSiteOptions,
-  shared: { cors: Cors; limiter: RateLimiter; metrics: Metrics; addresses: ClientAddresses; security: SecurityLog },
+  surroundings: SiteSurroundings & { cors: Cors; limiter: RateLimiter; security: SecurityLog },
 ): FrontDoor {
   const { refusals = new RefusalLog() } = services;
-  return new FrontDoor({ ...shared, limits: rateLimit, refusals, strictTransport, log });
+  return new FrontDoor({ ...surroundings, limits: rateLimit, refusals, strictTransport, log });
 }
 
 /** Whoever creates, rotates or revokes a key here finds it so with the next request. */

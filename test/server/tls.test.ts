@@ -114,12 +114,6 @@ describe("the API over TLS", () => {
     expect(await get(`${server.url}/health`, pair.cert)).toMatchObject({ status: 200 });
   });
 
-  test("a handshake that takes longer than 10 s is cut", async () => {
-    const startedAt = performance.now();
-    expect(await exchangeRaw(server.port)).toBe("");
-    expect(performance.now() - startedAt).toBeLessThan(13_000);
-  }, 20_000);
-
   test("a renewed certificate is shown to new connections, and open ones go on", async () => {
     const renewing = await serve(backend, handlers, {}, { keyPair: pair });
     const open = new Agent({ connect: { ca: [pair.cert] }, connections: 1 });

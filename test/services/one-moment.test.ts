@@ -2,10 +2,12 @@ import { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localEvents } from "../../src/client/local-events.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { connectionLimits } from "../../src/domain/connection-limits.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { FrameReader } from "../../src/server/embed-data.ts";
 import { EventStream } from "../../src/server/event-stream.ts";
 import { StreamHub } from "../../src/server/stream-hub.ts";
+import { StreamSeats } from "../../src/server/stream-seats.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 /**
@@ -292,10 +294,15 @@ describe("under load, one answer is of one moment:", () => {
     });
 
     test("and from a server, where others are listening already", async () => {
-      const hub = new StreamHub(tenant.services.tail, tenant.services.pool);
+      const hub = new StreamHub(
+        tenant.services.tail,
+        tenant.services.pool,
+        new StreamSeats(connectionLimits({}, 1024)),
+      );
       const open = async () => {
         const stream = new EventStream(new Socket());
-        const client = { stream, userId: undefined, markets: new Set([rising()]), isStillValid: async () => true };
+        const spectator = { address: "127.0.0.1", userId: undefined };
+        const client = { ...spectator, stream, markets: new Set([rising()]), isStillValid: async () => true };
         await hub.add(client, undefined);
         return stream;
       };

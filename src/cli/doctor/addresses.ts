@@ -2,7 +2,9 @@ import type { TenantConfig } from "../../config/tenant-file.ts";
 import { isLoopback } from "../../domain/networks.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
-export type AddressFacts = Pick<TenantConfig, "baseUrl" | "server" | "embed" | "cors">;
+export type AddressFacts = Pick<TenantConfig, "baseUrl" | "embed" | "cors"> & {
+  server: Pick<TenantConfig["server"], "host" | "trustProxy" | "tls">;
+};
 
 /** Whether the addresses of a tenant file go together. Pure: the file alone decides. */
 export function judgeAddresses(facts: AddressFacts): Check[] {

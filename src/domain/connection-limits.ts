@@ -1,0 +1,54 @@
+/** What a server allows its connections (`server.limits` of the tenant file). */
+export interface ConnectionLimits {
+  /** Open at a time. */
+  connections: number;
+  /** Open at a time from one client address; a trusted proxy is no client. */
+  connectionsPerAddress: number;
+  /** Streams of events at a time. */
+  streams: number;
+  streamsPerAddress: number;
+  streamsPerUser: number;
+  /** From a connection's opening to its first request, and from a request's first byte to the end of its headers. */
+  headersSeconds: number;
+  /** From a request's headers to the end of its body. */
+  bodySeconds: number;
+  /** Between two requests. */
+  idleSeconds: number;
+  /** While the peer takes nothing of what is written. */
+  writeSeconds: number;
+}
+
+export const DEFAULT_STREAMS = { streamsPerAddress: 100, streamsPerUser: 10 } as const;
+/** Idle: longer than the 60 s of the usual load balancers, so that they end idle connections and not we under their request. */
+export const DEFAULT_SECONDS = { headersSeconds: 10, bodySeconds: 30, idleSeconds: 65, writeSeconds: 20 } as const;
+
+const MOST_CONNECTIONS = 10_000;
+/** Of the descriptors, for clients. The others are for the database, outgoing requests, files and the operations listener. */
+const CLIENTS_SHARE = 0.6;
+/** What a stated number may take at most: without any descriptor left neither database nor `/livez` answers. */
+const STATED_SHARE = 0.8;
+const ADDRESS_SHARE = 0.2;
+const LEAST_PER_ADDRESS = 32;
+
+/**
+ * The limits in force: those stated, and defaults for the others.
+ * @param descriptors how many files and sockets this process may have open
+ */
+export function connectionLimits(
+  stated: { readonly [Limit in keyof ConnectionLimits]?: number | undefined },
+  descriptors: number,
+): ConnectionLimits {
+  const connections =
+    stated.connections === undefined
+      ? Math.min(MOST_CONNECTIONS, Math.floor(descriptors * CLIENTS_SHARE))
+      : Math.min(stated.connections, Math.max(1, Math.floor(descriptors * STATED_SHARE)));
+  const defaults: ConnectionLimits = {
+    connections,
+    connectionsPerAddress: Math.max(LEAST_PER_ADDRESS, Math.floor(connections * ADDRESS_SHARE)),
+    streams: Math.floor(connections / 2),
+    ...DEFAULT_STREAMS,
+    ...DEFAULT_SECONDS,
+  };
+  const given = Object.entries(stated).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(given), connections };
+}

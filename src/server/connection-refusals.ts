@@ -1,0 +1,90 @@
+import type { Logger } from "pino";
+
+export const REFUSAL_REASONS = [
+  "total",
+  "address",
+  "stream",
+  "headers",
+  "body",
+  "idle",
+  "write",
+  "rate",
+  "malformed",
+] as const;
+/** Which limit ended a connection, or kept it or its stream out. */
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** Told of each. The address is the client's as the rate limit counts it. */
+export type OnRefused = (reason: RefusalReason, address: string) => void;
+
+interface Tally {
+  count: number;
+  byAddress: Map<string, number>;
+  /** When its line is due, by the timer. */
+  timer: NodeJS.Timeout;
+}
+
+const LINE_INTERVAL_MS = 60_000;
+/** The first line of an attack comes soon, and with more than its first connection. */
+const FIRST_LINE_MS = 1000;
+/** An attack from more addresses than these is counted, and the further addresses are not. */
+const COUNTED_ADDRESSES = 10_000;
+const SHOWN_ADDRESSES = 20;
+
+/**
+ * What was refused, in the log: a line a minute and reason, however many an attack opens.
+ * Its `addresses` are those with most, at most 20.
+ */
+export class RefusalReport {
+  readonly #log: Logger;
+  readonly #tallies = new Map<RefusalReason, Tally>();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  note(reason: RefusalReason, address: string): void {
+    let tally = this.#tallies.get(reason);
+    if (!tally) {
+      tally = this.#begin(reason, FIRST_LINE_MS);
+      this.#tallies.set(reason, tally);
+    }
+    tally.count += 1;
+    const { byAddress } = tally;
+    if (byAddress.size < COUNTED_ADDRESSES || byAddress.has(address))
+      byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
+  }
+
+  /** Writes what is not written yet. */
+  close(): void {
+    for (const [reason, tally] of this.#tallies) {
+      clearTimeout(tally.timer);
+      this.#write(reason, tally);
+    }
+    this.#tallies.clear();
+  }
+
+  #begin(reason: RefusalReason, afterMs: number): Tally {
+    return { count: 0, byAddress: new Map(), timer: setTimeout(() => this.#line(reason), afterMs).unref() };
+  }
+
+  /** Writes a line and waits a minute before the next one; a minute without refusals ends the wait. */
+  #line(reason: RefusalReason): void {
+    const tally = this.#tallies.get(reason);
+    if (!tally || tally.count === 0) return void this.#tallies.delete(reason);
+    this.#write(reason, tally);
+    this.#tallies.set(reason, this.#begin(reason, LINE_INTERVAL_MS));
+  }
+
+  #write(reason: RefusalReason, { count, byAddress }: Tally): void {
+    if (count === 0) return;
+    const addresses = [...byAddress]
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, SHOWN_ADDRESSES)
+      .map(([address]) => address);
+    const line = { event: "connections.refused", reason, count, addresses };
+    // Clients that stay away end like this all day long.
+    if (reason === "idle") this.#log.info(line, "Idle connections were closed");
+    else this.#log.warn(line, "Connections were refused or closed");
+  }
+}

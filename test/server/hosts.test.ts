@@ -1,0 +1,85 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { operationIds, operations } from "../../src/contract/operations.ts";
+import type { RunningServer } from "../../src/server/server.ts";
+import { ADMIN_KEY, allHandlers, type Backend, openBackend, requestOf, serve } from "./support/harness.ts";
+
+let backend: Backend;
+let server: RunningServer;
+beforeAll(async () => {
+  backend = await openBackend();
+  server = await serve(backend, allHandlers(), {
+    adminHosts: ["Admin.acme.example", "::1"],
+    strictTransport: "forwarded",
+    trustProxy: ["127.0.0.1/32"],
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await backend.close();
+});
+
+/** What `fetch` does not let a caller choose: the name that it asks under, and the address that it comes from. */
+function ask(path: string, headers: Record<string, string>, { method = "GET", body = "", from = "127.0.0.1" } = {}) {
+  return new Promise<{ status: number; code: string; body: string; strict: string | undefined }>((resolve, reject) => {
+    const options = { port: server.port, host: "127.0.0.1", localAddress: from, path, method, headers, agent: false };
+    request(options, (res) => {
+      let text = "";
+      res.on("data", (chunk) => {
+        text += chunk;
+      });
+      res.on("end", () =>
+        resolve({
+          status: res.statusCode ?? 0,
+          code: String(res.headers["error-code"]),
+          body: text,
+          strict: res.headers["strict-transport-security"],
+        }),
+      );
+    })
+      .on("error", reject)
+      .end(body);
+  });
+}
+
+describe("server.adminHosts", () => {
+  test("under another name every admin operation is a path that nothing is at, with and without a key", async () => {
+    const unknown = await ask("/nowhere", { host: "acme.example" });
+    expect(unknown).toMatchObject({ status: 404, code: "NOT_FOUND" });
+    for (const id of operationIds.filter((each) => operations[each].auth === "admin")) {
+      const { path, init } = requestOf(operations[id]);
+      for (const key of [{}, { "x-api-key": ADMIN_KEY }]) {
+        const headers = { host: "acme.example", ...(init.headers as Record<string, string>), ...key };
+        const answer = await ask(path, headers, { method: init.method ?? "GET", body: String(init.body ?? "") });
+        expect([id, answer]).toEqual([id, unknown]);
+      }
+    }
+  });
+
+  test("under its names they are there, in any case, with a port and with the dot of the root", async () => {
+    const path = operations.listKeys.path;
+    for (const host of ["admin.acme.example", "ADMIN.acme.example:8443", "admin.acme.example.", "[::1]:8080"])
+      expect([host, (await ask(path, { host })).code]).toEqual([host, "KEY_INVALID"]);
+    for (const host of ["admin.acme.example.evil.example", "xadmin.acme.example", "", "127.0.0.1"])
+      expect([host, (await ask(path, { host })).code]).toEqual([host, "NOT_FOUND"]);
+    // A name that a client claims to have used elsewhere is none.
+    const claimed = { host: "acme.example", "x-forwarded-host": "admin.acme.example" };
+    expect((await ask(path, claimed)).code).toBe("NOT_FOUND");
+  });
+
+  test("other operations are there under every name, for admin keys too", async () => {
+    const headers = { host: "acme.example", "x-api-key": ADMIN_KEY };
+    expect((await ask(operations.listMarkets.path, headers)).code).not.toBe("NOT_FOUND");
+  });
+});
+
+describe("behind a proxy that ends TLS", () => {
+  test("browsers are told to come back by HTTPS where the proxy says that they came by it", async () => {
+    const strict = async (scheme?: string, from?: string) =>
+      (await ask("/x", { host: "x", ...(scheme && { "x-forwarded-proto": scheme }) }, from ? { from } : {})).strict;
+    expect(await strict("https")).toBe("max-age=31536000");
+    expect(await strict("HTTPS, http")).toBe("max-age=31536000");
+    for (const scheme of ["http", "http, https", "", undefined]) expect(await strict(scheme)).toBeUndefined();
+    expect(await strict("https", "127.0.0.2")).toBeUndefined();
+  });
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { createTestDatabase } from "../support/postgres.ts";
+import { prepare, startAttack, startServer } from "./arena.ts";
+import type { Kind } from "./attack.ts";
+import { beClients, beProbe } from "./clients.ts";
+
+const DESCRIPTORS = 1024;
+
+test("a server with 1,024 descriptors answers other clients and its probes whatever 1,200 connections of an address do", async () => {
+  const database = await createTestDatabase();
+  try {
+    const { connection } = database;
+    await prepare(connection);
+    const server = await startServer({ connection, perMinute: 100 }, DESCRIPTORS);
+    const attacks: [connections: number, addresses: number, kinds: Kind[]][] = [
+      [1100, 1, ["refused"]],
+      [1200, 1, ["silent"]],
+      // As many addresses as it takes to fill the server: 614 connections, 122 an address.
+      [1200, 10, ["silent"]],
+      [
+        1200,
+        10,
+        ["silent", "slowHeaders", "slowBody", "slowReader", "unreadStream", "flood", "malformed", "handshake"],
+      ],
+    ];
+    for (const [connections, addresses, kinds] of attacks) {
+      const { ports } = server;
+      const attack = await startAttack({ ports, connections, addresses, kinds, perSecond: 4000 });
+      const [served, probed] = await Promise.all([beClients(ports, 4, 1), beProbe(ports, 1)]);
+      await attack.stop();
+      expect([served, probed].map(({ failures }) => failures)).toEqual([{}, {}]);
+      expect(Math.min(served.answers, probed.answers)).toBeGreaterThan(0);
+    }
+    const { refused } = await server.stop();
+    for (const reason of ["address", "total", "rate", "malformed"]) expect(refused[reason]).toBeGreaterThan(0);
+  } finally {
+    await database.drop();
+  }
+});
