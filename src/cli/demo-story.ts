@@ -62,22 +62,21 @@ function keyOf({ config, secrets }: ReadyTenant, type: "admin" | "public"): stri
 
 /** Verifies and funds the demo's traders, through the webhooks that real providers use. */
 export async function admitTraders(stage: Stage): Promise<void> {
-  const { tenant } = stage.tenant.config;
   for (const userId of TRADERS) {
     const verifiedAt = new Date(wallClockMs()).toISOString();
     const kyc = { userId, status: "passed", provider: "demo", verifiedAt, jurisdiction: "CH" };
-    await deliver(stage, `/kyc/inbound/${tenant}`, kyc);
+    await deliver(stage, "kyc", kyc);
     const deposit = { event: "deposit.completed", userId, amountUsd: FUNDS_USD, txRef: `demo-${randomUUID()}` };
-    await deliver(stage, `/payments/inbound/${tenant}`, deposit);
+    await deliver(stage, "payments", deposit);
   }
 }
 
-async function deliver({ url, fetch, tenant }: Stage, path: string, event: object): Promise<void> {
+async function deliver({ url, fetch, tenant }: Stage, endpoint: "kyc" | "payments", event: object): Promise<void> {
   const body = JSON.stringify(event);
-  const [secret = ""] = tenant.secrets.webhooks.inbound;
+  const [secret = ""] = tenant.secrets.webhooks.inbound[endpoint].secrets;
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   const headers = { "content-type": "application/json", "x-signature": signature };
-  const response = await fetch(url + path, { method: "POST", headers, body });
+  const response = await fetch(`${url}/${endpoint}/inbound/${tenant.config.tenant}`, { method: "POST", headers, body });
   if (!response.ok) throw new Fault("INTERNAL", `The demo's webhook was answered with ${response.status}`);
 }
 

@@ -82,7 +82,7 @@ const PRINTED: Record<string, Printed> = {
   "oracle check": { names: "feed price ageSec spread session verdict detail" },
   "oracle sweep": { names: "watched asked settled held" },
   "webhook send": { names: "event url status body" },
-  "webhook sign": { names: "signature" },
+  "webhook sign": { names: "signature scheme headers" },
   "webhook verify": { names: "valid" },
   "webhook deliveries": "listWebhookDeliveries",
   "webhook replay": { of: "replayWebhook", rows: "replayed" },

@@ -9,6 +9,12 @@ export function wholeNumber(value: string): number {
   return Number(value);
 }
 
+/** Seconds since 1970. */
+export function epochSeconds(value: string): number {
+  if (!/^\d{1,12}$/.test(value)) throw new InvalidArgumentError("It must be whole seconds since 1970.");
+  return Number(value);
+}
+
 /** A port; 0 takes any free one. */
 export function portNumber(value: string): number {
   const port = Number(value);

@@ -1,3 +1,4 @@
+import type { InboundEndpoint } from "../contract/webhooks.ts";
 import { Fault } from "../domain/fault.ts";
 import { nearest } from "../domain/nearest.ts";
 
@@ -5,8 +6,8 @@ type Mapping = { [key: string]: unknown };
 
 /** A provider's webhook, ready to be signed. */
 export interface SampleWebhook {
-  /** Which secret and scheme it is signed with. */
-  scheme: "generic" | "stripe";
+  /** Whose secret it is signed with. Stripe signs in its own way. */
+  endpoint: InboundEndpoint | "stripe";
   /** Of the endpoint, in front of the tenant's id. */
   path: string;
   body: Mapping;
@@ -78,10 +79,10 @@ const STRIPE_OBJECTS: Readonly<Record<string, (seed: SampleSeed) => Mapping>> = 
   }),
 };
 
-const GENERIC: Readonly<Record<string, { path: string; body: (seed: SampleSeed) => Mapping }>> = {
-  "kyc.passed": { path: "/kyc/inbound/", body: kyc("passed") },
-  "kyc.failed": { path: "/kyc/inbound/", body: kyc("failed") },
-  "deposit.completed": { path: "/payments/inbound/", body: deposit },
+const GENERIC: Readonly<Record<string, { endpoint: InboundEndpoint; body: (seed: SampleSeed) => Mapping }>> = {
+  "kyc.passed": { endpoint: "kyc", body: kyc("passed") },
+  "kyc.failed": { endpoint: "kyc", body: kyc("failed") },
+  "deposit.completed": { endpoint: "payments", body: deposit },
 };
 
 /** The events that `pmctl webhook send` knows. */
@@ -96,13 +97,16 @@ export const SAMPLE_EVENTS = [...Object.keys(GENERIC), ...Object.keys(STRIPE_OBJ
  */
 export function sampleWebhook(event: string, assignments: readonly string[], seed: SampleSeed): SampleWebhook {
   const generic = Object.hasOwn(GENERIC, event) ? GENERIC[event] : undefined;
-  if (generic) return { scheme: "generic", path: generic.path, body: assignAll(generic.body(seed), assignments) };
+  if (generic) {
+    const { endpoint } = generic;
+    return { endpoint, path: `/${endpoint}/inbound/`, body: assignAll(generic.body(seed), assignments) };
+  }
   const type = event.startsWith(STRIPE) ? event.slice(STRIPE.length) : "";
   const makeObject = Object.hasOwn(STRIPE_OBJECTS, type) ? STRIPE_OBJECTS[type] : undefined;
   if (!makeObject) throw unknownEvent(event);
   const object = assignAll(makeObject(seed), assignments);
   return {
-    scheme: "stripe",
+    endpoint: "stripe",
     path: "/payments/stripe/",
     body: { id: `evt_${seed.id}`, object: "event", type, created: Math.floor(seed.now / 1000), data: { object } },
   };

@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
+import type { InboundEndpoint, InboundScheme } from "../contract/webhooks.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Scope } from "../domain/scopes.ts";
 import { statedTargets } from "./audit-schema.ts";
 import { ConfigError, type Finding, type Path } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
+import { inboundSecretsOf } from "./inbound-secrets.ts";
 import type { SecretReference } from "./scalars.ts";
 import { resolveSecret } from "./secrets.ts";
 import type { TenantConfig } from "./tenant-file.ts";
@@ -13,7 +15,13 @@ const MIN_SECRET_BYTES = 16;
 /** RFC 7518, section 3.2: an HS256 key is at least as long as the hash. */
 const MIN_HS256_BYTES = 32;
 
-export type KycProvider = NonNullable<TenantConfig["webhooks"]["inbound"]["kyc"]>["provider"];
+export type KycProvider = NonNullable<NonNullable<TenantConfig["webhooks"]["inbound"]["kyc"]>["provider"]>;
+
+/** What the generic webhooks of one endpoint are verified with. */
+export interface ResolvedEndpoint {
+  secrets: string[];
+  scheme: InboundScheme;
+}
 
 export interface ResolvedKey {
   type: "admin" | "public";
@@ -53,14 +61,14 @@ export interface TenantSecrets {
   /** The connection string of the login that serves; undefined for the embedded database. */
   databaseUrl: string | undefined;
   webhooks: {
-    inbound: string[];
+    inbound: Record<InboundEndpoint, ResolvedEndpoint>;
     stripe: string[];
     /** The identity provider that signs in its own way; undefined for none. */
     kyc: { provider: KycProvider; secrets: string[] } | undefined;
     /** Signing secrets by the webhook's name, the current one first. */
     outbound: Record<string, string[]>;
   };
-  /** Signs requests to `resolution_url`: `oracle.resolutionSecret`, else the first inbound webhook secret. */
+  /** Signs requests to `resolution_url`: `oracle.resolutionSecret`, else the first shared secret of inbound webhooks. */
   resolutionSecret: string | undefined;
   /** Request headers by source name. */
   sourceHeaders: Record<string, Record<string, string>>;
@@ -81,7 +89,15 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
     references.map((reference, index) => secret(reference, [...path, index], MIN_SECRET_BYTES));
 
   const resolvedKeys = resolveKeys(config, secret, findings);
-  const inbound = list(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
+  const { kyc } = webhooks.inbound;
+  const shared = list(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
+  const endpoint = (name: InboundEndpoint): ResolvedEndpoint => {
+    const { references, path, isShared } = inboundSecretsOf(config, name);
+    return {
+      secrets: isShared ? shared : list(references, path),
+      scheme: webhooks.inbound[name]?.scheme ?? "any",
+    };
+  };
   const resolved: TenantSecrets = {
     keys: resolvedKeys,
     jwt: resolveJwt(auth.jwt, source.directory, secret),
@@ -90,11 +106,11 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
     anchors: resolveAnchors(config, environment, secret, findings),
     databaseUrl: database === "embedded" ? undefined : secret(database.url, ["database", "url"]),
     webhooks: {
-      inbound,
+      inbound: { kyc: endpoint("kyc"), payments: endpoint("payments"), oracle: endpoint("oracle") },
       stripe: list(webhooks.inbound.stripe, ["webhooks", "inbound", "stripe"]),
-      kyc: webhooks.inbound.kyc && {
-        provider: webhooks.inbound.kyc.provider,
-        secrets: list(webhooks.inbound.kyc.secrets, ["webhooks", "inbound", "kyc", "secrets"]),
+      kyc: kyc?.provider && {
+        provider: kyc.provider,
+        secrets: list(kyc.secrets ?? [], ["webhooks", "inbound", "kyc", "secrets"]),
       },
       outbound: Object.fromEntries(
         webhooks.outbound.map(({ name, secret: reference, previousSecrets }, index) => {
@@ -106,7 +122,7 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
     },
     resolutionSecret: oracle.resolutionSecret
       ? secret(oracle.resolutionSecret, ["oracle", "resolutionSecret"], MIN_SECRET_BYTES)
-      : inbound[0],
+      : shared[0],
     sourceHeaders: resolveHeaders(oracle, secret),
     sourceQueries: resolveQueries(oracle, secret),
   };

@@ -12,6 +12,7 @@ export type Draft = Partial<TenantFile>;
 export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   keyNamesAreUnique,
   webhookNamesAreUnique,
+  providersHaveSecrets,
   portsDiffer,
   httpStaysPrivate,
   sourcesAreComplete,
@@ -33,6 +34,15 @@ function webhookNamesAreUnique({ webhooks }: Draft): Finding[] {
   return repeated(
     (webhooks?.outbound ?? []).map(({ name }, index) => ({ name, path: ["webhooks", "outbound", index, "name"] })),
   );
+}
+
+/** A provider never signs with the shared secrets, and generic webhooks have a list of their own beside its only. */
+function providersHaveSecrets({ webhooks }: Draft): Finding[] {
+  const { provider, secrets, genericSecrets } = webhooks?.inbound.kyc ?? {};
+  const path = ["webhooks", "inbound", "kyc"];
+  if (provider && !secrets) return [{ path: [...path, "secrets"], message: `is required with provider: ${provider}` }];
+  if (provider || !genericSecrets) return [];
+  return [{ path: [...path, "genericSecrets"], message: "is for use beside a provider: call it secrets", atKey: true }];
 }
 
 function portsDiffer({ server }: Draft): Finding[] {

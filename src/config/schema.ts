@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { KeyNetworks, KeyScopes } from "../contract/keys.ts";
 import { Cidr, line, Name, Timestamp, text } from "../contract/scalars.ts";
-import { webhookEventTypes } from "../contract/webhooks.ts";
+import { INBOUND_SCHEMES, webhookEventTypes } from "../contract/webhooks.ts";
 import { AuditSection } from "./audit-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
@@ -119,22 +119,42 @@ const OutboundWebhook = z.strictObject({
     .default([])
     .meta({ description: "Secrets that are being replaced: events are signed with them too." }),
 });
-const KycProvider = z.strictObject({
+const ownSecrets = z.array(SecretReference).min(1).max(10).optional();
+const scheme = z
+  .enum(INBOUND_SCHEMES)
+  .default("any")
+  .meta({ description: "Which signatures count: any, or v2 only, which signs the time too (Standard Webhooks)." });
+const inboundEndpoint = (provider: string) =>
+  z
+    .strictObject({
+      secrets: ownSecrets.meta({
+        description: `Active secrets of the ${provider} alone; without them the shared ones count.`,
+      }),
+      scheme,
+    })
+    .optional();
+const InboundKyc = z.strictObject({
   provider: z
     .enum(KYC_PROVIDERS)
+    .optional()
     .meta({ description: "Whose own webhooks arrive at the KYC endpoint, beside the generic ones." }),
-  secrets: z
-    .array(SecretReference)
-    .min(1)
-    .max(10)
-    .meta({ description: "Active webhook secrets of this provider; several while one is rotated." }),
+  secrets: ownSecrets.meta({
+    description:
+      "Active secrets of the KYC endpoint alone, those of the provider where one is named; without them the shared ones count.",
+  }),
+  genericSecrets: ownSecrets.meta({
+    description: "Active secrets of generic webhooks beside a provider's; without them the shared ones count.",
+  }),
+  scheme,
 });
 const Inbound = z.strictObject({
   secrets: secretList.meta({
-    description: "Active secrets of identity and payment providers; several while one is rotated.",
+    description: "Active secrets of the endpoints that have none of their own; several while one is rotated.",
   }),
   stripe: secretList.meta({ description: "Active signing secrets of the Stripe endpoint." }),
-  kyc: KycProvider.optional().meta({ description: "An identity provider that signs in its own way." }),
+  kyc: InboundKyc.optional().meta({ description: "Identity checks, also of a provider that signs in its own way." }),
+  payments: inboundEndpoint("payment provider").meta({ description: "Deposits." }),
+  oracle: inboundEndpoint("price source").meta({ description: "Prices that are sent to the tenant." }),
 });
 const Webhooks = z.strictObject({
   inbound: Inbound.prefault({}).meta({ description: "Secrets that incoming webhooks are verified with." }),

@@ -50,7 +50,7 @@ const URL_HINT = "must be an https address without credentials";
  * a literal secret where everybody may read it.
  */
 export function httpUrl(maxLength: number) {
-  return text(maxLength).regex(
+  return line(maxLength).regex(
     /^https?:\/\/(?!.*(key|Key|KEY|token|Token|TOKEN|secret|Secret|SECRET|password|Password)=[^{])[^\s/?#@]+([/?][^\s#]*)?$/,
     { message: URL_HINT, abort: true },
   );

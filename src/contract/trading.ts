@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NoInput, operation } from "./operation.ts";
 import {
+  line,
   MarketId,
   PageCursor,
   PageLimit,
@@ -17,10 +18,10 @@ import { AveragePrice, StoredHedgeRef, StoredQuestion } from "./stored.ts";
 
 export const HedgeRef = z
   .object({
-    symbol: text(32).toUpperCase(),
+    symbol: line(32).toUpperCase(),
     direction: z.enum(["long", "short"]),
     notional: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).meta({ description: "Minor units (cents)." }),
-    externalRef: text(255),
+    externalRef: line(255),
   })
   .meta({ id: "HedgeRef", description: "Tags a trade as the hedge of an external leveraged position." });
 

@@ -3,6 +3,14 @@ import { MarketId, MarketKind, Price, Shares, Side, Timestamp, Usd } from "./sca
 import { AveragePrice, StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "./stored.ts";
 import { NumericOutcome } from "./trading.ts";
 
+/** Endpoints whose webhooks we define ourselves: each may have secrets of its own. */
+export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
+export type InboundEndpoint = (typeof INBOUND_ENDPOINTS)[number];
+
+/** `v2` signs the time too, after Standard Webhooks; `any` takes the older `X-Signature` beside it. */
+export const INBOUND_SCHEMES = ["any", "v2"] as const;
+export type InboundScheme = (typeof INBOUND_SCHEMES)[number];
+
 const sequence = z
   .number()
   .int()

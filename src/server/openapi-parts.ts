@@ -42,7 +42,7 @@ export const SECURITY: Record<Auth, JsonObject[]> = {
     { apiKey: [], sessionCookie: [] },
   ],
   admin: [{ apiKey: [] }],
-  signature: [{ signature: [] }],
+  signature: [{ signature: [] }, { messageSignature: [] }],
 };
 
 export const SECURITY_SCHEMES = {
@@ -70,7 +70,14 @@ export const SECURITY_SCHEMES = {
     in: "header",
     name: "X-Signature",
     description:
-      "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results also the own header of the identity provider that the tenant file names.",
+      "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results also the own header of the identity provider that the tenant file names. Beside a `webhook-signature` it does not count.",
+  },
+  messageSignature: {
+    type: "apiKey",
+    in: "header",
+    name: "webhook-signature",
+    description:
+      "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces, one of which must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
   },
 };
 
@@ -148,6 +155,21 @@ export const AUDIT_REASON = {
 export const SIGNED_AT = {
   name: "X-Timestamp",
   in: "header",
-  description: "When it was signed: seconds or ISO 8601, within five minutes.",
+  description: "When it was signed: seconds or ISO 8601, within five minutes. It goes with `X-Signature`.",
   schema: { type: "string" },
+};
+export const MESSAGE_ID = {
+  name: "webhook-id",
+  in: "header",
+  description: "Extension: the message's own id, without a dot. It goes with `webhook-signature`.",
+  schema: { type: "string", pattern: "^[\\x21-\\x2d\\x2f-\\x7e]{1,255}$" },
+  "x-extension": true,
+};
+export const MESSAGE_TIME = {
+  name: "webhook-timestamp",
+  in: "header",
+  description:
+    "Extension: when it was signed, in seconds since the epoch, within five minutes. It goes with `webhook-signature`.",
+  schema: { type: "string", pattern: "^[0-9]{1,12}$" },
+  "x-extension": true,
 };

@@ -13,6 +13,8 @@ import {
   IDEMPOTENCY_KEY,
   IF_MATCH,
   type JsonObject,
+  MESSAGE_ID,
+  MESSAGE_TIME,
   POLICY_TTL,
   RATE_LIMIT_HEADERS,
   SEAL_HEADERS,
@@ -114,7 +116,7 @@ function describe(
     ...(isTagged ? [IF_MATCH] : []),
     ...(operation.temporary ? [POLICY_TTL] : []),
     ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),
-    ...(operation.auth === "signature" && id !== "receiveStripe" ? [SIGNED_AT] : []),
+    ...(operation.auth === "signature" && id !== "receiveStripe" ? [SIGNED_AT, MESSAGE_ID, MESSAGE_TIME] : []),
   ];
   return {
     operationId: id,

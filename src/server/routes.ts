@@ -4,13 +4,14 @@ import { z } from "zod";
 import { csvOf } from "../contract/csv.ts";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
+import type { InboundEndpoint } from "../contract/webhooks.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import { keepNews } from "../services/inbound.ts";
 import { type Caller, type Handlers, type Invocation, invoke } from "../services/invoke.ts";
+import { type EndpointSecrets, verifyInbound } from "../webhooks/endpoint.ts";
 import type { InboundProvider, KycFinding } from "../webhooks/providers/provider.ts";
-import { isTimely, verifySignature } from "../webhooks/signature.ts";
 import { verifyStripeSignature } from "../webhooks/stripe.ts";
 import type { AdminHosts } from "./admin-hosts.ts";
 import { authenticate, callerOf, type Identities } from "./authenticate.ts";
@@ -42,7 +43,7 @@ export interface RouteServices {
   handlers: Handlers;
   identities: Identities;
   adminHosts: AdminHosts;
-  webhookSecrets: readonly string[];
+  webhookSecrets: Readonly<Partial<Record<InboundEndpoint, EndpointSecrets>>>;
   stripeSecrets: readonly string[];
   kycProvider: InboundProvider | undefined;
   /** Keeps what that provider says about nobody. */
@@ -57,10 +58,13 @@ const TRADES: readonly OperationId[] = ["placeTrade", "placeOrder"];
 /** Whether a webhook comes from whom it says, over the bytes that arrived. */
 type Verify = (exchange: Exchange, body: Buffer, services: RouteServices) => boolean | Promise<boolean>;
 
-const verifyGeneric: Verify = (exchange, body, { webhookSecrets }) => {
-  const authentic = verifySignature(body, exchange.header("x-signature"), webhookSecrets);
-  return isTimely(exchange.header("x-timestamp"), wallClockMs()) && authentic;
-};
+const generic =
+  (endpoint: InboundEndpoint): Verify =>
+  (exchange, body, { webhookSecrets }) => {
+    const secrets = webhookSecrets[endpoint];
+    return secrets !== undefined && verifyInbound(body, (name) => exchange.header(name), secrets, wallClockMs());
+  };
+const verifyGenericKyc = generic("kyc");
 const verifyStripe: Verify = (exchange, body, { stripeSecrets }) =>
   verifyStripeSignature(body, exchange.header("stripe-signature"), stripeSecrets, wallClockMs());
 
@@ -69,7 +73,7 @@ const verifyKyc: Verify = (exchange, body, services) => {
   const provider = ownScheme(exchange, services);
   return provider
     ? provider.verify(body, (name) => exchange.header(name), wallClockMs())
-    : verifyGeneric(exchange, body, services);
+    : verifyGenericKyc(exchange, body, services);
 };
 
 function ownScheme(exchange: Exchange, { kycProvider }: RouteServices): InboundProvider | undefined {
@@ -84,8 +88,8 @@ const readKyc: Read = (exchange, body, services) => ownScheme(exchange, services
 /** Webhooks by their signature scheme, and whom their audit entries name until the handler knows better. */
 const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify; read?: Read }>> = {
   receiveKyc: { actor: "provider:kyc", verify: verifyKyc, read: readKyc },
-  receivePayment: { actor: "provider:payments", verify: verifyGeneric },
-  receivePrice: { actor: "oracle", verify: verifyGeneric },
+  receivePayment: { actor: "provider:payments", verify: generic("payments") },
+  receivePrice: { actor: "oracle", verify: generic("oracle") },
   receiveStripe: { actor: "provider:stripe", verify: verifyStripe },
 };
 

@@ -35,7 +35,7 @@ import { openApiDocument } from "./openapi.ts";
 import { Origins } from "./origins.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { documentRoute, type Route } from "./routes.ts";
+import { documentRoute, type Route, type RouteServices } from "./routes.ts";
 import { watchSecurity } from "./security-watch.ts";
 import { servedHere, sessionRoutes } from "./session.ts";
 import { StreamHub } from "./stream-hub.ts";
@@ -66,8 +66,8 @@ export interface TenantSiteOptions {
   jwt: JwtOptions;
   /** Private networks (CIDR) that our own requests may reach. */
   allowPrivate?: readonly string[] | undefined;
-  /** Active secrets of inbound webhooks. */
-  webhookSecrets: readonly string[];
+  /** What generic webhooks are verified with; an endpoint that is not named takes none. */
+  webhookSecrets?: RouteServices["webhookSecrets"] | undefined;
   /** Active signing secrets of the Stripe endpoint. */
   stripeSecrets?: readonly string[] | undefined;
   /** The identity provider whose own webhooks are taken beside the generic ones. */
@@ -163,7 +163,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
       handlers,
       identities,
       adminHosts: new AdminHosts(options.adminHosts ?? []),
-      webhookSecrets: options.webhookSecrets,
+      webhookSecrets: options.webhookSecrets ?? {},
       stripeSecrets: options.stripeSecrets ?? [],
       kycProvider: options.kycProvider,
       sequencer: services.sequencer,

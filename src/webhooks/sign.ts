@@ -8,6 +8,7 @@ export interface SignedHeaders extends Record<string, string> {
 }
 
 const PREFIX = "whsec_";
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 /**
  * Signs a message under every secret that is active, so that the receiver may hold any of them while one is replaced.
@@ -24,6 +25,15 @@ export function signMessage(id: string, body: string, atMs: number, secrets: rea
     "webhook-timestamp": String(Math.floor(atMs / 1000)),
     "webhook-signature": [...new Set(signatures)].join(" "),
   };
+}
+
+/**
+ * The one key of a secret that stands for itself: the base64 behind `whsec_`, and where there is none the secret's own
+ * UTF-8.
+ */
+export function messageKey(secret: string): Buffer {
+  const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : undefined;
+  return encoded !== undefined && BASE64.test(encoded) ? Buffer.from(encoded, "base64") : Buffer.from(secret);
 }
 
 function keysOf(secret: string): Webhook[] {

@@ -24,7 +24,6 @@ const server = await startServer(
     services,
     pool: services.pool,
     jwt: { algorithm: "HS256", secret: JWT_SECRET },
-    webhookSecrets: [],
     corsOrigins: [],
     trustProxy: [],
     rateLimit: { perMinute: 1_000_000_000 },

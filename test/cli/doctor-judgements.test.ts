@@ -7,7 +7,7 @@ import { judgeKeySet } from "../../src/cli/doctor/key-set.ts";
 import { judgeMachine, type MachineFacts } from "../../src/cli/doctor/machine.ts";
 import { judgeRecord, type RecordFacts } from "../../src/cli/doctor/record.ts";
 import { judgeEnvFile } from "../../src/cli/doctor/secret-files.ts";
-import { judgeSecrets, type SecretFact } from "../../src/cli/doctor/secrets.ts";
+import { judgeSecrets, type SecretFact, type SecretFacts } from "../../src/cli/doctor/secrets.ts";
 import { judgeServer } from "../../src/cli/doctor/server.ts";
 
 const GIB = 1024 ** 3;
@@ -167,16 +167,31 @@ describe("secrets", () => {
   });
   test("one value for two webhooks fails, and names both", () => {
     const secrets = [secret("webhooks.inbound.secrets[0]", "fp:1"), secret("webhooks.inbound.stripe[0]", "fp:1")];
-    const found = judgeSecrets({ secrets, problems: [] }).find(({ check }) => check === "webhook secrets");
+    const found = judgeSecrets({ secrets, problems: [], sharing: [] }).find(({ check }) => check === "webhook secrets");
     expect(found).toMatchObject({ status: "fail", found: expect.stringContaining("inbound.stripe[0]") });
   });
   test("a webhook's value that also signs user tokens fails", () => {
     const secrets = [secret("auth.jwt.secret", "fp:1"), secret("webhooks.inbound.secrets[0]", "fp:1")];
-    expect(statusOf(judgeSecrets({ secrets, problems: [] }), "webhook secrets")).toBe("fail");
+    expect(statusOf(judgeSecrets({ secrets, problems: [], sharing: [] }), "webhook secrets")).toBe("fail");
+  });
+  test("endpoints that take the shared secrets are a warning that names them, and so is a value in several lists", () => {
+    const judge = (paths: string[], sharing: SecretFacts["sharing"] = []) =>
+      judgeSecrets({ secrets: paths.map((path) => secret(path, "fp:1")), problems: [], sharing }).find(
+        ({ check }) => check === "webhook secrets",
+      );
+    expect(judge(["webhooks.inbound.secrets[0]"], ["payments", "oracle"])).toMatchObject({
+      status: "warn",
+      found: expect.stringContaining("payments, oracle take the shared ones"),
+      remedy: expect.stringContaining("webhooks.inbound.payments"),
+    });
+    expect(judge(["webhooks.inbound.secrets[0]"])?.status).toBe("ok");
+    const own = ["webhooks.inbound.secrets[0]", "webhooks.inbound.payments.secrets[0]"];
+    expect(judge(own)).toMatchObject({ status: "warn", found: expect.stringContaining(own.join(" = ")) });
+    expect(judge(["webhooks.inbound.kyc.genericSecrets[0]", "webhooks.inbound.stripe[0]"])?.status).toBe("fail");
   });
   test("a long value of few characters is a warning", () => {
     const secrets = [secret("audit.key", "fp:1", 4)];
-    expect(statusOf(judgeSecrets({ secrets, problems: [] }), "secret audit.key")).toBe("warn");
+    expect(statusOf(judgeSecrets({ secrets, problems: [], sharing: [] }), "secret audit.key")).toBe("warn");
   });
 });
 
@@ -295,7 +310,7 @@ test("of many lines that count for nothing the number is told, and the first few
 test("a program of anchors that may not run is mended by --allow-exec, and not in .env", () => {
   const message = "anchors go to a program: add --allow-exec to let pmctl run it";
   const problems = [{ file: "tenant.yaml", line: 3, path: "audit.anchors[0].exec", message }];
-  const check = judgeSecrets({ secrets: [], problems }).find(({ status }) => status === "fail");
+  const check = judgeSecrets({ secrets: [], problems, sharing: [] }).find(({ status }) => status === "fail");
   expect(check?.remedy).toContain("--allow-exec");
   expect(check?.remedy).not.toContain(".env");
 });

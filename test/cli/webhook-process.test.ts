@@ -1,10 +1,12 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 import { shell } from "./support/pmctl.ts";
 
+const PAYMENTS_SECRET = `whsec_${randomBytes(32).toString("base64")}`;
 const BODY = '{"userId":"usr_1",  "status":"passed"}\n';
 
 let operator: Operator;
@@ -13,6 +15,11 @@ let secret: string;
 beforeAll(async () => {
   operator = await newOperator();
   await operator.run("init", "acme");
+  // Payments have a secret of their own, and are signed with their time.
+  await operator.edit("acme", (text) =>
+    text.replace("  inbound:", "  inbound:\n    payments: { secrets: [{ file: payments.secret }], scheme: v2 }"),
+  );
+  await writeFile(join(operator.directory, "tenants/acme/payments.secret"), PAYMENTS_SECRET, { mode: 0o600 });
   await operator.edit("acme", (text) => `${text}\nrateLimit: { perMinute: 1000 }\nserver: { port: 0, opsPort: 0 }\n`);
   expect(await operator.run("apply", "acme")).toMatchObject({ exitCode: 0 });
   server = await operator.serve("acme");
@@ -62,6 +69,32 @@ describe("pmctl webhook", () => {
     const wrong = await verify(expected.replace(/^./, (digit) => (digit === "0" ? "1" : "0")));
     expect([wrong.exitCode, wrong.stderr]).toEqual([4, expect.stringContaining("Invalid signature")]);
     expect((await operator.run("webhook", "sign", "--body", "none.json")).exitCode).toBe(6);
+  });
+
+  test("sign --scheme v2 gives the headers that the scheme's own library verifies, under the endpoint's secret", async () => {
+    const sign = (...args: string[]) =>
+      operator.run("webhook", "sign", "--body", "body.json", "--scheme", "v2", "-o", "json", ...args);
+    const { scheme, headers } = JSON.parse((await sign("--endpoint", "payments")).stdout);
+    expect([scheme, Object.keys(headers)]).toEqual(["v2", ["webhook-id", "webhook-timestamp", "webhook-signature"]]);
+    expect(() => new Webhook(PAYMENTS_SECRET).verify(BODY, headers)).not.toThrow();
+    const fixed = ["--id", "msg_1", "--timestamp", "1798761600"];
+    const { headers: stated } = JSON.parse((await sign("--endpoint", "kyc", ...fixed)).stdout);
+    const expected = createHmac("sha256", secret).update(`msg_1.1798761600.${BODY}`).digest("base64");
+    expect(stated).toEqual({
+      "webhook-id": "msg_1",
+      "webhook-timestamp": "1798761600",
+      "webhook-signature": `v1,${expected}`,
+    });
+    for (const wrong of [[], ["--endpoint", "kyc", "--id", "a.b"], ["--endpoint", "stripe"]])
+      expect((await sign(...wrong)).exitCode).toBe(6);
+  });
+
+  test("send signs as the endpoint takes it, or as told, and an endpoint that takes v2 only refuses v1", async () => {
+    expect((await run("webhook", "send", "kyc.passed", "--scheme", "v2")).exitCode).toBe(0);
+    expect((await run("webhook", "send", "deposit.completed", "--scheme", "v2")).exitCode).toBe(0);
+    const old = await run("webhook", "send", "deposit.completed", "--scheme", "v1");
+    expect([old.exitCode, old.stderr]).toEqual([4, expect.stringContaining("Invalid signature")]);
+    expect((await run("webhook", "send", "stripe:charge.refunded", "--scheme", "v2")).exitCode).toBe(6);
   });
 
   test("sign reads a pipe", async () => {

@@ -7,8 +7,8 @@ const seed = { id: "0199", now: Date.UTC(2027, 0, 1) };
 
 describe("a sample webhook", () => {
   test.each(SAMPLE_EVENTS)("of %s is one that the server takes", (event) => {
-    const { scheme, body } = sampleWebhook(event, [], seed);
-    if (scheme === "stripe") {
+    const { endpoint, body } = sampleWebhook(event, [], seed);
+    if (endpoint === "stripe") {
       const parsed = StripeEvent.parse({ ...body, tenantId: "acme" });
       expect(readStripeEvent(parsed.type, parsed.data.object)?.fact.kind).not.toBe("unusable");
       expect(readStripeEvent(parsed.type, parsed.data.object)?.reference).toBe("pi_0199");

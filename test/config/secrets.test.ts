@@ -5,7 +5,7 @@ import { resolveTenant } from "../../src/config/resolve-tenant.ts";
 import { fingerprint, resolveSecret } from "../../src/config/secrets.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import { configErrorOf, directoryWith, tenantText } from "./support.ts";
+import { complaints, configErrorOf, directoryWith, tenantText } from "./support.ts";
 
 const CONTEXT = { environment: {}, directory: "/nowhere", where: "tenants/acme/tenant.yaml:7" };
 
@@ -113,7 +113,11 @@ describe("resolveTenant", () => {
       anchors: [],
       databaseUrl: "postgres://x",
       webhooks: {
-        inbound: ["inbound-0123456789abcdefghijklmnop"],
+        inbound: {
+          kyc: { secrets: ["inbound-0123456789abcdefghijklmnop"], scheme: "any" },
+          payments: { secrets: ["inbound-0123456789abcdefghijklmnop"], scheme: "any" },
+          oracle: { secrets: ["inbound-0123456789abcdefghijklmnop"], scheme: "any" },
+        },
         stripe: ["whsec_0123456789abcdefghijklmn"],
         outbound: { crm: ["crm-0123456789abcdefghijklmnopqrst"] },
       },
@@ -121,6 +125,57 @@ describe("resolveTenant", () => {
       sourceHeaders: { pyth: { authorization: "Bearer p", accept: "application/json" } },
       sourceQueries: { pyth: {} },
     });
+  });
+
+  test("an inbound endpoint has its own secrets, and takes the shared ones without", () => {
+    const text = (name: string) => `${name}: a secret of its own, at least 32 bytes`;
+    const at = (inbound: string) =>
+      resolveTenant(
+        load(
+          { webhooks: `{ inbound: ${inbound} }` },
+          Object.fromEntries(["shared", "kyc", "generic", "pay"].map((name) => [`acme/${name}`, text(name)])),
+        ),
+        ENVIRONMENT,
+      );
+    const own = at(`{ secrets: [{ file: shared }], payments: { secrets: [{ file: pay }], scheme: v2 },
+      kyc: { secrets: [{ file: kyc }] }, oracle: { scheme: v2 } }`);
+    expect(own.webhooks).toMatchObject({
+      kyc: undefined,
+      inbound: {
+        kyc: { secrets: [text("kyc")], scheme: "any" },
+        payments: { secrets: [text("pay")], scheme: "v2" },
+        oracle: { secrets: [text("shared")], scheme: "v2" },
+      },
+    });
+    expect(own.resolutionSecret).toBe(text("shared"));
+    const provider = at("{ secrets: [{ file: shared }], kyc: { provider: veriff, secrets: [{ file: kyc }] } }");
+    expect(provider.webhooks).toMatchObject({
+      kyc: { provider: "veriff", secrets: [text("kyc")] },
+      inbound: { kyc: { secrets: [text("shared")] } },
+    });
+    const both = at("{ kyc: { provider: veriff, secrets: [{ file: kyc }], genericSecrets: [{ file: generic }] } }");
+    expect(both.webhooks.inbound).toEqual({
+      kyc: { secrets: [text("generic")], scheme: "any" },
+      payments: { secrets: [], scheme: "any" },
+      oracle: { secrets: [], scheme: "any" },
+    });
+    // Whoever pushes prices does not answer for settlements too.
+    expect(at("{ oracle: { secrets: [{ file: pay }] } }").resolutionSecret).toBeUndefined();
+  });
+
+  test("a missing shared secret is one problem, however many endpoints take it", () => {
+    const config = load({ webhooks: "{ inbound: { secrets: [{ env: ACME_MISSING }] } }" });
+    expect(configErrorOf(() => resolveTenant(config, ENVIRONMENT)).problems).toHaveLength(1);
+  });
+
+  test.each([
+    ["{ kyc: { provider: veriff } }", "webhooks.inbound.kyc.secrets: is required with provider: veriff"],
+    [
+      "{ kyc: { genericSecrets: [{ env: ACME_A }] } }",
+      "webhooks.inbound.kyc.genericSecrets: is for use beside a provider: call it secrets",
+    ],
+  ])("a tenant file with inbound: %s is refused", (inbound, complaint) => {
+    expect(complaints({ webhooks: `{ inbound: ${inbound} }` })).toEqual([complaint]);
   });
 
   test("keys that sealed earlier entries are resolved beside the current one", () => {

@@ -108,7 +108,6 @@ describe("closing", () => {
       services: { handlers, isSealed: () => true },
       pool: backend.pool,
       jwt: { algorithm: "HS256", secret: "s" } as const,
-      webhookSecrets: [],
       corsOrigins: [],
       trustProxy: [],
       rateLimit: { perMinute: 20 },

@@ -106,7 +106,7 @@ describe("the OpenAPI document", () => {
           public: ["apiKey"],
           user: ["apiKey", "userToken", "apiKey", "sessionCookie"],
           admin: ["apiKey"],
-          signature: [id === "receiveStripe" ? "stripeSignature" : "signature"],
+          signature: id === "receiveStripe" ? ["stripeSignature"] : ["signature", "messageSignature"],
         }[auth],
       );
     }

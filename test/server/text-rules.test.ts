@@ -43,6 +43,19 @@ describe.each(doors)("through the door %s", (_name, open) => {
     await expect(api.creditWallet({ id: "usr_1", amount: 1, reason: text })).rejects.toMatchObject(refused);
   });
 
+  test.each(hidden)("a hedge tag and the custom oracle's address take no %s", async (_code, text) => {
+    const { id } = await api.createMarket(anyMarket({}));
+    const tag = { symbol: "BTCUSD", direction: "long", notional: 1, externalRef: "pos-7" } as const;
+    const trade = { marketId: id, selection: { side: "yes" }, amount: 1 } as const;
+    for (const hedgeRef of [
+      { ...tag, symbol: text },
+      { ...tag, externalRef: text },
+    ])
+      await expect(door.api("usr_1").placeTrade({ ...trade, hedgeRef })).rejects.toMatchObject(refused);
+    const patch = { resolution_url: `https://oracle.acme.example/${text}` };
+    await expect(api.updatePolicy(patch as never)).rejects.toMatchObject(refused);
+  });
+
   test("a market takes everything else as it is, and newlines and tabs in values of meta", async () => {
     for (const [, text] of shown) {
       const meta = { [text]: text, lines: `${text}\n\t${text}`, deep: [{ lines: "a\nb" }] };

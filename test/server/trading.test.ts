@@ -16,7 +16,6 @@ beforeAll(async () => {
       services,
       pool: services.pool,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
-      webhookSecrets: [],
       corsOrigins: [],
       trustProxy: [],
       rateLimit: { perMinute: 1_000_000 },

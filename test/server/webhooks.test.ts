@@ -2,7 +2,15 @@ import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { ADMIN_KEY, type Backend, openBackend, serve, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
+import {
+  ADMIN_KEY,
+  type Backend,
+  everyEndpoint,
+  openBackend,
+  serve,
+  userToken,
+  WEBHOOK_SECRET,
+} from "./support/harness.ts";
 import { exchangeRaw, expectRefusal, parseRaw } from "./support/requests.ts";
 
 const OLD_SECRET = "whsec_the_one_before_0123456789abcdef";
@@ -20,7 +28,7 @@ beforeAll(async () => {
   vi.useFakeTimers({ now: NOW, toFake: ["Date"] });
   backend = await openBackend();
   const handlers = { receiveKyc: record, receivePayment: record, receiveStripe: record } as unknown as Handlers;
-  server = await serve(backend, handlers, { webhookSecrets: [WEBHOOK_SECRET, OLD_SECRET] });
+  server = await serve(backend, handlers, { webhookSecrets: everyEndpoint(WEBHOOK_SECRET, OLD_SECRET) });
 });
 afterAll(async () => {
   await server.close();

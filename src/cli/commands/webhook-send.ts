@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
+import { formatPath } from "../../config/config-error.ts";
+import { inboundSecretsOf, type SecretList } from "../../config/inbound-secrets.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { isMessageId, signInbound } from "../../webhooks/endpoint.ts";
+import type { SignedHeaders } from "../../webhooks/sign.ts";
 import { signBody, verifySignature } from "../../webhooks/signature.ts";
 import { signAsStripe } from "../../webhooks/stripe.ts";
 import { wallClockMs } from "../clock.ts";
@@ -11,7 +16,7 @@ import type { Globals, Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { type OperatorTenant, readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
-import { identifier } from "../parsers.ts";
+import { epochSeconds, identifier } from "../parsers.ts";
 import { type ServerAddress, tenantFetch } from "../trust.ts";
 import { SAMPLE_EVENTS, type SampleWebhook, sampleWebhook } from "../webhook-samples.ts";
 
@@ -26,21 +31,27 @@ export function registerSending(noun: Command, host: Host): void {
     .description("send an event to the running server, signed as its provider would")
     .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
     .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
+    .addOption(schemeOption("what the endpoint takes"))
     .action(
-      host.action<{ set: string[] }>(async ({ options, args: [event = ""], io }) => {
+      host.action<{ set: string[]; scheme?: Scheme }>(async ({ options, args: [event = ""], io }) => {
+        const { scheme } = options;
         const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
         const tenant = readOperatorTenant(options.tenant);
-        return runWebhookSend({ event, sample, server: await serverOf(tenant, options, io) }, tenant, io);
+        return runWebhookSend({ event, sample, scheme, server: await serverOf(tenant, options, io) }, tenant, io);
       }),
     );
   noun
     .command("sign")
-    .description("the X-Signature of a body, under the tenant's webhook secret")
+    .description("the X-Signature of a body, or with --scheme v2 its headers, under the tenant's webhook secret")
     .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
+    .addOption(schemeOption("v1"))
+    .addOption(endpointOption("whose secret signs; the shared one unless given"))
+    .option("--id <id>", "the webhook-id of v2; a new one unless given", identifier)
+    .option("--timestamp <seconds>", "the webhook-timestamp of v2, since the epoch; now unless given", epochSeconds)
     .action(
-      host.action<{ body: string }>(async ({ options, io }) => {
+      host.action<{ body: string } & SignOptions>(async ({ options, io }) => {
         const body = await readBytes(options.body);
-        return runWebhookSign({ body }, readOperatorTenant(options.tenant), io);
+        return runWebhookSign({ ...options, body }, readOperatorTenant(options.tenant), io);
       }),
     );
   noun
@@ -48,12 +59,35 @@ export function registerSending(noun: Command, host: Host): void {
     .description("check a body's X-Signature against the tenant's active webhook secrets")
     .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
     .requiredOption("--signature <hex>", "as it stands in the header", identifier)
+    .addOption(endpointOption("whose secrets count; those of all unless given"))
     .action(
-      host.action<{ body: string; signature: string }>(async ({ options, io }) => {
+      host.action<{ body: string; signature: string; endpoint?: InboundEndpoint }>(async ({ options, io }) => {
+        const { signature, endpoint } = options;
         const body = await readBytes(options.body);
-        return runWebhookVerify({ body, signature: options.signature }, readOperatorTenant(options.tenant), io);
+        return runWebhookVerify({ body, signature, endpoint }, readOperatorTenant(options.tenant), io);
       }),
     );
+}
+
+/** `v1` is the X-Signature of the interface specification, `v2` Standard Webhooks, which signs the time too. */
+type Scheme = "v1" | "v2";
+
+interface SignOptions {
+  scheme?: Scheme | undefined;
+  endpoint?: InboundEndpoint | undefined;
+  id?: string | undefined;
+  timestamp?: number | undefined;
+}
+
+function schemeOption(otherwise: string): Option {
+  return new Option(
+    "--scheme <scheme>",
+    `v2 signs the time too, after Standard Webhooks; ${otherwise} unless given`,
+  ).choices(["v1", "v2"]);
+}
+
+function endpointOption(description: string): Option {
+  return new Option("--endpoint <endpoint>", description).choices(INBOUND_ENDPOINTS);
 }
 
 function collect(value: string, previous: readonly string[]): string[] {
@@ -87,26 +121,36 @@ const sentView: View<Sent, Sent> = {
 };
 
 export async function runWebhookSend(
-  { event, sample, server }: { event: string; sample: SampleWebhook; server: ServerAddress },
+  { event, sample, scheme, server }: { event: string; sample: SampleWebhook; scheme?: Scheme | undefined; server: ServerAddress },
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<ExitCode> {
   const target = `${server.url}${sample.path}${tenant.id}`;
   const body = JSON.stringify(sample.body);
   const request = await tenantFetch(tenant, server);
-  const response = await post(request, target, body, await signatureOf(sample, body, tenant));
+  const response = await post(request, target, body, await signatureOf(sample, scheme, body, tenant));
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw faultFrom(response, answer);
   await output.print({ event, url: target, status: response.status, body: sample.body }, sentView);
   return EXIT.ok;
 }
 
-async function signatureOf({ scheme }: SampleWebhook, body: string, tenant: OperatorTenant) {
-  const [secret] = scheme === "stripe" ? inboundSecrets(tenant, "stripe") : inboundSecrets(tenant, "secrets");
-  if (secret === undefined) throw noSecret(tenant, scheme === "stripe" ? "stripe" : "secrets");
-  return scheme === "stripe"
-    ? { "stripe-signature": await signAsStripe(body, secret, wallClockMs()) }
-    : { "x-signature": signBody(Buffer.from(body), secret) };
+async function signatureOf(
+  { endpoint }: SampleWebhook,
+  scheme: Scheme | undefined,
+  body: string,
+  tenant: OperatorTenant,
+): Promise<Record<string, string>> {
+  if (endpoint === "stripe") {
+    if (scheme) throw new Fault("USAGE", "Stripe signs in its own way: leave --scheme out");
+    const path = ["webhooks", "inbound", "stripe"];
+    const secret = firstSecret(tenant, { references: tenant.config.webhooks.inbound.stripe, path });
+    return { "stripe-signature": await signAsStripe(body, secret, wallClockMs()) };
+  }
+  const taken = tenant.config.webhooks.inbound[endpoint]?.scheme === "v2" ? "v2" : "v1";
+  const secret = firstSecret(tenant, inboundSecretsOf(tenant.config, endpoint));
+  if ((scheme ?? taken) === "v2") return signMessageOf(Buffer.from(body), secret, {});
+  return { "x-signature": signBody(Buffer.from(body), secret) };
 }
 
 async function post(
@@ -129,14 +173,21 @@ async function post(
   }
 }
 
-function inboundSecrets({ config, secret }: OperatorTenant, kind: "secrets" | "stripe"): string[] {
-  return config.webhooks.inbound[kind].map((reference, index) =>
-    secret(reference, ["webhooks", "inbound", kind, index]),
-  );
+type References = Pick<SecretList, "references" | "path">;
+
+function valuesOf({ secret }: OperatorTenant, { references, path }: References): string[] {
+  return references.map((reference, index) => secret(reference, [...path, index]));
 }
 
-function noSecret({ id }: OperatorTenant, kind: string): Fault {
-  return new Fault("CONFIG_INVALID", `The file of ${id} names no webhooks.inbound.${kind}`);
+/** @throws Fault CONFIG_INVALID when the tenant file names none, or its value is not at hand */
+function firstSecret(tenant: OperatorTenant, { references, path }: References): string {
+  const [secret] = valuesOf(tenant, { references: references.slice(0, 1), path });
+  if (secret === undefined) throw new Fault("CONFIG_INVALID", `The file of ${tenant.id} names no ${formatPath(path)}`);
+  return secret;
+}
+
+function sharedSecrets({ config }: OperatorTenant): References {
+  return { references: config.webhooks.inbound.secrets, path: ["webhooks", "inbound", "secrets"] };
 }
 
 const signatureView: View<{ signature: string }, { signature: string }> = {
@@ -144,26 +195,57 @@ const signatureView: View<{ signature: string }, { signature: string }> = {
   text: ({ signature }) => signature,
 };
 
+interface SignedMessage {
+  scheme: "v2";
+  headers: SignedHeaders;
+}
+
+/** As curl takes them with `-H @-`. */
+const headersView: View<SignedMessage, SignedMessage> = {
+  kind: "text",
+  text: ({ headers }) =>
+    Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join("\n"),
+};
+
 export async function runWebhookSign(
-  { body }: { body: Buffer },
+  { body, scheme, endpoint, id, timestamp }: { body: Buffer } & SignOptions,
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<ExitCode> {
-  const [secret] = inboundSecrets(tenant, "secrets");
-  if (secret === undefined) throw noSecret(tenant, "secrets");
-  await output.print({ signature: signBody(body, secret) }, signatureView);
+  if (scheme !== "v2" && (id !== undefined || timestamp !== undefined))
+    throw new Fault("USAGE", "--id and --timestamp are signed by --scheme v2 only");
+  if (scheme === "v2" && endpoint === undefined)
+    throw new Fault("USAGE", `--scheme v2 needs --endpoint: one of ${INBOUND_ENDPOINTS.join(", ")}`);
+  const secret = firstSecret(tenant, endpoint ? inboundSecretsOf(tenant.config, endpoint) : sharedSecrets(tenant));
+  if (scheme === "v2") {
+    const headers = signMessageOf(body, secret, { id, timestamp });
+    await output.print({ scheme, headers }, headersView);
+  } else await output.print({ signature: signBody(body, secret) }, signatureView);
   return EXIT.ok;
+}
+
+function signMessageOf(body: Buffer, secret: string, { id, timestamp }: Pick<SignOptions, "id" | "timestamp">) {
+  const messageId = id ?? `msg_${randomUUID()}`;
+  if (!isMessageId(messageId))
+    throw new Fault("USAGE", "--id must be 1 to 255 visible ASCII characters without spaces and dots");
+  return signInbound(messageId, body, timestamp ?? Math.floor(wallClockMs() / 1000), secret);
 }
 
 const validView: View<{ valid: boolean }, { valid: boolean }> = { kind: "text", text: () => "valid" };
 
 /** @throws Fault SIGNATURE_INVALID when no active secret makes this signature */
 export async function runWebhookVerify(
-  { body, signature }: { body: Buffer; signature: string },
+  { body, signature, endpoint }: { body: Buffer; signature: string; endpoint?: InboundEndpoint | undefined },
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<ExitCode> {
-  const valid = verifySignature(body, signature, inboundSecrets(tenant, "secrets"));
+  const lists = (endpoint ? [endpoint] : INBOUND_ENDPOINTS).map((each) => inboundSecretsOf(tenant.config, each));
+  // The shared list is read once, though several endpoints take it.
+  const named = new Map(lists.map((list) => [formatPath(list.path), list]));
+  const secrets = [...named.values()].flatMap((list) => valuesOf(tenant, list));
+  const valid = verifySignature(body, signature, secrets);
   if (!valid) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
   await output.print({ valid }, validView);
   return EXIT.ok;

@@ -1,10 +1,12 @@
 import { isAnchorPlace } from "../../config/audit-schema.ts";
 import { ConfigError, formatPath, type Path, type Problem } from "../../config/config-error.ts";
 import type { Environment } from "../../config/environment.ts";
+import { inboundSecretsOf } from "../../config/inbound-secrets.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { SecretReference } from "../../config/scalars.ts";
 import { fingerprint, resolveSecret } from "../../config/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-file.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
@@ -22,6 +24,8 @@ export interface SecretFacts {
   secrets: SecretFact[];
   /** What applying and serving would say: missing, empty, too short, used twice among the keys. */
   problems: Pick<Problem, "file" | "line" | "path" | "message">[];
+  /** Inbound endpoints that take the shared webhook secrets, where there are any. */
+  sharing: readonly InboundEndpoint[];
 }
 
 /** Thirty-two random bytes in base64 have about thirty; a word that somebody made up has fewer than this. */
@@ -41,15 +45,19 @@ export function gatherSecrets(
     }))
     // A machine that only serves does not know it, and should not.
     .filter(({ path, value }) => value !== undefined || path !== "database.ownerUrl");
+  const sharing = INBOUND_ENDPOINTS.filter((endpoint) => {
+    const { isShared, references } = inboundSecretsOf(config, endpoint);
+    return isShared && references.length > 0;
+  });
   try {
-    return { facts: { secrets: listed, problems: [] }, secrets: resolveTenant(config, environment) };
+    return { facts: { secrets: listed, problems: [], sharing }, secrets: resolveTenant(config, environment) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { facts: { secrets: listed, problems: [...error.problems] }, secrets: undefined };
+    return { facts: { secrets: listed, problems: [...error.problems], sharing }, secrets: undefined };
   }
 }
 
-export function judgeSecrets({ secrets, problems }: SecretFacts): Check[] {
+export function judgeSecrets({ secrets, problems, sharing }: SecretFacts): Check[] {
   return [
     problems.length === 0
       ? ok("secrets", `all ${secrets.length} that the file refers to are there`)
@@ -58,7 +66,7 @@ export function judgeSecrets({ secrets, problems }: SecretFacts): Check[] {
       fail(`secret ${path}`, `${message} (${file}:${line})`, remedyOf(message)),
     ),
     ...secrets.flatMap(weakness),
-    judgeWebhookSecrets(secrets),
+    judgeWebhookSecrets(secrets, sharing),
   ];
 }
 
@@ -76,19 +84,39 @@ function weakness({ path, name, value }: SecretFact): Check[] {
   ];
 }
 
+/** The lists that a secret may move between: a move needs it in both for a while. */
+const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
+
 /** Whoever holds one webhook's secret could otherwise sign for another, or for a user, or rewrite the record. */
-function judgeWebhookSecrets(secrets: readonly SecretFact[]): Check {
-  const isWebhook = (path: string) => path.startsWith("webhooks.");
-  const shared = secrets.flatMap((one, index) =>
+function judgeWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
+  const check = "webhook secrets";
+  const isWebhook = ({ path }: SecretFact) => path.startsWith("webhooks.");
+  const equal = secrets.flatMap((one, index) =>
     secrets
       .slice(index + 1)
-      .filter(
-        ({ path, value }) => value && value.fingerprint === one.value?.fingerprint && [path, one.path].some(isWebhook),
-      )
-      .map(({ path }) => `${one.path} = ${path}`),
+      .filter((other) => other.value && other.value.fingerprint === one.value?.fingerprint)
+      .map((other): [SecretFact, SecretFact] => [one, other]),
   );
-  if (shared.length === 0) return ok("webhook secrets", "each is used once");
-  return fail("webhook secrets", `the same value is used twice: ${shared.join(", ")}`, "Give each a value of its own");
+  const written = (pairs: readonly [SecretFact, SecretFact][]) =>
+    pairs.map(([one, other]) => `${one.path} = ${other.path}`).join(", ");
+  const isMove = (pair: readonly SecretFact[]) => pair.every(({ path }) => GENERIC_LIST.test(path));
+  const wrong = equal.filter((pair) => pair.some(isWebhook) && !isMove(pair));
+  if (wrong.length > 0)
+    return fail(check, `the same value is used twice: ${written(wrong)}`, "Give each a value of its own");
+  if (sharing.length > 0)
+    return warn(
+      check,
+      `${sharing.join(", ")} ${sharing.length === 1 ? "takes" : "take"} the shared ones: whoever signs for one endpoint can sign for others`,
+      `Give each its own: ${sharing.map((endpoint) => `webhooks.inbound.${endpoint}`).join(", ")}`,
+    );
+  const moving = equal.filter(isMove);
+  if (moving.length > 0)
+    return warn(
+      check,
+      `the same value counts at several endpoints: ${written(moving)}`,
+      "Give each a value of its own",
+    );
+  return ok(check, "each is used once");
 }
 
 function describe(

@@ -75,7 +75,6 @@ async function openHttpDoor(): Promise<TestDoor> {
       services,
       pool: services.pool,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
-      webhookSecrets: [],
       corsOrigins: [],
       trustProxy: [],
       rateLimit: { perMinute: 1_000_000 },
