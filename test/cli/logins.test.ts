@@ -6,7 +6,7 @@ import { judgeLogin } from "../../src/cli/doctor/login.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
 import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
 import { serverLogin } from "../../src/store/embedded/settings.ts";
-import { JOURNALS } from "../../src/store/migrate.ts";
+import { JOURNALS, migrate } from "../../src/store/migrate.ts";
 import { readLoginRights } from "../../src/store/queries/login.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
@@ -179,6 +179,24 @@ describe("the login of a tenant's server", () => {
     });
     expect((await operator.run("apply", "acme", "--yes")).exitCode).toBe(0);
     expect(await login()).toMatchObject({ status: "ok" });
+  });
+
+  test("a tenant of an older pmctl is not served before an apply has granted its login what it needs", async () => {
+    await operator.run("init", "gamma");
+    await operator.edit("gamma", (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
+    await cluster.createDatabase("gamma");
+    const sql = connect(cluster.connection("gamma"), { name: "test", max: 1 });
+    await migrate(sql);
+    await sql.end({ timeout: 5 });
+    const seen = await operator.run("audit", "status", "-t", "gamma");
+    expect([seen.exitCode, seen.stderr]).toEqual([3, expect.stringContaining("run pmctl apply gamma")]);
+    const { stdout } = await operator.run("doctor", "gamma", "-o", "json");
+    expect((JSON.parse(stdout) as { checks: Check[] }).checks).toContainEqual(
+      expect.objectContaining({ check: "database", status: "fail", remedy: "Grant them: pmctl apply gamma" }),
+    );
+    const applied = await operator.run("apply", "gamma", "--yes");
+    expect(applied.exitCode, applied.stderr).toBe(0);
+    expect((await operator.run("audit", "status", "-t", "gamma")).exitCode).toBe(0);
   });
 
   test("a restored database is closed to others too, and serves its login", async () => {

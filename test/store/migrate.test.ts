@@ -84,6 +84,14 @@ describe("migrate", () => {
     expect(await sql`select to_regclass('b') as b`).toEqual([{ b: null }]);
   });
 
+  test("every table is granted to the server's login, and what a migration adds without a grant is found here", async () => {
+    const ungranted = await sql`
+      select relname from pg_class
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+         and not has_table_privilege(${SERVER_LOGIN}, oid, 'select')`;
+    expect(ungranted).toEqual([]);
+  });
+
   test("a newer schema is refused and left alone", async () => {
     await sql`insert into migration (version, name, checksum) values (999, '0999_future.sql', 'x')`;
     await expect(migrate(sql)).rejects.toEqual(refused("newer than this pmctl"));

@@ -2,7 +2,6 @@ import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { connect } from "../../src/store/connect.ts";
-import { quoted } from "../../src/store/database.ts";
 import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
 import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -58,8 +57,6 @@ async function prepareTemplate(cluster: Cluster): Promise<void> {
   const sql = connect(cluster.connection(templateDatabase), { name: "test set-up", max: 1 });
   try {
     await migrate(sql, { server: SERVER_LOGIN });
-    // Tests end a server's sessions, and drop its database under it.
-    await sql.unsafe(`grant ${quoted(SERVER_LOGIN)} to current_user`);
   } finally {
     // Whoever stays connected to a template stops every copy of it.
     await sql.end({ timeout: 5 });

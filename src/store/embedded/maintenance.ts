@@ -3,7 +3,7 @@ import { quoted } from "../database.ts";
 import { connectionTo } from "./connection.ts";
 import { ClusterError, errorCode } from "./errors.ts";
 import type { Site } from "./home.ts";
-import { serverLogin } from "./settings.ts";
+import { ownerRole, serverLogin } from "./settings.ts";
 
 /** The database that every cluster has, and no tenant. */
 export const maintenanceDatabase = "postgres";
@@ -25,7 +25,9 @@ export async function prepareCluster(site: Site, tenant: string | undefined): Pr
       select current_setting('server_version') as version,
              ${login ?? null}::text is null
                or exists (select 1 from pg_roles where rolname = ${login ?? null}) as "isReady"`;
-    if (!row.isReady && login !== undefined) await unlessThere(sql.unsafe(`create role ${quoted(login)} login`));
+    // The owner becomes a member of it, so that it may end its sessions: a database is copied or dropped only without them.
+    if (!row.isReady && login !== undefined)
+      await unlessThere(sql.unsafe(`create role ${quoted(login)} login role ${ownerRole}`));
     return row.version;
   });
 }

@@ -17,6 +17,9 @@ const POWERFUL = [
   "pg_create_subscription",
 ];
 
+/** What happens to what a journal already holds; who owns a table may alter it. */
+const ACTS = "alter update delete truncate trigger";
+
 /**
  * Looks at all roles that a login can take: its own, those that it is a member of, and so on. A membership counts that
  * inherits, that may be taken by `set role`, or that its member may change; before PostgreSQL 16 every one does.
@@ -60,17 +63,17 @@ export async function readLoginRights(sql: ReadSql): Promise<LoginRights> {
     ${reach}
     select 'may ' || rights || ' ' || string_agg(relname, ', ' order by relname) || by as excess
       from (
-             select relname, by, string_agg(said, ', ' order by place) as rights
+             select relname, by,
+                    string_agg(case act when 'trigger' then 'put triggers on' else act end, ', ' order by place) as rights
                from role
-               join pg_class c on c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(JOURNALS)},
-                    lateral (values
-                      (1, c.relowner = role.oid, 'alter'),
-                      (2, has_any_column_privilege(role.oid, c.oid, 'update'), 'update'),
-                      (3, has_table_privilege(role.oid, c.oid, 'delete'), 'delete'),
-                      (4, has_table_privilege(role.oid, c.oid, 'truncate'), 'truncate'),
-                      (5, has_table_privilege(role.oid, c.oid, 'trigger'), 'put triggers on')
-                    ) as found (place, is_so, said)
-              where is_so and not rolsuper
+               join pg_class c on c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(JOURNALS)}
+              cross join unnest(string_to_array(${ACTS}, ' ')) with ordinality as asked (act, place)
+              where not rolsuper
+                and case act
+                      when 'alter' then c.relowner = role.oid
+                      when 'update' then has_any_column_privilege(role.oid, c.oid, act)
+                      else has_table_privilege(role.oid, c.oid, act)
+                    end
               group by relname, by
            ) as each
      group by rights, by
