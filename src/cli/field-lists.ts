@@ -32,7 +32,7 @@ const PRINTED: Record<string, Printed> = {
   up: SERVED,
   "tenant list": { names: "tenant name baseUrl database problem" },
   "tenant show": { document: TenantFileSchema, and: "file door" },
-  "key list": { names: "name type active onRecord from createdAt expiresAt lastUsedAt reference fingerprint" },
+  "key list": { names: "name type active onRecord scopes from createdAt expiresAt lastUsedAt reference fingerprint" },
   "key create": "createKey",
   "key rotate": "rotateKey",
   "key revoke": "revokeKey",

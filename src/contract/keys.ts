@@ -29,7 +29,7 @@ export const KeyScopes = z.array(Scope).min(1).max(SCOPES.length).overwrite(norm
 
 /** As they are stated; inside always in one order. */
 export const KeyNetworks = z
-  .array(Cidr)
+  .array(Cidr.meta({ examples: ["192.0.2.0/24"] }))
   .max(MAX_NETWORKS)
   .overwrite((ranges) => [...new Set(ranges)].sort());
 

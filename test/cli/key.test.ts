@@ -52,6 +52,8 @@ describe.each(doors)("key commands through the %s door", (_name, open) => {
       data: {
         name: "desk",
         type: "admin",
+        scopes: ["*"],
+        from: [],
         key: expect.stringMatching(/^sk_.{43}$/),
         createdAt: expect.any(String),
         expiresAt: "2096-01-01T00:00:00.000Z",

@@ -142,6 +142,7 @@ describe("who the caller is", () => {
     const init = { method: "POST", headers: { "x-api-key": ADMIN_KEY, "audit-reason": "quarter end" } };
     expect(await callerOf("/v1/reconcile", init)).toEqual({
       actor: "admin:ops",
+      scopes: ["*"],
       reason: "quarter end",
       origin: {
         address: "127.0.0.1",

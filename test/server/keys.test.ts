@@ -79,6 +79,8 @@ describe("API keys over HTTP", () => {
     expect(body).toEqual({
       name: "desk",
       type: "admin",
+      scopes: ["*"],
+      from: [],
       key: expect.stringMatching(/^sk_[A-Za-z0-9_-]{43}$/),
       createdAt: expect.any(String),
       expiresAt: null,
@@ -180,6 +182,7 @@ describe("API keys over HTTP", () => {
       active: true,
       onRecord: true,
       fingerprint: `fp:${sha256(ADMIN_KEY).slice(0, 8)}`,
+      scopes: ["*"],
       from: [],
       createdAt: expect.any(String),
       expiresAt: null,
@@ -194,6 +197,7 @@ describe("API keys over HTTP", () => {
       "lastUsedAt",
       "name",
       "onRecord",
+      "scopes",
       "type",
     ];
     for (const item of body) expect(Object.keys(item).sort()).toEqual(fields);
