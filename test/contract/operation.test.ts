@@ -38,7 +38,7 @@ test("the scopes of the operations are the documented ones", () => {
     markets: ["createMarket", "resumeMarket", "suspendMarket"],
     settle: ["settleMarket"],
     funds: ["approveWithdrawal", "creditWallet", "rejectWithdrawal"],
-    users: ["releaseUser", "restrictUser"],
+    users: ["releaseUser", "restrictUser", "revokeUser"],
     config: ["applyConfig", "enableWebhookReceiver", "replayWebhook", "updatePolicy"],
     keys: ["createKey", "revokeKey", "rotateKey"],
   });

@@ -143,6 +143,7 @@ describe("who the caller is", () => {
     expect(await callerOf("/v1/reconcile", init)).toEqual({
       actor: "admin:ops",
       reason: "quarter end",
+      scopes: ["*"],
       origin: {
         address: "127.0.0.1",
         keyName: "ops",
