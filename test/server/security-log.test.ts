@@ -122,6 +122,25 @@ test("a public key where an admin key is needed is a role denied, and other refu
   expect((await list("?limit=200")).entries.filter((entry) => entry.address === address)).toHaveLength(1);
 });
 
+test("a key beyond its scopes or its networks is told by its name, and is not used", async () => {
+  const create = async (terms: object) => {
+    const body = JSON.stringify({ type: "admin", ...terms });
+    const { key } = (await (await call("POST", "/v1/keys", { "x-api-key": ADMIN_KEY }, body)).json()) as {
+      key: string;
+    };
+    return { "x-api-key": key };
+  };
+  const reader = await create({ name: "reader", scopes: ["read"] });
+  const office = await create({ name: "office", from: ["10.0.0.0/8"] });
+  await expectRefusal(await call("POST", "/v1/users/sue/restrict", reader, "{}"), 403, "SCOPE_REQUIRED");
+  await expectRefusal(await call("GET", "/v1/keys", office), 401, "KEY_INVALID");
+  expect(await here("scope.denied")).toMatchObject([{ keyName: "reader", route: "/v1/users/:id/restrict", count: 1 }]);
+  expect(await here("auth.failed")).toMatchObject([
+    { reason: "network", keyName: "office", fingerprint: printOf(office["x-api-key"]) },
+  ]);
+  expect((await here("key.used")).map(({ keyName }) => keyName).sort()).toEqual(["ops", "reader"]);
+});
+
 test("the use of an admin key is told once per key, address and hour", async () => {
   for (let attempt = 0; attempt < 3; attempt++) await call("GET", "/v1/keys", { "x-api-key": ADMIN_KEY });
   const used = await here("key.used");
