@@ -37,8 +37,10 @@ export class ConfigError extends Fault {
 
   constructor(problems: readonly Problem[]) {
     // What several files build on has its problems once.
-    const distinct = new Map(problems.map((each) => [`${each.file}:${each.line}:${each.column} ${each.message}`, each]));
-    const sorted = [...distinct.values()].toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column);
+    const distinct = new Map(problems.map((each) => [JSON.stringify(each), each]));
+    const sorted = [...distinct.values()].toSorted(
+      (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,
+    );
     super("CONFIG_INVALID", describeProblems(sorted), { detail: { problems: problems.length } });
     this.name = "ConfigError";
     this.problems = sorted;
