@@ -104,7 +104,10 @@ const YAML = `The tenant file is tenants/<id>/tenant.yaml. \`pmctl init acme\` w
 tenants/tenant.schema.json lets editors complete and explain it.
 
   Secrets are references, never values: { env: ACME_ADMIN_KEY } is a variable,
-  { file: keys/admin } a file. A literal secret is an error.
+  { file: keys/admin } a file. A literal secret is an error, and so are a
+  variable without the tenant's prefix, a file outside of its folder, and a
+  source that sends a secret, unless pmctl.yaml beside the tenants folder lists
+  it. That file is the operator's: \`pmctl schema operator\` describes it.
 
   What \`policy\` states is managed by the file. What it leaves out keeps its live
   value, which \`pmctl policy show\` prints.

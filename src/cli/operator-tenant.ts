@@ -39,7 +39,7 @@ export function readOperatorTenant(named?: string, directory?: string): Operator
     secret: (reference, path) => {
       const { file, line, column } = source.positionOf(path);
       const where = `${file}:${line}:${column}`;
-      return resolveSecret(reference, { environment, directory: source.directory, where });
+      return resolveSecret(reference, { environment, directory: source.directory, roots: source.roots, where });
     },
   };
 }

@@ -1,14 +1,12 @@
-import { isAnchorPlace } from "../config/audit-schema.ts";
-import { formatPath } from "../config/config-error.ts";
+import { formatPath, type Path } from "../config/config-error.ts";
 import { environmentPrefix } from "../config/environment.ts";
 import type { SecretReference } from "../config/scalars.ts";
+import { kindOf, referencesIn } from "../config/secret-places.ts";
 import { describeReference, fingerprint } from "../config/secrets.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
 import { hashApiKey, keyFingerprint } from "../services/provision.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
-
-type Path = (string | number)[];
 
 /** A secret that the tenant file refers to. */
 export interface FileSecret {
@@ -22,18 +20,6 @@ export interface FileSecret {
   keyName?: string | undefined;
 }
 
-const TYPES: readonly [prefix: string, type: string][] = [
-  ["keys.", "key"],
-  ["webhooks.inbound.stripe", "stripe"],
-  ["webhooks.outbound", "outbound"],
-  ["webhooks.", "webhook"],
-  ["audit.", "audit"],
-  ["auth.", "jwt"],
-  ["database.", "database"],
-  ["oracle.", "oracle"],
-  ["server.tls", "tls"],
-];
-
 /** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */
 export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   const { source: _, ...document } = tenant.config;
@@ -46,9 +32,9 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
     }
   };
   const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
-  return references(document, []).map(({ reference, path }) => {
+  return referencesIn(document).map(({ reference, path }) => {
     const name = formatPath(path);
-    const type = TYPES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "other";
+    const { type } = kindOf(path);
     const value = read(reference, path);
     const shown = () => {
       if (value === undefined) return null;
@@ -65,19 +51,6 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
         : undefined;
     return { name, type, reference: describeReference(reference), fingerprint: shown(), keyName };
   });
-}
-
-function references(value: unknown, path: Path): { reference: SecretReference; path: Path }[] {
-  if (typeof value !== "object" || value === null) return [];
-  // A key set is public, and stands as `{ file }` too.
-  if (path.at(-1) === "jwks") return [];
-  if (Array.isArray(value)) return value.flatMap((item, index) => references(item, [...path, index]));
-  if (isReference(value) && !isAnchorPlace(path)) return [{ reference: value, path }];
-  return Object.entries(value).flatMap(([key, child]) => references(child, [...path, key]));
-}
-
-function isReference(value: object): value is SecretReference {
-  return ["env", "file", "exec", "path,sops"].includes(Object.keys(value).sort().join());
 }
 
 /** How a secret of the tenant file is replaced: what to put where, and in which order. */
@@ -131,7 +104,7 @@ export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audi
 
 /** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */
 function freeVariable({ config: { source: _, ...document } }: OperatorTenant, name: string): string {
-  const taken = new Set(references(document, []).map(({ reference }) => ("env" in reference ? reference.env : "")));
+  const taken = new Set(referencesIn(document).map(({ reference }) => ("env" in reference ? reference.env : "")));
   const stem = name.replace(/_\d+$/, "");
   for (let number = 2; ; number++) if (!taken.has(`${stem}_${number}`)) return `${stem}_${number}`;
 }

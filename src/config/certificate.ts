@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { Fault } from "../domain/fault.ts";
+import { OutOfBounds, readBelow } from "./bounded-file.ts";
 import { ConfigError } from "./config-error.ts";
 import { type Environment, isErrno } from "./environment.ts";
 import { resolveSecret } from "./secrets.ts";
@@ -67,8 +67,8 @@ export function readCertificate(config: TenantConfig, environment: Environment, 
   const file = certificateFile(config);
   if (!server.tls || file === undefined) return undefined;
   try {
-    const cert = readCertificateFile(file, server.tls.cert);
-    const key = resolveSecret(server.tls.key, { environment, directory: source.directory });
+    const cert = readCertificateFile(file, server.tls.cert, [source.directory, ...source.roots]);
+    const key = resolveSecret(server.tls.key, { environment, directory: source.directory, roots: source.roots });
     return checkCertificate(cert, key, now);
   } catch (error) {
     if (!(error instanceof CertificateProblem || error instanceof Fault)) throw error;
@@ -77,16 +77,18 @@ export function readCertificate(config: TenantConfig, environment: Environment, 
   }
 }
 
-function readCertificateFile(file: string, shown: string): string {
-  let text: string;
+function readCertificateFile(file: string, shown: string, roots: readonly string[]): string {
+  let bytes: Buffer;
   try {
-    text = readFileSync(file, "utf8");
+    ({ bytes } = readBelow(file, roots, MAX_FILE_BYTES));
   } catch (cause) {
+    if (cause instanceof OutOfBounds)
+      throw new CertificateProblem("cert", `the file ${shown} leads out of the folders that it may lie in`, cause);
     const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
     throw new CertificateProblem("cert", `the file ${shown} ${reason}`, cause);
   }
-  if (text.length > MAX_FILE_BYTES) throw new CertificateProblem("cert", `the file ${shown} is larger than 256 KiB`);
-  return text;
+  if (bytes.length > MAX_FILE_BYTES) throw new CertificateProblem("cert", `the file ${shown} is larger than 256 KiB`);
+  return bytes.toString("utf8");
 }
 
 function attempt<Result>(part: "cert" | "key", message: string, work: () => Result): Result {

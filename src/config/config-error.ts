@@ -36,7 +36,11 @@ export class ConfigError extends Fault {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    const sorted = problems.toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column);
+    // What several files build on has its problems once.
+    const distinct = new Map(problems.map((each) => [JSON.stringify(each), each]));
+    const sorted = [...distinct.values()].toSorted(
+      (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,
+    );
     super("CONFIG_INVALID", describeProblems(sorted), { detail: { problems: problems.length } });
     this.name = "ConfigError";
     this.problems = sorted;

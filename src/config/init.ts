@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { ConfigError } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
-import { schemaFiles } from "./json-schema.ts";
+import { tenantSchemaFiles } from "./json-schema.ts";
 import { BaseUrl, TenantId } from "./scalars.ts";
 import { loadTenantFile } from "./tenant-file.ts";
 import { openWorkspace, tenantPath } from "./workspace.ts";
@@ -83,7 +83,7 @@ export function randomSecret(): string {
 export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSecret }: InitOptions): InitFile[] {
   const problem = problemOfTenant(tenant) ?? (baseUrl === undefined ? undefined : problemOfBaseUrl(baseUrl));
   if (problem !== undefined) throw new Fault("USAGE", problem);
-  const schemas = Object.entries(schemaFiles()).map(([name, content]) => plain(`tenants/${name}`, content));
+  const schemas = Object.entries(tenantSchemaFiles()).map(([name, content]) => plain(`tenants/${name}`, content));
   const secrets = Object.entries(freshSecrets(tenant, makeSecret));
   return [
     plain(`tenants/${tenant}/tenant.yaml`, withPorts(fillTemplate(`tenant-${template}.yaml`, tenant, baseUrl), ports)),

@@ -1,10 +1,9 @@
-import { globSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
 import { marketJsonSchema } from "./json-schema.ts";
 import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "./market-schema.ts";
+import { matchMarketFiles } from "./market-walk.ts";
 import { SchemaGuide } from "./schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";
 
@@ -24,10 +23,16 @@ export interface CheckedMarkets {
  *
  * @param directory the tenant's folder
  * @param patterns `markets.files`
+ * @param locate gives problems of the patterns themselves their place in the tenant file
  */
-export function checkMarketFiles(directory: string, patterns: readonly string[]): CheckedMarkets {
+export function checkMarketFiles(
+  directory: string,
+  patterns: readonly string[],
+  locate = (findings: readonly Finding[]) => findings.map(({ message }) => fileProblem(directory, message)),
+): CheckedMarkets {
   const taken = new Map<string, string>();
-  const checked = matchingFiles(directory, patterns).map((file) => {
+  const { files, findings } = matchMarketFiles(directory, patterns);
+  const checked = files.map((file) => {
     try {
       return checkMarketFile(readConfigFile(file), file, taken);
     } catch (error) {
@@ -35,17 +40,10 @@ export function checkMarketFiles(directory: string, patterns: readonly string[])
       throw error;
     }
   });
-  return { markets: checked.flatMap(({ markets }) => markets), problems: checked.flatMap(({ problems }) => problems) };
-}
-
-/** A name without wildcards is kept even when there is no such file, so that reading it says so. */
-function matchingFiles(directory: string, patterns: readonly string[]): string[] {
-  const files = patterns.flatMap((pattern) => {
-    if (!/[*?[{]/.test(pattern)) return [join(directory, pattern)];
-    const matches = globSync(pattern, { cwd: directory }).map((match) => join(directory, match));
-    return matches.filter((match) => statSync(match).isFile()).toSorted();
-  });
-  return [...new Set(files)];
+  return {
+    markets: checked.flatMap(({ markets }) => markets),
+    problems: [...locate(findings), ...checked.flatMap(({ problems }) => problems)],
+  };
 }
 
 /**

@@ -5,6 +5,7 @@ import { compare, type Findings } from "./plan-compare.ts";
 import { readDocument } from "./plan-document.ts";
 import { planKeys } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
+import { planSecrets } from "./plan-secrets.ts";
 import { changedSettings } from "./plan-settings.ts";
 import type { ConfigDocument, Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
@@ -15,7 +16,7 @@ import type { ConfigDocument, Desired, LiveConfig, Plan, PlanItem } from "./plan
 export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const base = readDocument(live.document) ?? {};
   const parts = [planPolicy(desired, base, live), planSettings(desired, base, live)];
-  parts.push(planKeys(desired, base, live), planMarkets(desired, base, live));
+  parts.push(planKeys(desired, base, live), planMarkets(desired, base, live), planSecrets(desired, base, live));
   const items = parts.flatMap((part) => part.items);
   const settings = live.document === undefined ? [] : changedSettings(base, desired.document);
   return {

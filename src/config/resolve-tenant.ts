@@ -7,13 +7,9 @@ import { ConfigError, type Finding, type Path } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
 import { inboundSecretsOf } from "./inbound-secrets.ts";
 import type { SecretReference } from "./scalars.ts";
+import { type PlacedValue, placedValue, valueFindings, valuesAtHand, valuesOfOthers } from "./secret-values.ts";
 import { resolveSecret } from "./secrets.ts";
 import type { TenantConfig } from "./tenant-file.ts";
-
-const MIN_KEY_CHARACTERS = 16;
-const MIN_SECRET_BYTES = 16;
-/** RFC 7518, section 3.2: an HS256 key is at least as long as the hash. */
-const MIN_HS256_BYTES = 32;
 
 export type KycProvider = NonNullable<NonNullable<TenantConfig["webhooks"]["inbound"]["kyc"]>["provider"]>;
 
@@ -79,16 +75,16 @@ export interface TenantSecrets {
 /**
  * Resolves every reference of a tenant.
  *
- * @throws ConfigError with all that are missing, empty or too short, each at its place in the file
+ * @throws ConfigError with all that are missing, of another shape than their place wants, or used twice, each at its place
  */
 export function resolveTenant(config: TenantConfig, environment: Environment): TenantSecrets {
   const findings: Finding[] = [];
   const { auth, audit, database, webhooks, oracle, source } = config;
-  const secret = resolver(config, environment, findings);
+  const values: PlacedValue[] = [];
+  const secret = resolver(config, environment, { findings, values });
   const list = (references: readonly SecretReference[], path: Path) =>
-    references.map((reference, index) => secret(reference, [...path, index], MIN_SECRET_BYTES));
+    references.map((reference, index) => secret(reference, [...path, index]));
 
-  const resolvedKeys = resolveKeys(config, secret, findings);
   const { kyc } = webhooks.inbound;
   const shared = list(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
   const endpoint = (name: InboundEndpoint): ResolvedEndpoint => {
@@ -99,9 +95,9 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
     };
   };
   const resolved: TenantSecrets = {
-    keys: resolvedKeys,
+    keys: resolveKeys(config, secret),
     jwt: resolveJwt(auth.jwt, source.directory, secret),
-    auditKey: secret(audit.key, ["audit", "key"], MIN_SECRET_BYTES),
+    auditKey: secret(audit.key, ["audit", "key"]),
     previousAuditKeys: list(audit.previous, ["audit", "previous"]),
     anchors: resolveAnchors(config, environment, secret, findings),
     databaseUrl: database === "embedded" ? undefined : secret(database.url, ["database", "url"]),
@@ -115,18 +111,18 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
       outbound: Object.fromEntries(
         webhooks.outbound.map(({ name, secret: reference, previousSecrets }, index) => {
           const path = ["webhooks", "outbound", index];
-          const current = secret(reference, [...path, "secret"], MIN_SECRET_BYTES);
+          const current = secret(reference, [...path, "secret"]);
           return [name, [current, ...list(previousSecrets, [...path, "previousSecrets"])]];
         }),
       ),
     },
     resolutionSecret: oracle.resolutionSecret
-      ? secret(oracle.resolutionSecret, ["oracle", "resolutionSecret"], MIN_SECRET_BYTES)
+      ? secret(oracle.resolutionSecret, ["oracle", "resolutionSecret"])
       : shared[0],
     sourceHeaders: resolveHeaders(oracle, secret),
     sourceQueries: resolveQueries(oracle, secret),
   };
-  if (findings.length > 0) throw new ConfigError(source.problems(findings));
+  refuse(config, [...findings, ...findingsAtHand(config, environment, values)]);
   return resolved;
 }
 
@@ -137,11 +133,11 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
  * @throws ConfigError when it is missing
  */
 export function resolveOwnerUrl(config: TenantConfig, environment: Environment): string | undefined {
-  const { database, source } = config;
+  const { database } = config;
   if (database === "embedded" || database.ownerUrl === undefined) return undefined;
   const findings: Finding[] = [];
-  const url = resolver(config, environment, findings)(database.ownerUrl, ["database", "ownerUrl"]);
-  if (findings.length > 0) throw new ConfigError(source.problems(findings));
+  const url = resolver(config, environment, { findings, values: [] })(database.ownerUrl, ["database", "ownerUrl"]);
+  refuse(config, findings);
   return url;
 }
 
@@ -152,8 +148,9 @@ export function resolveOwnerUrl(config: TenantConfig, environment: Environment):
  */
 export function resolveTenantKeys(config: TenantConfig, environment: Environment): ResolvedKey[] {
   const findings: Finding[] = [];
-  const keys = resolveKeys(config, resolver(config, environment, findings), findings);
-  if (findings.length > 0) throw new ConfigError(config.source.problems(findings));
+  const values: PlacedValue[] = [];
+  const keys = resolveKeys(config, resolver(config, environment, { findings, values }));
+  refuse(config, [...findings, ...findingsAtHand(config, environment, values)]);
   return keys;
 }
 
@@ -164,32 +161,53 @@ export function resolveTenantKeys(config: TenantConfig, environment: Environment
  * @throws ConfigError with all that are at hand and cannot be used
  */
 export function tenantKeysAtHand(config: TenantConfig, environment: Environment): KeyAtHand[] {
-  const missing: Finding[] = [];
-  const unfit: Finding[] = [];
-  const keys = resolveKeys(config, resolver(config, environment, missing), unfit);
-  if (unfit.length > 0) throw new ConfigError(config.source.problems(unfit));
+  const values: PlacedValue[] = [];
+  const keys = resolveKeys(config, resolver(config, environment, { findings: [], values }));
+  refuse(config, findingsAtHand(config, environment, values));
   return keys.map(({ value, ...key }) => ({ ...key, value: value === "" ? undefined : value }));
 }
 
-function resolveKeys({ keys }: TenantConfig, secret: Resolve, findings: Finding[]): ResolvedKey[] {
+/**
+ * Checks the secrets of a tenant that can be had without running anything, against each other and those of other tenants.
+ *
+ * @throws ConfigError with all that are of another shape than their place wants, or used twice
+ */
+export function checkSecretsAtHand(config: TenantConfig, environment: Environment): void {
+  refuse(config, findingsAtHand(config, environment));
+}
+
+function findingsAtHand(config: TenantConfig, environment: Environment, known: readonly PlacedValue[] = []): Finding[] {
+  const isKnown = new Set(known.map(({ place }) => place));
+  const more = valuesAtHand(config, environment).filter(({ place }) => !isKnown.has(place));
+  return valueFindings([...known, ...more], valuesOfOthers(config, environment));
+}
+
+function refuse({ source }: TenantConfig, findings: readonly Finding[]): void {
+  if (findings.length > 0) throw new ConfigError(source.problems(findings));
+}
+
+function resolveKeys({ keys }: TenantConfig, secret: Resolve): ResolvedKey[] {
   const entries = [
     ...keys.admin.map((key, index) => ({ ...key, type: "admin" as const, index })),
     ...keys.public.map((key, index) => ({ ...key, type: "public" as const, scopes: [], index })),
   ];
-  const resolved = entries.map(({ type, name, secret: reference, scopes, from, expires, index }) => {
-    const path = ["keys", type, index, "secret"];
-    return { type, name, value: secret(reference, path), scopes, from, expires, path };
+  return entries.map(({ type, name, secret: reference, scopes, from, expires, index }) => {
+    return { type, name, value: secret(reference, ["keys", type, index, "secret"]), scopes, from, expires };
   });
-  findings.push(...keyFindings(resolved));
-  return resolved.map(({ path: _, ...key }) => key);
 }
 
-function resolver({ source }: TenantConfig, environment: Environment, findings: Finding[]): Resolve {
-  return (reference, path, minBytes = 1) => {
+/** Resolves references, and notes what it finds. */
+function resolver(
+  config: TenantConfig,
+  environment: Environment,
+  notes: { findings: Finding[]; values: PlacedValue[] },
+) {
+  const { directory, roots } = config.source;
+  const { findings, values } = notes;
+  const resolve: Resolve = (reference, path) => {
     try {
-      const value = resolveSecret(reference, { environment, directory: source.directory });
-      if (Buffer.byteLength(value) < minBytes)
-        findings.push({ path, message: `the secret must have at least ${minBytes} bytes` });
+      const value = resolveSecret(reference, { environment, directory, roots });
+      values.push(placedValue(config, path, value));
       return value;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -197,17 +215,18 @@ function resolver({ source }: TenantConfig, environment: Environment, findings: 
       return "";
     }
   };
+  return resolve;
 }
 
 /** Resolves one reference; when it cannot, notes that and gives an empty text. */
-type Resolve = (reference: SecretReference, path: Path, minBytes?: number) => string;
+type Resolve = (reference: SecretReference, path: Path) => string;
 
 function resolveJwt(jwt: TenantConfig["auth"]["jwt"], directory: string, secret: Resolve): ResolvedJwt {
   const { issuer, audience } = jwt;
   if (jwt.algorithm === "HS256")
     return {
       algorithm: jwt.algorithm,
-      secret: secret(jwt.secret, ["auth", "jwt", "secret"], MIN_HS256_BYTES),
+      secret: secret(jwt.secret, ["auth", "jwt", "secret"]),
       issuer,
       audience,
     };
@@ -225,8 +244,7 @@ function resolveAnchors(
   const { directory } = source;
   return statedTargets(audit).map(({ target, path }): ResolvedAnchorTarget => {
     if ("file" in target) return { kind: "file", file: resolve(directory, target.file) };
-    if ("url" in target)
-      return { kind: "url", url: target.url, secret: secret(target.secret, [...path, "secret"], MIN_SECRET_BYTES) };
+    if ("url" in target) return { kind: "url", url: target.url, secret: secret(target.secret, [...path, "secret"]) };
     if (environment[ALLOW_EXEC] !== "1")
       findings.push({
         path: [...path, "exec"],
@@ -267,21 +285,4 @@ function resolveQueries({ sources }: TenantConfig["oracle"], secret: Resolve): T
       ),
     ]),
   );
-}
-
-/** The interface leaves a key's shape open, so only what cannot travel in a header, or be guessed, is refused. */
-function keyFindings(keys: readonly (ResolvedKey & { path: Path })[]): Finding[] {
-  const names = new Map<string, string>();
-  return keys.flatMap(({ name, value, path }) => {
-    if (value === "") return [];
-    const owner = names.get(value);
-    names.set(value, owner ?? name);
-    if (owner !== undefined)
-      return [{ path, message: `has the same value as the key ${owner}: every key needs its own` }];
-    if (!/^[\x21-\x7e]*$/.test(value))
-      return [{ path, message: "the key must hold no spaces, control or non-ASCII characters" }];
-    if (value.length < MIN_KEY_CHARACTERS)
-      return [{ path, message: `the key must have at least ${MIN_KEY_CHARACTERS} characters` }];
-    return [];
-  });
 }

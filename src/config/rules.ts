@@ -2,6 +2,7 @@ import { nearest } from "../domain/nearest.ts";
 import { mayBeCalled } from "../domain/networks.ts";
 import { statedTargets } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
+import { marketFilesStayBelow } from "./market-walk.ts";
 import { PRESET_SOURCES } from "./oracle-schema.ts";
 import type { TenantFile } from "./schema.ts";
 
@@ -21,6 +22,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   feedsNameKnownSources,
   feedsHaveSources,
   quorumsCanBeReached,
+  marketFilesStayBelow,
 ];
 
 function keyNamesAreUnique({ keys }: Draft): Finding[] {

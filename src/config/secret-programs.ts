@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
+import { isBelow, realPlace } from "./bounded-file.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
 import type { SecretReference } from "./scalars.ts";
 
@@ -14,6 +15,8 @@ export interface ProgramContext {
   environment: Environment;
   /** Where programs run, and what SOPS files are relative to: the tenant's folder. */
   directory: string;
+  /** Other folders that SOPS files may lie below. */
+  roots?: readonly string[] | undefined;
   timeoutMs?: number | undefined;
 }
 
@@ -35,8 +38,10 @@ export function readFromProgram({ exec: [program = "", ...args] }: ExecReference
  * @throws Error as {@link readFromProgram}
  */
 export function readFromSops({ sops, path }: SopsReference, context: ProgramContext): string {
-  // Absolute, so that a name that begins with a dash is no option.
-  const file = resolve(context.directory, sops);
+  // Absolute, so that a name that begins with a dash is no option; and links followed, so that none is swapped meanwhile.
+  const file = realPlace(resolve(context.directory, sops));
+  if (!isBelow(file, [context.directory, ...(context.roots ?? [])]))
+    throw new Error(`the SOPS file ${sops} leads out of the tenant's folder and of what pmctl.yaml lists`);
   return run("sops", ["decrypt", "--extract", sopsPath(path), file], context).replace(/\r?\n$/, "");
 }
 

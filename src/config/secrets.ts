@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
+import { OutOfBounds, readBelow } from "./bounded-file.ts";
 import { type Environment, isErrno, SECRET_WARNING } from "./environment.ts";
 import type { SecretReference } from "./scalars.ts";
 import { readFromProgram, readFromSops } from "./secret-programs.ts";
@@ -12,10 +12,25 @@ export interface SecretContext {
   environment: Environment;
   /** What file references are relative to: the tenant's folder. */
   directory: string;
+  /** Other folders that files may lie below, absolute. */
+  roots?: readonly string[] | undefined;
   /** Where the reference stands, as `file:line:column`. */
   where?: string;
   /** How long a program may take; 30 s unless given. */
   timeoutMs?: number | undefined;
+  /** Takes what is to be said of a file that is used all the same; the process's warnings unless given. */
+  warn?: (message: string) => void;
+}
+
+/** The value behind a reference where it can be had without running anything; nothing is said of its file. */
+export function valueAtHand(reference: SecretReference, context: SecretContext): string | undefined {
+  if ("exec" in reference || "sops" in reference) return undefined;
+  try {
+    return resolveSecret(reference, { ...context, warn: () => {} });
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -24,7 +39,7 @@ export interface SecretContext {
  * @throws Fault CONFIG_INVALID when there is none; the text names the variable or the file, never a value
  */
 export function resolveSecret(reference: SecretReference, context: SecretContext): string {
-  const { environment, directory, where } = context;
+  const { environment, where } = context;
   const fail = (message: string, cause?: unknown) =>
     new Fault("CONFIG_INVALID", where === undefined ? message : `${message} (${where})`, { cause });
   if ("env" in reference) {
@@ -34,7 +49,7 @@ export function resolveSecret(reference: SecretReference, context: SecretContext
     if (value === "") throw fail(`the environment variable ${reference.env} is empty`);
     return value;
   }
-  if ("file" in reference) return readSecretFile(resolve(directory, reference.file), reference.file, fail);
+  if ("file" in reference) return readSecretFile(reference.file, context, fail);
   let value: string;
   try {
     value = "exec" in reference ? readFromProgram(reference, context) : readFromSops(reference, context);
@@ -49,34 +64,39 @@ export function resolveSecret(reference: SecretReference, context: SecretContext
 export function describeReference(reference: SecretReference): string {
   if ("env" in reference) return `env ${reference.env}`;
   if ("file" in reference) return `file ${reference.file}`;
-  // Arguments may hold what nobody should see.
+  // Arguments may hold secrets.
   if ("exec" in reference) return `program ${reference.exec[0]}`;
   return `sops ${reference.sops} ${reference.path}`;
 }
 
 type Fail = (message: string, cause?: unknown) => Fault;
 
-function readSecretFile(file: string, shown: string, fail: Fail): string {
+function readSecretFile(
+  shown: string,
+  { directory, roots = [], warn = warnOfFile }: SecretContext,
+  fail: Fail,
+): string {
   let bytes: Buffer;
   let mode: number;
   try {
-    bytes = readFileSync(file);
-    mode = statSync(file).mode;
+    ({ bytes, mode } = readBelow(resolve(directory, shown), [directory, ...roots], MAX_SECRET_BYTES));
   } catch (cause) {
     const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
-    throw fail(`the secret file ${shown} ${reason}`, cause);
+    const outside = "leads out of the tenant's folder and of what pmctl.yaml lists under secrets.files";
+    throw fail(`the secret file ${shown} ${cause instanceof OutOfBounds ? outside : reason}`, cause);
   }
   // One that everybody may replace is no secret. One that everybody may read is how container platforms mount them.
   if (mode & 0o002) throw fail(`the secret file ${shown} may be changed by every user of this machine: chmod o= it`);
-  if (mode & 0o004)
-    process.emitWarning(fail(`the secret file ${shown} may be read by every user of this machine`).message, {
-      type: SECRET_WARNING,
-    });
+  if (mode & 0o004) warn(fail(`the secret file ${shown} may be read by every user of this machine`).message);
   if (bytes.length > MAX_SECRET_BYTES) throw fail(`the secret file ${shown} is larger than 64 KiB`);
   // Editors and `echo` end a file with a newline that is no part of the secret.
   const value = bytes.toString("utf8").replace(/\r?\n$/, "");
   if (value === "") throw fail(`the secret file ${shown} is empty`);
   return value;
+}
+
+function warnOfFile(message: string): void {
+  process.emitWarning(message, { type: SECRET_WARNING });
 }
 
 /**

@@ -7,9 +7,11 @@ import { findingsFrom, sentenceFor } from "./issues.ts";
 import { tenantJsonSchema } from "./json-schema.ts";
 import { LayeredSource } from "./layers.ts";
 import { checkMarketFiles, type DeclaredMarket } from "./market-files.ts";
+import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
 import { type TenantFile, TenantFileSchema } from "./schema.ts";
 import { SchemaGuide } from "./schema-guide.ts";
+import { secretsStayInBounds } from "./secret-rules.ts";
 
 /** The file that a configuration came from, so that later errors can point into it. */
 export interface ConfigSource {
@@ -17,6 +19,8 @@ export interface ConfigSource {
   readonly file: string;
   /** The tenant's folder, absolute: what paths in the file are relative to. */
   readonly directory: string;
+  /** Folders beyond it that files of secrets and keys may lie below, absolute. */
+  readonly roots: readonly string[];
   /** Of the file's text, in hex; of all the texts when it extends others. */
   readonly sha256: string;
   /** Where the value of a path stands, or its key, or its nearest ancestor that is stated; the file may be one that this extends. */
@@ -49,8 +53,8 @@ export interface Tenant {
  * @throws ConfigError with every problem of all files
  */
 export function loadTenant(file: string): Tenant {
-  const { config, draft, problems } = checkTenantFile(readConfigFile(file), file);
-  const { markets, problems: ofMarkets } = checkMarketFiles(dirname(file), draft.markets?.files ?? []);
+  const { config, draft, problems, locate } = checkTenantFile(readConfigFile(file), file);
+  const { markets, problems: ofMarkets } = checkMarketFiles(dirname(file), draft.markets?.files ?? [], locate);
   if (!config || ofMarkets.length > 0) throw new ConfigError([...problems, ...ofMarkets]);
   return { config, markets };
 }
@@ -75,34 +79,55 @@ export function parseTenantFile(text: string, file: string): TenantConfig {
   return config;
 }
 
-/** Everything that can be said about a tenant file: its problems, and the sections that are sound nevertheless. */
-function checkTenantFile(text: string, file: string): { config?: TenantConfig; draft: Draft; problems: Problem[] } {
+interface CheckedTenant {
+  /** Undefined where there are problems. */
+  config?: TenantConfig;
+  /** The sections that are sound, also beside problems. */
+  draft: Draft;
+  problems: Problem[];
+  /** Findings of a later stage with their positions and frames. */
+  locate: (findings: readonly Finding[]) => Problem[];
+}
+
+/** Everything that can be said about a tenant file. */
+function checkTenantFile(text: string, file: string): CheckedTenant {
   const guide = new SchemaGuide(tenantJsonSchema());
   const yaml = new LayeredSource(text, file, guide);
+  const locate = (findings: readonly Finding[]) => yaml.locate(findings);
   const directory = resolve(dirname(file));
-  if (yaml.problems.length > 0) return { draft: {}, problems: [...yaml.problems] };
+  if (yaml.problems.length > 0) return { draft: {}, problems: [...yaml.problems], locate };
   if (yaml.value === null)
-    return { draft: {}, problems: [fileProblem(yaml.file, "is empty; `pmctl init` writes one to start from")] };
+    return { draft: {}, problems: [fileProblem(yaml.file, "is empty; `pmctl init` writes one to start from")], locate };
 
+  const tenant = basename(directory);
+  const bounds = secretBounds(directory, tenant);
   const parsed = TenantFileSchema.safeParse(yaml.value, { error: sentenceFor });
   const draft: Draft = parsed.success ? parsed.data : soundSections(yaml.value);
+  const misplaced = tenantIsItsFolder(draft, tenant);
   const findings = [
     ...(parsed.success ? [] : findingsFrom(parsed.error.issues, yaml.value, guide)),
-    ...tenantIsItsFolder(draft, basename(directory)),
+    // Whose secrets it may use is known once it is known whose file it is.
+    ...(misplaced.length > 0 ? misplaced : secretsStayInBounds(draft, { directory, tenant, bounds })),
     ...RULES.flatMap((rule) => rule(draft)),
     ...anchorFilesAreTheirOwn(draft, file, directory),
   ];
-  if (!parsed.success || findings.length > 0) return { draft, problems: yaml.locate(findings) };
+  if (!parsed.success || findings.length > 0) return { draft, problems: locate(findings), locate };
 
   const source: ConfigSource = {
     file: yaml.file,
     directory,
+    roots: bounds.roots,
     sha256: yaml.sha256,
     positionOf: (path, atKey) => yaml.positionOf(path, atKey),
     states: (path) => yaml.states(path),
-    problems: (later) => yaml.locate(later),
+    problems: locate,
   };
-  return { config: { ...parsed.data, name: parsed.data.name ?? parsed.data.tenant, source }, draft, problems: [] };
+  return {
+    config: { ...parsed.data, name: parsed.data.name ?? parsed.data.tenant, source },
+    draft,
+    problems: [],
+    locate,
+  };
 }
 
 /** The sections that pass on their own, so that one bad value does not hide what the rules find elsewhere. */

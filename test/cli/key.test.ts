@@ -133,7 +133,7 @@ describe("replacing a secret of the tenant file", () => {
 test("the audit key's lines are told one by one, each where it stands, and nothing else of the section is touched", async () => {
   const text = tenantText({
     audit:
-      "\n  anchors: [{ file: a }]\n  key:\n    env: ACME_AUDIT_KEY\n  anchorEvery: { minutes: 1 }\n  previous: [{ env: OLD }]",
+      "\n  anchors: [{ file: a }]\n  key:\n    env: ACME_AUDIT_KEY\n  anchorEvery: { minutes: 1 }\n  previous: [{ env: ACME_OLD }]",
   });
   const from = text.split("\n").findIndex((line) => line.startsWith("audit:")) + 1;
   const tenant = { ...operatorTenant(), config: parse(text) };
@@ -142,7 +142,7 @@ test("the audit key's lines are told one by one, each where it stands, and nothi
   const { steps, yaml } = JSON.parse(io.stdout.text);
   expect(steps.slice(1, 3)).toEqual([
     expect.stringContaining(`tenant.yaml:${from + 2} read: key: { env: ACME_AUDIT_KEY_2 }`),
-    expect.stringContaining(`tenant.yaml:${from + 5} read: previous: [{ env: ACME_AUDIT_KEY }, { env: OLD }]`),
+    expect.stringContaining(`tenant.yaml:${from + 5} read: previous: [{ env: ACME_AUDIT_KEY }, { env: ACME_OLD }]`),
   ]);
   expect(yaml).not.toContain("audit:");
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { planInit } from "../../src/config/init.ts";
-import { marketJsonSchema, schemaFiles, tenantJsonSchema } from "../../src/config/json-schema.ts";
+import { marketJsonSchema, operatorJsonSchema, schemaFiles, tenantJsonSchema } from "../../src/config/json-schema.ts";
 import type { JsonSchema } from "../../src/config/schema-guide.ts";
 import { loadTenant } from "../../src/config/tenant-file.ts";
 import { tenantText } from "./support.ts";
@@ -37,6 +37,7 @@ function undescribed(schema: JsonSchema): string[] {
 describe.each([
   ["tenant", tenantJsonSchema],
   ["market", marketJsonSchema],
+  ["operator", operatorJsonSchema],
 ] as const)("the JSON Schema of the %s file", (name, makeSchema) => {
   test("is the one that stands in templates/", () => {
     const file = `${name}.schema.json`;

@@ -77,6 +77,8 @@ describe("what is decoded", () => {
   });
 
   test("the oracle section of the operator's contract is read as it stands there", () => {
+    const destinations = '{ "env ACME_FEED_TOKEN": [prices.acme.example], "env ACME_PYTH_KEY": [hermes.pyth.network] }';
+    const directory = directoryWith({ "pmctl.yaml": `version: 1\nsecrets: { destinations: ${destinations} }\n` });
     const { oracle } = parse(
       tenantText({
         sandbox: "true",
@@ -93,6 +95,7 @@ describe("what is decoded", () => {
     pm:   { btc: { sources: [{ use: coinbase, id: BTC-USD }, { use: kraken, id: XBTUSD }], quorum: 2, aggregate: median, maxAge: 60s, maxSpread: 0.5%, bounds: [1000, 10000000] } }
     acme: { steel: { sources: [{ use: house, id: steel }], maxAge: 5m } }`,
       }),
+      join(directory, "tenants/acme/tenant.yaml"),
     );
     expect(oracle.sources.house).toMatchObject({ timeout: 5000, time: { pointer: "/ts", unit: "s" } });
     expect(oracle.sources.sandbox).toEqual({ simulated: { start: 100_000, volatility: 0.02, seed: 7 } });

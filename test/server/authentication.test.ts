@@ -144,7 +144,6 @@ describe("who the caller is", () => {
       actor: "admin:ops",
       scopes: ["*"],
       reason: "quarter end",
-      scopes: ["*"],
       origin: {
         address: "127.0.0.1",
         keyName: "ops",

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -178,8 +179,12 @@ async function withOracle<Result>(
   }
 }
 
-async function openContext({ config, secret }: OperatorTenant, services: NonNullable<Session["services"]>) {
-  const { openOracle } = await import("../tenant-oracle.ts");
+async function openContext({ config, directory, secret }: OperatorTenant, services: NonNullable<Session["services"]>) {
+  const [{ openOracle }, { checkSecretsAtHand }] = await Promise.all([
+    import("../tenant-oracle.ts"),
+    import("../../config/resolve-tenant.ts"),
+  ]);
+  checkSecretsAtHand(config, loadEnvironment(directory));
   const { sources, resolutionSecret } = config.oracle;
   const values = (of: "headers" | "query"): TenantSecrets["sourceHeaders"] =>
     Object.fromEntries(

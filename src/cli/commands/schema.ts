@@ -9,9 +9,16 @@ const view: View<object, object> = { kind: "text", text: (document) => JSON.stri
 export function register(noun: Command, host: Host): void {
   noun
     .addArgument(
-      new Argument("<what>", "of which file, or of the HTTP service").choices(["tenant", "market", "openapi"]),
+      new Argument("<what>", "of which file, or of the HTTP service").choices([
+        "tenant",
+        "market",
+        "operator",
+        "openapi",
+      ]),
     )
-    .description("JSON Schema (draft-07) of tenant and market files, or the OpenAPI document of the service")
+    .description(
+      "JSON Schema (draft-07) of tenant files, market files and the operator's pmctl.yaml, or the OpenAPI document of the service",
+    )
     .action(host.action(runSchema));
 }
 
@@ -22,6 +29,7 @@ export async function runSchema({ args: [what], io }: Pick<CommandContext<object
 
 async function documentOf(what: string | undefined): Promise<object> {
   if (what === "openapi") return (await import("../../server/openapi.ts")).openApiDocument();
-  const { marketJsonSchema, tenantJsonSchema } = await import("../../config/json-schema.ts");
+  const { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } = await import("../../config/json-schema.ts");
+  if (what === "operator") return operatorJsonSchema();
   return what === "market" ? marketJsonSchema() : tenantJsonSchema();
 }

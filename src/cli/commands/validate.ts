@@ -1,5 +1,8 @@
 import type { Command } from "commander";
+import { loadEnvironment } from "../../config/environment.ts";
+import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
+import { openWorkspace } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { eachTenant } from "../each-tenant.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -30,10 +33,15 @@ export function register(noun: Command, host: Host): void {
     .action(host.action(runValidate));
 }
 
-/** Checks all files before it says anything, so that one run shows every problem. Secrets need not be there. */
+/**
+ * Checks all files before it says anything, so that one run shows every problem. Secrets need not be there; those that are
+ * have the shape of their place, and a value of their own.
+ */
 export async function runValidate(context: CommandContext<object>): Promise<ExitCode> {
+  const environment = loadEnvironment(openWorkspace().directory);
   const valid = eachTenant(context, (file): ValidTenant => {
     const { config, markets } = loadTenant(file);
+    checkSecretsAtHand(config, environment);
     return { tenant: config.tenant, file: config.source.file, markets: markets.length };
   });
   await context.io.output.print(valid, view);

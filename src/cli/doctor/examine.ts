@@ -108,7 +108,8 @@ function readTenant(directory: string, id: string): ReturnType<typeof loadTenant
 function urlOf({ database, source }: TenantConfig, directory: string): string | undefined {
   if (database === "embedded") return undefined;
   try {
-    return resolveSecret(database.url, { environment: loadEnvironment(directory), directory: source.directory });
+    const { directory: folder, roots } = source;
+    return resolveSecret(database.url, { environment: loadEnvironment(directory), directory: folder, roots });
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;

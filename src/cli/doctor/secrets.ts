@@ -1,9 +1,9 @@
-import { isAnchorPlace } from "../../config/audit-schema.ts";
-import { ConfigError, formatPath, type Path, type Problem } from "../../config/config-error.ts";
+import { ConfigError, formatPath, type Problem } from "../../config/config-error.ts";
 import type { Environment } from "../../config/environment.ts";
 import { inboundSecretsOf } from "../../config/inbound-secrets.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { SecretReference } from "../../config/scalars.ts";
+import { referencesIn } from "../../config/secret-places.ts";
 import { fingerprint, resolveSecret } from "../../config/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-file.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/webhooks.ts";
@@ -41,7 +41,7 @@ export function gatherSecrets(
     .map(({ path, reference }) => ({
       path: formatPath(path),
       name: nameOf(reference),
-      value: describe(reference, { environment, directory: source.directory }),
+      value: describe(reference, { environment, directory: source.directory, roots: source.roots }),
     }))
     // A machine that only serves does not know it, and should not.
     .filter(({ path, value }) => value !== undefined || path !== "database.ownerUrl");
@@ -121,7 +121,7 @@ function judgeWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly I
 
 function describe(
   reference: SecretReference,
-  context: { environment: Environment; directory: string },
+  context: { environment: Environment; directory: string; roots: readonly string[] },
 ): SecretFact["value"] {
   try {
     const value = resolveSecret(reference, context);
@@ -140,20 +140,4 @@ function describe(
 function nameOf(reference: SecretReference): string {
   if ("env" in reference) return reference.env;
   return "file" in reference ? reference.file : "a program's output";
-}
-
-/** Every reference in a document, wherever it stands: new sections need no line here. */
-function referencesIn(value: unknown, path: Path = []): { path: Path; reference: SecretReference }[] {
-  if (typeof value !== "object" || value === null) return [];
-  // A key set's file is written like a secret's, and is none; so are places of anchors.
-  const isPlace = path.at(-1) === "jwks" || isAnchorPlace(path);
-  if (isReference(value) && !isPlace) return [{ path, reference: value }];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    referencesIn(inner, [...path, Array.isArray(value) ? Number(key) : key]),
-  );
-}
-
-function isReference(value: object): value is SecretReference {
-  const keys = Object.keys(value).toSorted().join(" ");
-  return ["env", "file", "exec", "path sops"].includes(keys);
 }

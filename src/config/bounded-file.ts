@@ -1,0 +1,52 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isErrno } from "./environment.ts";
+
+/** Of a file that leads out of every folder that it may lie in. */
+export class OutOfBounds extends Error {}
+
+/**
+ * Where a path leads once every link of it is followed. What does not exist yet is taken as it is written, below the
+ * nearest folder that does.
+ */
+export function realPlace(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!isErrno(error)) throw error;
+    const parent = dirname(path);
+    return parent === path ? path : join(realPlace(parent), relative(parent, path));
+  }
+}
+
+/** Whether a path, links followed, is one of these folders or lies below one, links followed. */
+export function isBelow(path: string, roots: readonly string[]): boolean {
+  const place = realPlace(path);
+  return roots.some((root) => {
+    const way = relative(realPlace(resolve(root)), place);
+    return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  });
+}
+
+/**
+ * The bytes of a file below one of these folders. It is opened first and looked at afterwards, so that a link that is
+ * swapped between the look and the reading changes nothing: what is read is what was found to lie there.
+ *
+ * @param limitBytes one byte more is read of a file that is longer
+ * @throws OutOfBounds, or the system's error
+ */
+export function readBelow(file: string, roots: readonly string[], limitBytes: number): { bytes: Buffer; mode: number } {
+  // A pipe without a writer would wait for ever.
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const opened = fstatSync(descriptor);
+    const place = realPlace(file);
+    const found = statSync(place);
+    if (!isBelow(place, roots) || found.ino !== opened.ino || found.dev !== opened.dev) throw new OutOfBounds();
+    if (!opened.isFile()) throw Object.assign(new Error("not a file"), { code: "EISDIR" });
+    const bytes = opened.size > limitBytes ? Buffer.alloc(limitBytes + 1) : readFileSync(descriptor);
+    return { bytes, mode: opened.mode };
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,63 @@
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { ConfigError, fileProblem } from "./config-error.ts";
+import { displayPath, readConfigFile } from "./config-file.ts";
+import { findingsFrom, sentenceFor } from "./issues.ts";
+import { operatorJsonSchema } from "./json-schema.ts";
+import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./operator-schema.ts";
+import { SchemaGuide } from "./schema-guide.ts";
+import { openWorkspace } from "./workspace.ts";
+import { YamlSource } from "./yaml-source.ts";
+
+/** The operator's file, as messages name it. */
+export const OPERATOR_FILE = "pmctl.yaml";
+
+/** What a tenant's file may refer to beyond its own folder and its own variables, and where its secrets may be sent. */
+export interface SecretBounds {
+  /** The ids of all tenants of the directory, this one among them. */
+  tenants: readonly string[];
+  /** Names of variables; `*` at the end of one stands for the rest. */
+  env: readonly string[];
+  /** Folders, absolute. */
+  roots: readonly string[];
+  /** Hosts by what is sent there: `env NAME`, `file PATH` or `sops PATH`. */
+  destinations: readonly (readonly [secret: string, hosts: readonly string[]])[];
+}
+
+/**
+ * What the operator grants to a tenant: nothing where there is no `pmctl.yaml` beside `tenants/`.
+ *
+ * @param tenantDirectory the tenant's folder, absolute
+ * @throws ConfigError with every problem of `pmctl.yaml`
+ */
+export function secretBounds(tenantDirectory: string, tenant: string): SecretBounds {
+  const directory = dirname(dirname(tenantDirectory));
+  const { secrets, tenants } = readOperatorFile(directory);
+  const grants: SecretGrants[] = [
+    secrets,
+    ...(Object.hasOwn(tenants, tenant) ? [tenants[tenant] as SecretGrants] : []),
+  ];
+  return {
+    tenants: [...new Set([tenant, ...openWorkspace(directory).tenants, ...Object.keys(tenants)])],
+    env: grants.flatMap(({ env }) => env),
+    roots: grants.flatMap(({ files }) => files.map((root) => resolve(directory, root))),
+    destinations: grants.flatMap(({ destinations }) => Object.entries(destinations)),
+  };
+}
+
+function readOperatorFile(directory: string): OperatorFile {
+  const file = join(directory, OPERATOR_FILE);
+  if (!existsSync(file)) return OperatorFileSchema.parse({ version: 1 });
+  return parseOperatorFile(readConfigFile(file), file);
+}
+
+/** @throws ConfigError with every problem, each at its place */
+export function parseOperatorFile(text: string, file: string): OperatorFile {
+  const guide = new SchemaGuide(operatorJsonSchema());
+  const yaml = new YamlSource(text, displayPath(file), guide);
+  if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
+  if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds at least version: 1")]);
+  const parsed = OperatorFileSchema.safeParse(yaml.value, { error: sentenceFor });
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(yaml.problems(findingsFrom(parsed.error.issues, yaml.value, guide)));
+}

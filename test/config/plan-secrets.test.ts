@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { neverApplied } from "../../src/cli/live-config.ts";
+import { makePlan } from "../../src/config/plan.ts";
+import { documentOf } from "../../src/config/plan-document.ts";
+import type { Desired } from "../../src/config/plan-types.ts";
+import { canonicalJson, type Json } from "../../src/domain/audit-link.ts";
+import { directoryWith, parse, tenantText } from "./support.ts";
+
+const TOKEN = "{ env: ACME_FEED_TOKEN }";
+const GRANTS = `version: 1
+secrets: { destinations: { "env ACME_FEED_TOKEN": [prices.acme.example, "other.example:8443", hermes.pyth.network] } }
+`;
+
+function desired(sections: Record<string, string>): Desired {
+  const directory = directoryWith({ "pmctl.yaml": GRANTS });
+  const config = parse(tenantText(sections), join(directory, "tenants/acme/tenant.yaml"));
+  return { document: documentOf(config, [], []), keys: undefined, fileSha256: "" };
+}
+
+/** What a plan says of secrets once a document was applied. */
+function items(sections: Record<string, string>, applied: Record<string, string> | Json) {
+  const document = isSections(applied) ? desired(applied).document : applied;
+  const live = { ...neverApplied(0), version: 1, document: canonicalJson(document) };
+  return makePlan(desired(sections), live).items.filter(({ field }) => field.startsWith("secrets."));
+}
+
+const isSections = (applied: Record<string, string> | Json): applied is Record<string, string> =>
+  !Object.hasOwn(applied as object, "tenant");
+
+const house = (url: string, reference = TOKEN) => ({
+  oracle: `{ sources: { house: { url: "${url}", headers: { authorization: ${reference} }, price: { pointer: /p }, time: { pointer: /t, unit: s } } } }`,
+});
+
+describe("the plan's view of secrets", () => {
+  test("shows a new reference with the host and port that it is sent to, and as loosening", () => {
+    expect(items(house("https://prices.acme.example/{id}"), {})).toEqual([
+      {
+        field: "secrets.env ACME_FEED_TOKEN",
+        kind: "change",
+        base: null,
+        desired: "oracle.sources.house.headers.authorization -> prices.acme.example:443",
+        live: null,
+        direction: "loosens",
+      },
+    ]);
+  });
+
+  test("shows an old one that is to be sent elsewhere, or that stands in another place", () => {
+    const before = house("https://prices.acme.example/{id}");
+    expect(items(before, before)).toEqual([]);
+    expect(items(house("https://prices.acme.example/other/{id}"), before)).toEqual([]);
+    expect(items(house("https://other.example:8443/{id}"), before)).toMatchObject([
+      {
+        field: "secrets.env ACME_FEED_TOKEN",
+        desired: "oracle.sources.house.headers.authorization -> other.example:8443",
+      },
+    ]);
+    const preset = { oracle: `{ sources: { pyth: { headers: { authorization: ${TOKEN} } } } }` };
+    expect(items(preset, before)).toMatchObject([
+      { desired: "oracle.sources.pyth.headers.authorization -> hermes.pyth.network:443" },
+    ]);
+    expect(items({ audit: "{ key: { env: ACME_OTHER } }" }, {})).toMatchObject([
+      { field: "secrets.env ACME_OTHER", desired: "audit.key", direction: "loosens" },
+    ]);
+  });
+
+  test("names entries of lists, so that another order is nothing new", () => {
+    const keys = (...names: string[]) => ({
+      keys: `{ admin: [${names.map((name) => `{ name: ${name}, secret: { env: ACME_${name.toUpperCase()} } }`).join()}] }`,
+      webhooks: `{ inbound: { secrets: [${names.map((name) => `{ env: ACME_IN_${name.toUpperCase()} }`).join()}] } }`,
+    });
+    expect(items(keys("b", "a"), keys("a", "b"))).toEqual([]);
+    expect(items(keys("b", "c", "a"), keys("a", "b")).map(({ field, desired: place }) => `${field} ${place}`)).toEqual([
+      "secrets.env ACME_C keys.admin.c.secret",
+      "secrets.env ACME_IN_C webhooks.inbound.secrets",
+    ]);
+  });
+
+  test("shows a program without its arguments, and one with other arguments as new", () => {
+    const exec = (argument: string) => ({ audit: `{ key: { exec: [vault, read, ${argument}] } }` });
+    const found = items(exec("canary"), exec("other"));
+    expect(found).toMatchObject([{ field: "secrets.exec vault", desired: "audit.key", direction: "loosens" }]);
+    expect(JSON.stringify(found)).not.toContain("canary");
+    expect(items({ audit: "{ key: { sops: s.yaml, path: a.b } }" }, {})).toMatchObject([
+      { field: "secrets.sops s.yaml a.b" },
+    ]);
+    expect(items({ audit: "{ key: { file: key } }" }, {})).toMatchObject([{ field: "secrets.file key" }]);
+  });
+
+  test("loosens nothing for a tenant that was never applied", () => {
+    const { items: all } = makePlan(desired({}), neverApplied(0));
+    const shown = all.filter(({ field }) => field.startsWith("secrets."));
+    expect(shown.map(({ field, direction }) => `${field} ${direction}`)).toEqual([
+      "secrets.env ACME_AUDIT_KEY neutral",
+      "secrets.env ACME_JWT_SECRET neutral",
+      "secrets.env ACME_ADMIN_KEY neutral",
+      "secrets.env ACME_PUBLIC_KEY neutral",
+    ]);
+  });
+
+  test("understands documents of older versions, and takes people's data for none", () => {
+    const { document } = desired({});
+    const { audit: _, ...partial } = document as unknown as Record<string, Json>;
+    expect(items({}, partial).map(({ field }) => field)).toEqual(["secrets.env ACME_AUDIT_KEY"]);
+    const declared = { rain: { closeAt: 1, meta: { env: "ACME_X", note: { file: "x" } } } };
+    const withMarket = { ...desired({}), document: { ...document, declared: declared as never } };
+    const live = { ...neverApplied(0), version: 1, document: canonicalJson(document) };
+    expect(makePlan(withMarket, live).items.filter(({ field }) => field.startsWith("secrets."))).toEqual([]);
+  });
+});
