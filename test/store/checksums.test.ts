@@ -67,7 +67,7 @@ describe("the programs of the embedded PostgreSQL", () => {
       [() => rename(program, aside), put],
       [() => rename(program, aside).then(() => symlink("/bin/true", program)), () => unlink(program).then(put)],
       [() => writeFile(native("lib/libevil.so"), ""), () => unlink(native("lib/libevil.so"))],
-      [() => symlink("/tmp/libpq.so.5", native("lib/libz.so.1")), () => unlink(native("lib/libz.so.1"))],
+      [() => symlink("/tmp/libpq.so.5", native("lib/libevil.so.1")), () => unlink(native("lib/libevil.so.1"))],
       [() => appendFile(settings, "\n"), () => writeFile(settings, before)],
     ];
     for (const [change, back] of cases) expect(await changed(change, back)).toContain("are not the published ones");
