@@ -215,18 +215,25 @@ describe("a pipeline's checkout, which has the files and the read key of one ten
   const variable = () => doors.http.tenant.toUpperCase();
   const ci = async (key: string | undefined, ...words: string[]) => {
     const { PATH, HOME } = process.env;
-    const env = {
-      PATH,
-      HOME,
-      [`PMCTL_URL_${variable()}`]: doors.server.url,
-      ...(key && { [`${variable()}_READ_KEY`]: key }),
-    };
-    return inProcess(words, { cwd: checkout(), env });
+    const env = { PATH, HOME, ...(key && { [`${variable()}_READ_KEY`]: key }) };
+    // Plain http, which only an address of the command line itself may be.
+    return inProcess(["--url", doors.server.url, ...words], { cwd: checkout(), env });
   };
   let key = "";
   beforeAll(async () => {
     await cp(path("tenants"), path("checkout", "tenants"), { recursive: true });
-    const { stdout } = await doors.http.raw("key", "create", "--type", "admin", "--name", "ci", "--scopes", "read", "-o", "json");
+    const { stdout } = await doors.http.raw(
+      "key",
+      "create",
+      "--type",
+      "admin",
+      "--name",
+      "ci",
+      "--scopes",
+      "read",
+      "-o",
+      "json",
+    );
     key = (JSON.parse(stdout) as { key: string }).key;
   });
 
