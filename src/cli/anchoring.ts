@@ -30,7 +30,7 @@ export interface Anchoring {
 /** Puts together where a tenant's anchors go: its directory, the places of its file, and receivers that asked for them. */
 export function openAnchoring(options: AnchoringOptions): Anchoring {
   const { directory, config, secrets, services, metrics, log, newest } = options;
-  const outgoing = new OutgoingHttp(config.network.allowPrivate);
+  const outgoing = new OutgoingHttp(config.network);
   const clock = () => services.background.read(readClock);
   const receivers = config.webhooks.outbound.flatMap(({ name, events }) =>
     events.includes("audit.anchored") ? [name] : [],

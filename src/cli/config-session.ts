@@ -1,6 +1,6 @@
 import { httpApi } from "../client/http-api.ts";
 import { localApi } from "../client/local-api.ts";
-import { loadEnvironment } from "../config/environment.ts";
+import { loadEnvironment, readKey } from "../config/environment.ts";
 import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../config/resolve-tenant.ts";
 import { loadTenant, type Tenant } from "../config/tenant-file.ts";
 import { tenantPath } from "../config/workspace.ts";
@@ -30,7 +30,7 @@ export interface ConfigSession extends Tenant {
   feeds: OracleSetup;
   /** @throws ConfigError naming the keys whose values are missing */
   keys(): readonly ResolvedKey[];
-  /** For what only compares: over HTTP, with a key that was named, the values of the others may be missing. */
+  /** For what only compares: over HTTP, with a key that was named or the read key, the values of the others may be missing. */
   keysAtHand(): readonly KeyAtHand[];
   /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
   open(): Promise<LiveTenant | undefined>;
@@ -97,12 +97,13 @@ function passedBy(error: unknown): string | undefined {
 /** @param key the one that was named: a job that brings a key of its own need not hold the others */
 function overHttp(loaded: Tenant, directory: string, live: LiveTenant, key: string | undefined): ConfigSession {
   const keys = () => resolveTenantKeys(loaded.config, loadEnvironment(directory));
+  const holdsAll = key === undefined && readKey(loaded.config.tenant, loadEnvironment(directory)) === undefined;
   return {
     ...loaded,
     directory,
     feeds: tenantFeeds(loaded.config),
     keys,
-    keysAtHand: key === undefined ? keys : () => tenantKeysAtHand(loaded.config, loadEnvironment(directory)),
+    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(loaded.config, loadEnvironment(directory)),
     open: async () => live,
     prepare: async () => ({ ...live, migrations: [] }),
     close: async () => {},

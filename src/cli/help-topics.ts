@@ -70,6 +70,7 @@ const ENVIRONMENT = `Variables that pmctl reads:
 
   PMCTL_TENANT          the tenant that a command without -t means
   PMCTL_URL_ACME        the https:// address of the server of the tenant acme
+  ACME_READ_KEY         a key of scope read, where no other of acme is at hand
   NODE_EXTRA_CA_CERTS   a file of certificates to trust, such as a server's own
   NO_COLOR              plain text, whatever its value
   CI                    nothing is ever asked when it is set

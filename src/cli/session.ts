@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { eventSource, type StreamEvent } from "../client/event-source.ts";
 import { httpApi } from "../client/http-api.ts";
+import { loadEnvironment, readKey } from "../config/environment.ts";
 import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
@@ -103,11 +104,12 @@ async function userToken(tenant: OperatorTenant, userId: string): Promise<string
 }
 
 /**
- * The admin key of that name; of none the first that has not expired.
+ * The admin key of that name; of none the first that has not expired or, where its value is not at hand, the read key of
+ * the environment: a pipeline that plans holds that one alone, and neither the file nor a server needs to know it.
  * @throws Fault USAGE for a name that the file does not have, CONFIG_INVALID when the key has expired or has no value here
  */
 function adminKey(tenant: OperatorTenant, name: string | undefined): string {
-  const { id, config, secret } = tenant;
+  const { id, directory, config, secret } = tenant;
   const keys = config.keys.admin;
   const now = wallClockMs();
   const isValid = ({ expires }: (typeof keys)[number]) => expires === undefined || expires > now;
@@ -115,7 +117,13 @@ function adminKey(tenant: OperatorTenant, name: string | undefined): string {
   const key = keys[index];
   if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);
   if (!isValid(key)) throw new Fault("CONFIG_INVALID", `The admin key ${key.name} of ${id} has expired`);
-  return secret(key.secret, ["keys", "admin", index, "secret"]);
+  try {
+    return secret(key.secret, ["keys", "admin", index, "secret"]);
+  } catch (error) {
+    const fallback = name === undefined ? readKey(id, loadEnvironment(directory)) : undefined;
+    if (error instanceof Fault && fallback !== undefined) return fallback;
+    throw error;
+  }
 }
 
 /** @throws Fault USAGE */

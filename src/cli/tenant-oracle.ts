@@ -16,7 +16,7 @@ export function tenantFeeds(config: TenantConfig): OracleSetup {
   return oracleSetup(
     oracle.venues,
     pushed.map(([name]) => name),
-    network.allowPrivate,
+    network,
     tenantSources(config, statedSecrets(config)).lacking,
     statedMeanings(config),
   );
@@ -68,7 +68,7 @@ export function openOracle(
   secrets: SourceSecrets & Pick<TenantSecrets, "resolutionSecret">,
   services: TenantServices,
 ): OracleContext & { close(): Promise<void> } {
-  const http = new OutgoingHttp(config.network.allowPrivate);
+  const http = new OutgoingHttp(config.network);
   return {
     services,
     sources: tenantSources(config, secrets).ready,

@@ -199,7 +199,7 @@ function listen(
       services,
       pool: services.pool,
       jwt: secrets.jwt,
-      allowPrivate: config.network.allowPrivate,
+      network: config.network,
       webhookSecrets: secrets.webhooks.inbound,
       stripeSecrets: secrets.webhooks.stripe,
       kycProvider: secrets.webhooks.kyc && kycProvider(secrets.webhooks.kyc),
@@ -255,7 +255,7 @@ function createDeliveries(
       ...receiver,
       secrets: secrets.webhooks.outbound[receiver.name] ?? [],
     })),
-    allowPrivate: config.network.allowPrivate,
+    network: config.network,
     anchorOf: async (entry) =>
       (await auditWatch.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
     onResult: (receiver, result) => {

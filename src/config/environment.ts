@@ -71,6 +71,11 @@ export function serverUrlVariable(tenant: string): string {
   return `PMCTL_URL_${environmentPrefix(tenant)}`;
 }
 
+/** `ACME_READ_KEY`: the key of scope `read` that a pipeline which only plans has, and no other secret beside it. */
+export function readKey(tenant: string, environment: Environment): string | undefined {
+  return environment[`${environmentPrefix(tenant)}_READ_KEY`] || undefined;
+}
+
 /** `my-shop` as `MY_SHOP`: what the tenant's variables begin with. */
 export function environmentPrefix(tenant: string): string {
   return tenant.toUpperCase().replaceAll("-", "_");

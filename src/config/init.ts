@@ -6,9 +6,9 @@ import { Fault } from "../domain/fault.ts";
 import { ConfigError } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
 import { tenantSchemaFiles } from "./json-schema.ts";
-import { BaseUrl, TenantId } from "./scalars.ts";
+import { BaseUrl } from "./scalars.ts";
 import { loadTenantFile } from "./tenant-file.ts";
-import { openWorkspace, tenantPath } from "./workspace.ts";
+import { openWorkspace, problemOfTenant, tenantPath } from "./workspace.ts";
 
 const TEMPLATES = new URL("../../templates/", import.meta.url);
 
@@ -152,12 +152,6 @@ function workflow(tenant: string, ci: CiService): InitFile[] {
   if (ci === "none") return [];
   const path = ci === "github" ? `.github/workflows/pmctl-${tenant}.yml` : ".gitlab-ci.yml";
   return [plain(path, fillTemplate(`ci-${ci}.yaml`, tenant))];
-}
-
-/** Why a text cannot be a tenant's id; undefined when it can. */
-export function problemOfTenant(tenant: string): string | undefined {
-  const id = TenantId.safeParse(tenant);
-  return id.success ? undefined : `A tenant's id ${id.error.issues[0]?.message} (got ${JSON.stringify(tenant)})`;
 }
 
 /** Why a text cannot be a tenant's address; undefined when it can. */

@@ -21,7 +21,11 @@ export function documentOf(
       ...webhooks,
       outbound: byName(webhooks.outbound).map((each) => ({ ...each, events: sorted(each.events) })),
     },
-    network: { ...network, allowPrivate: sorted(network.allowPrivate) },
+    network: {
+      allowPrivate: sorted(network.allowPrivate),
+      allowPorts: [...new Set(network.allowPorts)].sort((a, b) => a - b),
+      allowHosts: sorted(network.allowHosts),
+    },
     embed: { ...embed, allowedOrigins: sorted(embed.allowedOrigins) },
     cors: { ...cors, origins: sorted(cors.origins) },
     markets: { ...config.markets, files: sorted(config.markets.files) },

@@ -1,5 +1,5 @@
 import { nearest } from "../domain/nearest.ts";
-import { mayBeCalled } from "../domain/networks.ts";
+import { refusalOfAddress } from "../domain/networks.ts";
 import { statedTargets } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { marketFilesStayBelow } from "./market-walk.ts";
@@ -15,7 +15,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   webhookNamesAreUnique,
   providersHaveSecrets,
   portsDiffer,
-  httpStaysPrivate,
+  outgoingAddressesAreAllowed,
   sourcesAreComplete,
   simulatedPricesNeedSandbox,
   headersAreReferences,
@@ -52,12 +52,13 @@ function portsDiffer({ server }: Draft): Finding[] {
   return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})` }];
 }
 
-function httpStaysPrivate(draft: Draft): Finding[] {
-  const ranges = draft.network?.allowPrivate;
-  if (!ranges) return [];
-  return outgoingUrls(draft)
-    .filter(({ url }) => !mayBeCalled(url, ranges))
-    .map(({ path }) => ({ path, message: "must begin with https://; http:// is for hosts in network.allowPrivate" }));
+function outgoingAddressesAreAllowed(draft: Draft): Finding[] {
+  const { network } = draft;
+  if (!network) return [];
+  return outgoingUrls(draft).flatMap(({ path, url }) => {
+    const message = refusalOfAddress(url, network);
+    return message === undefined ? [] : [{ path, message }];
+  });
 }
 
 function outgoingUrls({ audit, auth, oracle, policy, webhooks }: Draft): { path: Path; url: URL }[] {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../contract/scalars.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../domain/money.ts";
-import { isLoopback } from "../domain/networks.ts";
+import { hostPattern, isLoopback } from "../domain/networks.ts";
 import { isMapping } from "./mapping.ts";
 
 export const TenantId = z
@@ -34,6 +34,21 @@ export const Percentage = z
     encode: (ratio) => `${ratio * 100}%`,
   })
   .refine((ratio) => ratio <= 1, "must be at most 100%");
+
+/** A host that pmctl's own requests may go to; inside as URLs have it. */
+export const OutgoingHost = z.codec(z.string().min(1).max(255), z.string(), {
+  decode: (host, context) => {
+    const pattern = hostPattern(host);
+    if (pattern !== undefined) return pattern;
+    context.issues.push({
+      code: "custom",
+      input: host,
+      message: "must be a host such as prices.acme.example or *.feeds.example, without scheme and port",
+    });
+    return z.NEVER;
+  },
+  encode: (host) => host,
+});
 
 /** As `httpUrl`; `writeOnly` keeps an address that does not fit, and may hold credentials, out of error texts. */
 function secretiveUrl(longest: number) {

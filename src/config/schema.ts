@@ -5,7 +5,7 @@ import { INBOUND_SCHEMES, webhookEventTypes } from "../contract/webhooks.ts";
 import { AuditSection } from "./audit-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
-import { BaseUrl, Origin, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
+import { BaseUrl, Origin, OutgoingHost, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
 import { AdminHosts, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
@@ -254,6 +254,17 @@ export const TenantFileSchema = z
           description:
             "Private ranges that pmctl's own requests may reach, also by http. For tests and closed networks.",
         }),
+        allowPorts: z.array(z.number().int().min(1).max(65_535)).max(100).default([]).meta({
+          description: "Ports beyond 80 and 443 that pmctl's own requests may go to; in allowPrivate all are open.",
+        }),
+        allowHosts: z
+          .array(OutgoingHost)
+          .max(1000)
+          .default([])
+          .meta({
+            description: "The only hosts that pmctl's own requests may go to; `*.` stands for one label. Empty: any.",
+            examples: [["prices.acme.example", "*.feeds.example"]],
+          }),
       })
       .prefault({})
       .meta({ description: "What pmctl may reach." }),

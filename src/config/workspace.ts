@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
 import { defaultTenant, isErrno } from "./environment.ts";
+import { TenantId } from "./scalars.ts";
 
 /** The operator's directory: `.env`, and `tenants/<id>/tenant.yaml` for each tenant. */
 export interface Workspace {
@@ -11,13 +12,33 @@ export interface Workspace {
   tenants: string[];
 }
 
-/** Looks for tenants in a directory; finding none is no error until one is needed. */
+/**
+ * Looks for tenants in a directory; finding none is no error until one is needed.
+ *
+ * @throws Fault CONFIG_INVALID when the folder of a tenant has a name that no tenant may have: it may come with a
+ * stranger's pull request, and a script that passes it on would read `--allow-exec` as an option
+ */
 export function openWorkspace(directory: string = process.cwd()): Workspace {
   const root = resolve(directory);
-  return {
-    directory: root,
-    tenants: folderNames(join(root, "tenants")).filter((id) => existsSync(tenantPath(root, id))),
-  };
+  const tenants = folderNames(join(root, "tenants")).filter((id) => existsSync(tenantPath(root, id)));
+  const unfit = tenants.flatMap((id) => problemOfTenant(id) ?? []);
+  if (unfit.length > 0)
+    throw new Fault("CONFIG_INVALID", `${unfit.join("; ")}: rename or remove its folder in tenants/`);
+  return { directory: root, tenants };
+}
+
+/** Why a text cannot be a tenant's id; undefined when it can. */
+export function problemOfTenant(tenant: string): string | undefined {
+  const id = TenantId.safeParse(tenant);
+  return id.success ? undefined : `A tenant's id ${id.error.issues[0]?.message} (got ${quoted(tenant)})`;
+}
+
+/** In printable ASCII, whatever a folder is called. */
+function quoted(name: string): string {
+  return JSON.stringify(name).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Where a tenant's file stands, or would. */

@@ -9,6 +9,16 @@ export function isInNetworks(address: Address, networks: readonly Network[]): bo
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
 
+/** What requests of pmctl's own may reach: the section `network` of a tenant file. What is missing allows nothing more. */
+export interface OutgoingRules {
+  /** Ranges in CIDR notation that may be reached although they are private, also by http and at any port. */
+  allowPrivate?: readonly string[] | undefined;
+  /** Ports beyond 80 and 443. */
+  allowPorts?: readonly number[] | undefined;
+  /** Hosts as {@link hostPattern} gives them; any when there are none. */
+  allowHosts?: readonly string[] | undefined;
+}
+
 /**
  * An address range as CIDR, one address as the range of itself; IPv4-mapped IPv6 is IPv4. Undefined for anything else.
  * ipaddr.js reads `10.1` as 10.0.0.1, as old C libraries do; an operator who writes that has mistyped.
@@ -50,18 +60,56 @@ export function coversRanges(wide: readonly string[], narrow: readonly string[])
 }
 
 /**
- * Whether an address that pmctl itself is to call may be stated: https anywhere, http for what may lie in the private
- * ranges that the tenant allows. A name may turn out to be private; its addresses are checked when it is called.
- *
- * @param allowPrivate CIDR ranges, `network.allowPrivate`
+ * Why an address that pmctl itself is to call may not be stated; undefined when it may. A name may turn out to lie in the
+ * private ranges that the tenant allows, so its port and http pass where there are any; its addresses are checked when it
+ * is called.
  */
-export function mayBeCalled(url: URL, allowPrivate: readonly string[]): boolean {
-  if (url.protocol === "https:") return true;
-  const address = url.hostname.replace(/^\[|\]$/g, "");
-  const isName = !address.includes(":") && !/^[\d.]+$/.test(address);
-  if (isName) return allowPrivate.length > 0;
+export function refusalOfAddress(url: URL, rules: OutgoingRules): string | undefined {
+  if (!isListedHost(url.hostname, rules)) return "its host must be one of network.allowHosts";
+  const { allowPrivate = [] } = rules;
+  const address = literalOf(url.hostname);
   const networks = allowPrivate.map((range) => ipaddr.parseCIDR(range));
-  return ipaddr.isValid(address) && isInNetworks(ipaddr.process(address), networks);
+  const mayBePrivate = address === undefined ? allowPrivate.length > 0 : isInNetworks(address, networks);
+  if (mayBePrivate) return undefined;
+  if (url.protocol !== "https:") return "must begin with https://; http:// is for hosts in network.allowPrivate";
+  return isListedPort(url, rules) ? undefined : "its port must be 80, 443 or one of network.allowPorts";
+}
+
+/** Whether a port may be reached anywhere. `port` is as a URL has it: empty for its protocol's own. */
+export function isListedPort({ port }: { port: string }, { allowPorts = [] }: OutgoingRules): boolean {
+  return port === "" || port === "80" || port === "443" || allowPorts.includes(Number(port));
+}
+
+/** Whether a host is one of those that a tenant allows. A pattern's `*` stands for one label. */
+export function isListedHost(hostname: string, { allowHosts = [] }: OutgoingRules): boolean {
+  if (allowHosts.length === 0) return true;
+  const host = withoutFinalDot(hostname);
+  const anyLabel = host.replace(/^[^.]+/, "*");
+  return allowHosts.some((pattern) => pattern === host || (pattern.startsWith("*.") && pattern === anyLabel));
+}
+
+/**
+ * A host, or `*.` and a host, as URLs have it: in lower case, international names in Punycode, addresses in their usual
+ * notation, without a final dot. Undefined for what is no host.
+ */
+export function hostPattern(text: string): string | undefined {
+  const [, star = "", name = ""] = /^(\*\.)?([^*/?#@\\\s]+)$/.exec(text) ?? [];
+  const isBare = name !== "" && URL.canParse(`https://${name}/`) && !/:\d*$/.test(name.replace(/^\[.*\]$/, ""));
+  if (!isBare) return undefined;
+  const { hostname } = new URL(`https://${name}/`);
+  const isAddress = literalOf(hostname) !== undefined;
+  const host = withoutFinalDot(hostname);
+  return (star !== "" && isAddress) || host === "" ? undefined : `${star}${host}`;
+}
+
+/** The address that a URL's host is; undefined for a name. */
+function literalOf(hostname: string): Address | undefined {
+  const text = hostname.replace(/^\[|\]$/g, "");
+  return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
+}
+
+function withoutFinalDot(hostname: string): string {
+  return hostname.replace(/\.$/, "");
 }
 
 /** Whether a host, as a URL or a listener names it, is this machine. */

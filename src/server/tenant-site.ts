@@ -1,6 +1,7 @@
 import type { H3 } from "h3";
 import type { Logger } from "pino";
 import { invariant } from "../domain/fault.ts";
+import type { OutgoingRules } from "../domain/networks.ts";
 import type { IsSealed } from "../engine/seal.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
@@ -64,8 +65,8 @@ export interface TenantSiteOptions {
   /** For API keys, the shared request count and what streams and the widget begin with. */
   pool: Pool;
   jwt: JwtOptions;
-  /** Private networks (CIDR) that our own requests may reach. */
-  allowPrivate?: readonly string[] | undefined;
+  /** What our own requests may reach. */
+  network?: OutgoingRules | undefined;
   /** What generic webhooks are verified with; an endpoint that is not named takes none. */
   webhookSecrets?: RouteServices["webhookSecrets"] | undefined;
   /** Active signing secrets of the Stripe endpoint. */
@@ -126,7 +127,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const { security = ownSecurityLog(pool) } = services;
   watchSecurity(security, metrics, options.log);
   const door = frontDoor(options, { ...surroundings, cors, limiter, security });
-  const outgoing = new OutgoingHttp(options.allowPrivate);
+  const outgoing = new OutgoingHttp(options.network);
   const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);
   const handlers = forgettingSessions(forgettingKeys(services.handlers, keys), ended);

@@ -157,7 +157,7 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
   const { tenantId, oracle, newId } = context;
   if (input.tenant !== tenantId)
     throw new Fault("REFUSED", `This is the tenant ${tenantId}, not ${input.tenant}; nothing was written`);
-  checkOracleAddress(input.policy.resolution_url, oracle.allowPrivate);
+  checkOracleAddress(input.policy.resolution_url, oracle.network);
   await requireFreeKeys(context, input);
   await requireSearch(context, input);
   const result = await submit(

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Json } from "../domain/audit-link.ts";
 import { definitionText, type FeedDefinition, feedCatalogue, promiseText, type Venues } from "../domain/feed.ts";
+import type { OutgoingRules } from "../domain/networks.ts";
 import type { FeedHashes, MarketTerms } from "../domain/terms.ts";
 
 /** What a tenant's services know of its feeds. */
@@ -12,21 +13,21 @@ export interface OracleSetup {
   pushSources: ReadonlySet<string>;
   /** Sources that the tenant cannot ask yet, by name, and what its file would have to state. */
   lacking: ReadonlyMap<string, string>;
-  /** Networks in CIDR notation that `resolution_url` may lead into, also by http. */
-  allowPrivate: readonly string[];
+  /** Where `resolution_url` may lead. */
+  network: OutgoingRules;
 }
 
 /** The feeds of a tenant's venues beside the built-in ones, with what depends on the sources of its file. */
 export function oracleSetup(
   venues: Venues = {},
   pushSources: Iterable<string> = [],
-  allowPrivate: readonly string[] = [],
+  network: OutgoingRules = {},
   lacking: ReadonlyMap<string, string> = new Map(),
   stated: ReadonlyMap<string, Json> = new Map(),
 ): OracleSetup {
   const feeds = feedCatalogue(venues);
   const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(promiseText(feed, stated))]));
-  return { feeds, hashes, pushSources: new Set(pushSources), lacking, allowPrivate };
+  return { feeds, hashes, pushSources: new Set(pushSources), lacking, network };
 }
 
 /** Whether a feed is what it was when a market was created on it. */

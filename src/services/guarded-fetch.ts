@@ -2,7 +2,7 @@ import { lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Agent, buildConnector, request } from "undici";
-import { isInNetworks, type Network } from "../domain/networks.ts";
+import { isInNetworks, isListedHost, isListedPort, type Network, type OutgoingRules } from "../domain/networks.ts";
 
 /** Why a request of ours got no answer. The message may go to logs, and never to callers: it would map our network. */
 export class OutgoingFailure extends Error {
@@ -29,29 +29,42 @@ export interface OutgoingAnswer {
   body: Buffer;
 }
 
+/** How an address is called; the port is empty for the protocol's own. */
+interface Reached {
+  protocol: string;
+  port: string;
+}
+
+/** As a name is looked up: its protocol is checked again once it is connected. */
+const LISTED: Reached = { protocol: "https:", port: "" };
+
 /**
  * Requests to addresses that tenants and operators name: key sets, oracles, webhooks. They reach the public internet, and
- * of private networks only what the tenant file allows. An address is checked as it is written, as it resolves and as it
+ * of private networks, and of ports and hosts, only what the tenant file allows. An address is checked as it is written, as it resolves and as it
  * is connected to, so neither a redirect (never followed), nor a name that resolves anew, nor an odd notation leads inside.
  */
 export class OutgoingHttp {
+  readonly #rules: OutgoingRules;
   readonly #allowed: readonly Network[];
   readonly #agent: Agent;
 
-  /** @param allowPrivate networks in CIDR notation that may be reached although they are private, also by http */
-  constructor(allowPrivate: readonly string[] = []) {
-    this.#allowed = allowPrivate.map((range) => ipaddr.parseCIDR(range));
-    const connect = buildConnector({ lookup: this.#lookup });
+  constructor(rules: OutgoingRules = {}) {
+    this.#rules = rules;
+    this.#allowed = (rules.allowPrivate ?? []).map((range) => ipaddr.parseCIDR(range));
+    // A name is resolved before its port is known to be open to it, so each kind of port resolves in its own way.
+    const toListedPort = buildConnector({ lookup: this.#lookup((address) => this.#mayReach(address, LISTED)) });
+    const toOtherPort = buildConnector({ lookup: this.#lookup((address) => this.#isAllowed(address)) });
     this.#agent = new Agent({
       pipelining: 1,
       maxHeaderSize: 16 * 1024,
       connect: (options, callback) => {
         // Node calls `lookup` for names only.
-        const refusal = this.#refusalOfLiteral(options.hostname, options.protocol);
+        const refusal = this.#refusalOfLiteral(options);
         if (refusal) return callback(refusal, null);
+        const connect = isListedPort(options, rules) ? toListedPort : toOtherPort;
         connect(options, (error, socket) => {
           if (error) return callback(error, null);
-          if (socket && this.#mayReach(socket.remoteAddress ?? "", options.protocol)) return callback(null, socket);
+          if (socket && this.#mayReach(socket.remoteAddress ?? "", options)) return callback(null, socket);
           socket?.destroy();
           callback(new OutgoingFailure("The connection led to an address that is not allowed"), null);
         });
@@ -65,6 +78,9 @@ export class OutgoingHttp {
     const target = URL.canParse(url) ? new URL(url) : undefined;
     if (!target || !/^https?:$/.test(target.protocol) || target.username !== "" || target.password !== "")
       throw new OutgoingFailure("The address is not an https URL without credentials");
+    // What was stored before the file named hosts is refused here.
+    if (!isListedHost(target.hostname, this.#rules))
+      throw new OutgoingFailure("The host is none of network.allowHosts");
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       const answer = await request(target, {
@@ -95,27 +111,30 @@ export class OutgoingHttp {
     await this.#agent.destroy();
   }
 
-  readonly #lookup: LookupFunction = (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      // One private address among public ones is how a name is made to lead inside now and then.
-      const refused = addresses?.some(({ address }) => !this.#mayReach(address, "https:") && !this.#isAllowed(address));
-      const [first] = addresses ?? [];
-      if (error || !first) callback(error ?? new OutgoingFailure("The name has no address"), "", 0);
-      else if (refused) callback(new OutgoingFailure("The name leads to an address that is not allowed"), "", 0);
-      else if (options.all) callback(null, addresses);
-      else callback(null, first.address, first.family);
-    });
-  };
-
-  #refusalOfLiteral(hostname: string, protocol: string): OutgoingFailure | undefined {
-    const address = hostname.replace(/^\[|\]$/g, "");
-    if (!ipaddr.isValid(address)) return undefined;
-    return this.#mayReach(address, protocol) ? undefined : new OutgoingFailure("The address is not allowed");
+  #lookup(mayReach: (address: string) => boolean): LookupFunction {
+    return (hostname, options, callback) => {
+      resolve(hostname, { ...options, all: true }, (error, addresses) => {
+        // One private address among public ones is how a name is made to lead inside now and then.
+        const refused = addresses?.some(({ address }) => !mayReach(address));
+        const [first] = addresses ?? [];
+        if (error || !first) callback(error ?? new OutgoingFailure("The name has no address"), "", 0);
+        else if (refused) callback(new OutgoingFailure("The name leads to an address that is not allowed"), "", 0);
+        else if (options.all) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      });
+    };
   }
 
-  /** Plain http goes to allowed private networks only: everywhere else somebody could read and change it. */
-  #mayReach(address: string, protocol: string): boolean {
-    return this.#isAllowed(address) || (protocol === "https:" && isPublic(address));
+  #refusalOfLiteral(options: Reached & { hostname: string }): OutgoingFailure | undefined {
+    const address = options.hostname.replace(/^\[|\]$/g, "");
+    if (!ipaddr.isValid(address)) return undefined;
+    return this.#mayReach(address, options) ? undefined : new OutgoingFailure("The address is not allowed");
+  }
+
+  /** Plain http goes to allowed private networks only: everywhere else it could be read and changed on its way. */
+  #mayReach(address: string, { protocol, port }: Reached): boolean {
+    if (this.#isAllowed(address)) return true;
+    return protocol === "https:" && isListedPort({ port }, this.#rules) && isPublic(address);
   }
 
   #isAllowed(address: string): boolean {

@@ -1,6 +1,6 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { mayBeCalled } from "../domain/networks.ts";
+import { type OutgoingRules, refusalOfAddress } from "../domain/networks.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
 import type { ReadSql } from "../store/connect.ts";
@@ -24,17 +24,15 @@ export async function readPolicy(sql: ReadSql): Promise<Tagged<Policy>> {
   return new Tagged(policyAt(loaded.row, now), String(loaded.row.version));
 }
 
-/** The same rule as the tenant file's: http never leaves the networks that the tenant allows. */
-export function checkOracleAddress(address: string | null | undefined, allowPrivate: readonly string[]): void {
-  if (!address || mayBeCalled(new URL(address), allowPrivate)) return;
-  throw new Fault(
-    "BAD_REQUEST",
-    "resolution_url: must begin with https://; http:// is for hosts in network.allowPrivate. After a change there restart the server first",
-  );
+/** The same rule as the tenant file's. */
+export function checkOracleAddress(address: string | null | undefined, network: OutgoingRules): void {
+  const refusal = address ? refusalOfAddress(new URL(address), network) : undefined;
+  if (refusal === undefined) return;
+  throw new Fault("BAD_REQUEST", `resolution_url: ${refusal}. After a change there restart the server first`);
 }
 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
-  checkOracleAddress(patch.resolution_url, context.oracle.allowPrivate);
+  checkOracleAddress(patch.resolution_url, context.oracle.network);
   let tag = "";
   // A tag of another shape names no version, and so matches none.
   const ifVersion = caller.ifMatch?.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1));

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { OutgoingRules } from "../domain/networks.ts";
 import type { AuditTail } from "../services/audit-tail.ts";
 import { OutgoingHttp } from "../services/guarded-fetch.ts";
 import type { Pool } from "../store/pool.ts";
@@ -11,8 +12,8 @@ export interface DeliveryOptions {
   /** Its own connections: a receiver's trouble is not to hold up anybody's reads. */
   pool: Pool;
   receivers: readonly Receiver[];
-  /** Private networks (CIDR) that receivers may be in. */
-  allowPrivate?: readonly string[];
+  /** Where receivers may be. */
+  network?: OutgoingRules | undefined;
   /** Wakes the worker when something was committed; without it every second will do. */
   tail?: Pick<AuditTail, "follow">;
   /** Milliseconds since the epoch; the database's clock unless given. */
@@ -65,7 +66,7 @@ export class DeliveryWorker {
   constructor(options: DeliveryOptions) {
     const { pool, receivers, random = Math.random, timeoutMs = TIMEOUT_MS, anchorOf, onResult = () => {} } = options;
     this.#options = options;
-    this.#outgoing = new OutgoingHttp(options.allowPrivate);
+    this.#outgoing = new OutgoingHttp(options.network);
     this.#clock = options.clock ?? (() => pool.read(readClock));
     const context = { pool, outgoing: this.#outgoing, clock: this.#clock, random, timeoutMs, anchorOf, onResult };
     this.#lines = receivers.map((receiver) => ({

@@ -1,6 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { inProcess } from "../support/in-process.ts";
 import { openTwoDoors, type Side, type TwoDoors } from "./support/two-doors.ts";
 
 interface Step {
@@ -207,4 +208,100 @@ describe("configuration as code over the database and over HTTP", () => {
     expect(http.match(/^### .*/gm)).toEqual(["### Plan for TENANT", "### TENANT: applied", "### TENANT: not applied"]);
     expect(http.match(/"command":"\w+"/g)).toEqual(['"command":"apply"', '"command":"rollback"']);
   });
+});
+
+describe("a pipeline's checkout, which has the files and the read key of one tenant", () => {
+  const checkout = () => path("checkout");
+  const variable = () => doors.http.tenant.toUpperCase();
+  const ci = async (key: string | undefined, ...words: string[]) => {
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, ...(key && { [`${variable()}_READ_KEY`]: key }) };
+    // Plain http, which only an address of the command line itself may be.
+    return inProcess(["--url", doors.server.url, ...words], { cwd: checkout(), env });
+  };
+  let key = "";
+  beforeAll(async () => {
+    await cp(path("tenants"), path("checkout", "tenants"), { recursive: true });
+    const { stdout } = await doors.http.raw(
+      "key",
+      "create",
+      "--type",
+      "admin",
+      "--name",
+      "ci",
+      "--scopes",
+      "read",
+      "-o",
+      "json",
+    );
+    key = (JSON.parse(stdout) as { key: string }).key;
+  });
+
+  const keys = ["ops", "web"].map((name) => `keys.${name}`);
+  const lines = () => [
+    ["plan", "--via", "http", "--detailed-exitcode", "-o", "json", "--", doors.http.tenant],
+    ["drift", "--via", "http", "-o", "json", "--", doors.http.tenant],
+    ["validate", "-o", "json", "--", doors.http.tenant],
+  ];
+
+  test("plans what the operator plans, and says which keys it could not compare", async () => {
+    type Plans = { items: unknown[]; settings: unknown[]; warnings: string[] }[];
+    await doors.http.edit((text) => text.replace(/feeBps: \d+/, "feeBps: 41"));
+    await cp(path("tenants"), path("checkout", "tenants"), { recursive: true, force: true });
+    const [plan, drift, validate] = lines() as [string[], string[], string[]];
+    const [seen, own] = [await ci(key, ...plan), await doors.http.raw(...plan.slice(0, -2))];
+    expect({ code: seen.code, why: seen.code === 2 ? "" : seen.stderr }).toEqual({ code: 2, why: "" });
+    const [[here], [there]] = [JSON.parse(seen.stdout) as Plans, JSON.parse(own.stdout) as Plans];
+    expect(here?.items).toEqual(there?.items);
+    expect(here?.settings).toEqual(there?.settings);
+    expect(here?.warnings).toEqual([
+      ...(there?.warnings ?? []),
+      `values that are not at hand here are taken to be the live ones: ${keys.join(", ")}`,
+    ]);
+    const drifted = await doors.http.raw(...drift.slice(0, -2));
+    expect((await ci(key, ...drift)).code).toBe(drifted.code);
+    expect((await ci(undefined, ...validate)).code).toBe(0);
+  });
+
+  test("a key that the file names and no apply knows is planned, its value unknown", async () => {
+    const file = join(checkout(), "tenants", doors.http.tenant, "tenant.yaml");
+    const text = await readFile(file, "utf8");
+    await writeFile(
+      file,
+      text.replace("admin: [{", `admin: [{ name: new, secret: { env: ${variable()}_NEW_KEY } }, {`),
+    );
+    const [plan] = lines() as [string[]];
+    const { stdout } = await ci(key, ...plan);
+    await writeFile(file, text);
+    const [{ items }] = JSON.parse(stdout) as [{ items: { field: string; desired: unknown }[] }];
+    expect(items.find(({ field }) => field === "keys.new")?.desired).toBe("admin fp:unknown");
+  });
+
+  test("carries nothing out, and without its key says which variable is missing", async () => {
+    const applied = await ci(key, "apply", "--yes", "--via", "http", "--", doors.http.tenant);
+    expect({ code: applied.code, says: applied.stderr.includes(`${variable()}_ADMIN_KEY is not set`) }).toEqual({
+      code: 6,
+      says: true,
+    });
+    const [plan] = lines() as [string[]];
+    expect((await ci(undefined, ...plan)).code).toBe(6);
+  });
+
+  test.each(["--allow-exec", "$(id)", "a b", "acme\nzeta"])(
+    "is refused as a whole beside a folder called %j",
+    async (name) => {
+      await mkdir(join(checkout(), "tenants", name));
+      await writeFile(join(checkout(), "tenants", name, "tenant.yaml"), "");
+      for (const words of [...lines(), ["apply", "--yes", "--", doors.http.tenant], ["validate", "-o", "json"]]) {
+        const { code, stderr } = await ci(key, ...words);
+        expect({ code, clear: /A tenant's id must be a lower-case letter/.test(stderr) }).toEqual({
+          code: 6,
+          clear: true,
+        });
+      }
+      await rm(join(checkout(), "tenants", name), { recursive: true });
+      const { code, stderr } = await ci(key, "plan", "--via", "http", "--", name);
+      expect([code, stderr]).toEqual([5, expect.stringContaining("There is no tenant")]);
+    },
+  );
 });

@@ -187,7 +187,11 @@ describe("of an applied tenant", () => {
       (text) => `${jwt(`http://127.0.0.1:${port}/keys`)(text)}network: { allowPrivate: [127.0.0.1] }\n`,
       () => doctor(),
     );
-    const refused = await withFile("tenants/acme/tenant.yaml", jwt(`https://127.0.0.1:${port}/keys`), () => doctor());
+    const refused = await withFile(
+      "tenants/acme/tenant.yaml",
+      (text) => `${jwt(`https://127.0.0.1:${port}/keys`)(text)}network: { allowPorts: [${port}] }\n`,
+      () => doctor(),
+    );
     issuer.close();
     expect([allowed.statusOf("user tokens"), refused.statusOf("user tokens")]).toEqual(["ok", "fail"]);
   });

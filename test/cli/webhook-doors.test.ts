@@ -39,7 +39,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
         { name: "crm", url: good.url, events, secrets: [SECRET] },
         { name: "gone.example", url: gone.url, events, secrets: [SECRET] },
       ],
-      allowPrivate: ["127.0.0.0/8"],
+      network: { allowPrivate: ["127.0.0.0/8"] },
     });
     await worker.tick();
     for (const user of ["usr_1", "usr_2"]) {

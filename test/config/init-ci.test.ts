@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execaSync } from "execa";
 import { describe, expect, test } from "vitest";
@@ -11,64 +11,101 @@ import { directoryWith } from "./support.ts";
 // biome-ignore lint/suspicious/noExplicitAny: a workflow is read by path here
 type Yaml = Record<string, any>;
 
-function workflow(ci: "github" | "gitlab", tenant = "my-shop"): { path: string; text: string; yaml: Yaml } {
+const workflow = (ci: "github" | "gitlab", tenant = "my-shop"): { path: string; text: string; yaml: Yaml } => {
   const file = planInit({ tenant, template: "minimal", ci }).find(({ path }) => /\.yml$/.test(path));
   const text = file?.content ?? "";
   return { path: file?.path ?? "", text, yaml: parse(text) as Yaml };
-}
+};
+
+const github = workflow("github");
+const gitlab = workflow("gitlab");
+const stepsOf = (job: string): Yaml[] => github.yaml.jobs[job].steps;
+/** What runs in a job of either service, as one script. */
+const githubScript = (job: string, words: string): string =>
+  stepsOf(job).find(({ run, name }) => name === words || String(run).includes(words))?.run ?? "";
+const gitlabScript = (job: string): string =>
+  ((gitlab.yaml[job].script ?? gitlab.yaml[".nightly"].script) as string[]).join("\n");
 
 const SECRETS = ["ADMIN_KEY", "PUBLIC_KEY", "JWT_SECRET", "WEBHOOK_SECRET", "STRIPE_SECRET", "AUDIT_KEY"];
+const TENANTS = ["acme", "zeta"];
 
-/** Runs a job's script in bash as the service does, with a pmctl that records its lines and ends as told. */
-function runScript(script: string, exits: Record<string, number | string>, shell = ["bash", "-e", "-c"]) {
-  const pmctl = `npx() { shift; echo "$*" >&2; case "$1 $2" in ${Object.entries(exits)
-    .map(([words, exit]) => `"${words}") return ${exit} ;;`)
-    .join(" ")} esac; }`;
+interface RunOptions {
+  /** How the recorded program ends, as text of a shell pattern and its exit code. */
+  exits?: Record<string, number>;
+  shell?: string[];
+  /** Folders below `tenants/`, each with a tenant's file. */
+  folders?: readonly string[];
+  env?: Record<string, string>;
+}
+
+/** Runs a script in a real shell with an npx that records each argument between its own brackets. */
+function runScript(
+  script: string,
+  { exits = {}, shell = ["bash", "-e", "-c"], folders = TENANTS, env }: RunOptions = {},
+) {
+  const files = Object.fromEntries(folders.map((name) => [`tenants/${name}/tenant.yaml`, ""]));
+  const cwd = directoryWith({ ...files, "argv.log": "" });
+  const cases = Object.entries(exits).map(([words, exit]) => `${words}) return ${exit} ;;`);
+  const npx = `npx() { shift; printf '[%s]' "$@" >> argv.log; echo >> argv.log; case "$*" in ${cases.join(" ")} *) : ;; esac; }`;
   const [program = "bash", ...args] = shell;
-  const cwd = directoryWith({ "tenants/acme/tenant.yaml": "", "tenants/zeta/tenant.yaml": "" });
-  const { exitCode, stderr } = execaSync(program, [...args, `${pmctl}\n${script}`], { reject: false, cwd });
-  return { exitCode, lines: stderr.split("\n") };
+  const { exitCode, stderr } = execaSync(program, [...args, `${npx}\n${script}`], {
+    reject: false,
+    cwd,
+    env: env ?? {},
+  });
+  const lines = readFileSync(join(cwd, "argv.log"), "utf8").split("\n").filter(Boolean);
+  return { exitCode, stderr, lines };
 }
 
 describe("the GitHub workflow", () => {
-  const { path, text, yaml } = workflow("github");
-  const steps = (job: string): Yaml[] => yaml.jobs[job].steps;
-  const scriptOf = (job: string, words: string): string =>
-    steps(job).find(({ run }) => String(run).includes(words))?.run ?? "";
+  const { path, text, yaml } = github;
 
   test("is the tenant's own, so that another tenant gets another one", () => {
     expect(path).toBe(".github/workflows/pmctl-my-shop.yml");
     expect(text).not.toMatch(/<tenant>/i);
   });
 
-  test("uses actions by their commit, and gives its token no more than reading", () => {
-    const uses = Object.keys(yaml.jobs).flatMap((job) => steps(job).flatMap((step) => step.uses ?? []));
+  test("uses actions by their commit, with the version beside it, and gives its token no more than reading", () => {
+    const uses = text.split("\n").filter((line) => line.includes("uses:"));
     expect(uses).not.toEqual([]);
-    for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
+    for (const line of uses) expect(line).toMatch(/uses: actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
     expect(yaml.permissions).toEqual({ contents: "read" });
   });
 
-  test("hands secrets from the store to the steps that run pmctl, and to nobody else", () => {
-    const wanted = {
-      ...Object.fromEntries(SECRETS.map((name) => [`MY_SHOP_${name}`, `\${{ secrets.MY_SHOP_${name} }}`])),
-      // Not set, it is empty, and the tenant's database is where the runner looks for it.
-      PMCTL_URL_MY_SHOP: `\${{ vars.PMCTL_URL_MY_SHOP }}`,
+  test("a job holds the secrets that its commands use: a plan the read key alone", () => {
+    const held = (names: string[]) =>
+      Object.fromEntries(names.map((name) => [`MY_SHOP_${name}`, `\${{ secrets.MY_SHOP_${name} }}`]));
+    const url = { PMCTL_URL_MY_SHOP: `\${{ vars.PMCTL_URL_MY_SHOP }}` };
+    const wanted: Record<string, Yaml> = {
+      plan: { ...url, ...held(["READ_KEY"]) },
+      apply: { ...url, ...held(SECRETS), ACCEPT_LOOSENING: `\${{ inputs.accept-loosening }}` },
+      nightly: { ...url, ...held(["READ_KEY", "AUDIT_KEY"]) },
     };
-    for (const [job, words] of [
-      ["plan", "plan"],
-      ["apply", "apply"],
-      ["nightly", "drift"],
-    ] as const) {
-      expect(yaml.jobs[job].env).toBeUndefined();
-      for (const step of steps(job))
-        expect([job, step.env]).toEqual([job, String(step.run).includes(`pmctl ${words}`) ? wanted : undefined]);
+    for (const [job, { env }] of Object.entries(yaml.jobs) as [string, Yaml][]) {
+      expect(env).toBeUndefined();
+      for (const step of stepsOf(job))
+        expect([job, step.env]).toEqual([
+          job,
+          String(step.run).includes("--via http") || step.name === "Apply" ? wanted[job] : undefined,
+        ]);
     }
     expect(JSON.stringify(yaml.jobs.validate)).not.toContain("secrets.");
     expect(yaml.jobs.plan.if).toContain("head.repo.full_name == github.repository");
   });
 
+  test("no expression of the service stands in a script, where its value would be code", () => {
+    for (const job of Object.keys(yaml.jobs))
+      for (const { run } of stepsOf(job)) expect(String(run)).not.toContain("${{");
+  });
+
+  test("what holds secrets that change something runs in an environment, and the code of pull requests on no own runner", () => {
+    expect(yaml.jobs.apply.environment).toBe("my-shop");
+    expect(yaml.jobs.nightly.environment).toBe("my-shop-nightly");
+    for (const job of ["validate", "plan", "nightly"]) expect(yaml.jobs[job]["runs-on"]).toBe("ubuntu-24.04");
+  });
+
   test("takes exit code 2 of a plan for what a pull request is for, and every other one as it is", () => {
-    const script = scriptOf("plan", "pmctl plan");
+    const script = githubScript("plan", "pmctl plan");
     for (const [exit, expected] of [
       [0, 0],
       [2, 0],
@@ -76,68 +113,118 @@ describe("the GitHub workflow", () => {
       [3, 3],
       [6, 6],
     ] as const)
-      expect(runScript(script, { "plan my-shop": exit }).exitCode).toBe(expected);
+      expect(runScript(script, { exits: { "plan*": exit } }).exitCode).toBe(expected);
+    expect(runScript(script).lines).toEqual(["[plan][--via][http][--detailed-exitcode][--][my-shop]"]);
   });
 
   test("looks at drift, chain and ledger every night, all three, and ends as the worst", () => {
-    const script = scriptOf("nightly", "pmctl drift");
-    const { exitCode, lines } = runScript(script, { "drift my-shop": 3, "audit verify": 8 });
+    const script = githubScript("nightly", "pmctl drift");
+    const { exitCode, lines } = runScript(script, { exits: { "drift*": 3, "audit*": 8 } });
     expect(exitCode).toBe(8);
-    expect(lines).toEqual(["drift my-shop", "audit verify -t my-shop", "reconcile -t my-shop"]);
-    const paged = { "drift my-shop": 3, "audit verify": 8, "reconcile -t": 9 };
-    expect(runScript(script, paged).exitCode).toBe(8);
-    expect(runScript(script, { "drift my-shop": 3 }).exitCode).toBe(3);
-    expect(runScript(script, {}).exitCode).toBe(0);
+    expect(lines).toEqual([
+      "[drift][--via][http][--][my-shop]",
+      "[audit][verify][--via][http][--tenant=my-shop]",
+      "[reconcile][--via][http][--tenant=my-shop]",
+    ]);
+    expect(runScript(script, { exits: { "drift*": 3, "audit*": 8, "reconcile*": 9 } }).exitCode).toBe(8);
+    expect(runScript(script, { exits: { "drift*": 3 } }).exitCode).toBe(3);
+    expect(runScript(script).exitCode).toBe(0);
     expect(yaml.on.schedule).toHaveLength(1);
   });
 
-  test("applies on main only, one at a time, and loosens the policy only when somebody asked for it", () => {
+  test("applies on main only, one at a time, and loosens the policy only when a person chose to", () => {
     expect(yaml.jobs.apply.if).toMatch(/refs\/heads\/main/);
-    expect(yaml.jobs.apply.environment).toBe("my-shop");
     expect(yaml.concurrency["cancel-in-progress"]).toBe(`\${{ github.event_name == 'pull_request' }}`);
-    expect(scriptOf("apply", "pmctl apply")).toBe(
-      `npx pmctl apply my-shop --yes \${{ inputs.accept-loosening && '--accept-loosening' || '' }}`,
-    );
+    const apply = (chosen: string) =>
+      runScript(githubScript("apply", "pmctl apply"), { env: { ACCEPT_LOOSENING: chosen } }).lines;
+    for (const chosen of ["", "false", "--allow-exec"]) expect(apply(chosen)).toEqual(["[apply][--yes][--][my-shop]"]);
+    expect(apply("true")).toEqual(["[apply][--yes][--accept-loosening][--][my-shop]"]);
   });
 });
 
 describe("the GitLab pipeline", () => {
-  const { path, yaml } = workflow("gitlab");
+  const { path, yaml } = gitlab;
 
   test("serves all tenants, because GitLab takes one file", () => {
     expect(path).toBe(".gitlab-ci.yml");
     expect(yaml.default.image).toMatch(/^node:\d+\.\d+\.\d+-\w+$/);
   });
 
-  test("plans and applies every tenant by its name, one pipeline at a time; a plan with changes passes", () => {
+  test("checks, plans and applies every tenant by its name, one pipeline at a time; a plan with changes passes", () => {
     expect(yaml.plan.allow_failure).toEqual({ exit_codes: [2] });
-    const [plan] = yaml.plan.script as [string];
-    expect(runScript(plan, {}).lines).toEqual(["plan --detailed-exitcode acme zeta"]);
+    expect(runScript(gitlabScript("validate")).lines).toEqual(["[validate][--][acme][zeta]"]);
+    expect(runScript(gitlabScript("plan")).lines).toEqual(["[plan][--via][http][--detailed-exitcode][--][acme][zeta]"]);
     expect(yaml.apply.resource_group).toBe("pmctl");
-    const [script] = yaml.apply.script as [string];
-    expect(runScript(script, {}).lines).toEqual(["apply --yes acme zeta"]);
-    expect(runScript(`ACCEPT_LOOSENING=yes\n${script}`, {}).lines).toEqual([
-      "apply --yes --accept-loosening acme zeta",
+    expect(runScript(gitlabScript("apply")).lines).toEqual(["[apply][--yes][--][acme][zeta]"]);
+    expect(runScript(gitlabScript("apply"), { env: { ACCEPT_LOOSENING: "yes" } }).lines).toEqual([
+      "[apply][--yes][--accept-loosening][--][acme][zeta]",
     ]);
   });
 
+  test("apply and the nightly jobs run in environments, and a plan in none, so it gets no variable of theirs", () => {
+    expect([yaml.apply.environment, yaml[".nightly"].environment]).toEqual(["production", "nightly"]);
+    expect([yaml.validate.environment, yaml.plan.environment]).toEqual([undefined, undefined]);
+  });
+
   test.each([
-    ["drift", "drift"],
-    ["audit", "audit verify"],
-    ["ledger", "reconcile"],
-  ])("every night %s runs for each tenant, whatever the first one's is", (job, command) => {
+    ["drift", ["[drift][--via][http][--][acme]", "[drift][--via][http][--][zeta]"]],
+    ["audit", ["[audit][verify][--via][http][--tenant=acme]", "[audit][verify][--via][http][--tenant=zeta]"]],
+    ["ledger", ["[reconcile][--via][http][--tenant=acme]", "[reconcile][--via][http][--tenant=zeta]"]],
+  ])("every night %s runs for each tenant, whatever the first one's is", (job, expected) => {
     expect(yaml[job].extends).toBe(".nightly");
-    const [script] = yaml[".nightly"].script as [string];
-    const words = command.includes(" ") ? command : `${command} -t`;
-    const { exitCode, lines } = runScript(`COMMAND="${yaml[job].variables.COMMAND}"\n${script}`, { [words]: 8 });
-    expect({ exitCode, lines }).toEqual({ exitCode: 8, lines: [`${command} -t acme`, `${command} -t zeta`] });
+    const { exitCode, lines } = runScript(gitlabScript(job), {
+      env: yaml[job].variables,
+      exits: { "*acme": 8, "*zeta": 9 },
+    });
+    expect({ exitCode, lines }).toEqual({ exitCode: 8, lines: expected });
   });
 });
 
-test("one tenant's broken chain is not hidden by what ails the next tenant", () => {
-  const [script] = workflow("gitlab").yaml[".nightly"].script as [string];
-  const ended = runScript(`COMMAND=reconcile\n${script}`, { "reconcile -t": '$([ "$3" = acme ] && echo 8 || echo 9)' });
-  expect(ended).toEqual({ exitCode: 8, lines: ["reconcile -t acme", "reconcile -t zeta"] });
+describe("the folder of a tenant with a name that is an option, a program or two words", () => {
+  const HOSTILE = [
+    "--allow-exec",
+    "--accept-loosening",
+    "-t",
+    "$(touch owned)",
+    "`touch owned`",
+    "a b",
+    "acme\nzeta",
+    "Acme",
+    "a;b",
+    "é",
+    "1a",
+  ];
+  const shells = [
+    ["bash", "-e", "-c"],
+    ["sh", "-e", "-c"],
+  ];
+  const gitlabJobs = ["validate", "plan", "apply", "drift", "audit", "ledger"];
+
+  test.each(HOSTILE)("fails every job before pmctl sees it: %j", (name) => {
+    const folders = [...TENANTS, name];
+    const scripts = gitlabJobs.map((job): [string, Yaml] => [gitlabScript(job), gitlab.yaml[job].variables ?? {}]);
+    for (const [script, env] of [[githubScript("validate", "Names of tenants"), {}] as const, ...scripts]) {
+      const { exitCode, lines, stderr } = runScript(script, { folders, env });
+      expect({ exitCode, lines }).toEqual({ exitCode: 1, lines: [] });
+      expect(stderr).toContain("No tenant may have this name");
+      // One line: a folder cannot speak to the service in commands of its own.
+      expect(stderr.trim()).not.toContain("\n");
+    }
+  });
+
+  test.each(shells)("good names pass in %s", (...shell) => {
+    expect(runScript(gitlabScript("plan"), { shell }).exitCode).toBe(0);
+  });
+
+  test("at GitHub every job with a secret of changes waits for the names to be looked at", () => {
+    const names = githubScript("validate", "Names of tenants");
+    expect(runScript(names).exitCode).toBe(0);
+    expect([github.yaml.jobs.plan.needs, github.yaml.jobs.apply.needs]).toEqual(["validate", "validate"]);
+    const order = stepsOf("validate")
+      .map(({ name, run }) => name ?? run)
+      .filter(Boolean);
+    expect(order).toEqual(["Names of tenants", "npm ci", "npx pmctl validate -- my-shop"]);
+  });
 });
 
 test("a second init with a workflow keeps the first one", () => {

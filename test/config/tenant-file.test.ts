@@ -20,7 +20,7 @@ describe("what a file need not state", () => {
       markets: { liquidityUsd: 1000, files: [] },
       rateLimit: { perMinute: 20 },
       oracle: { sweepSeconds: 30, sources: {}, venues: {} },
-      network: { allowPrivate: [] },
+      network: { allowPrivate: [], allowPorts: [], allowHosts: [] },
       embed: { allowedOrigins: [] },
       cors: { origins: [] },
     });
@@ -230,6 +230,73 @@ describe("what a file is refused for", () => {
     expect(() => parse(tenantText({ network, policy: "{ resolution_url: 'http://10.0.0.9/r' }" }))).not.toThrow();
     expect(() => parse(tenantText({ network, policy: "{ resolution_url: 'http://[::1]:81/r' }" }))).not.toThrow();
     expect(complaints({ network, policy: "{ resolution_url: 'http://192.168.0.9/r' }" })).toHaveLength(1);
+  });
+
+  describe("an outgoing address at a port or host that the file does not allow", () => {
+    const PORT = "its port must be 80, 443 or one of network.allowPorts";
+    const HOST = "its host must be one of network.allowHosts";
+    const places = (url: string): [Record<string, string>, string][] => [
+      [{ policy: `{ resolution_url: '${url}' }` }, "policy.resolution_url"],
+      [{ auth: `{ jwt: { algorithm: RS256, jwks: { url: '${url}' } } }` }, "auth.jwt.jwks.url"],
+      [
+        { oracle: `{ sources: { own: { url: '${url}', price: { pointer: /p }, time: { pointer: /t, unit: s } } } }` },
+        "oracle.sources.own.url",
+      ],
+      [
+        { webhooks: `{ outbound: [{ name: a, url: '${url}', secret: { env: ACME_OUT }, events: [order.filled] }] }` },
+        "webhooks.outbound[0].url",
+      ],
+      [
+        { audit: `{ key: { env: ACME_AUDIT_KEY }, anchors: { url: '${url}', secret: { env: ACME_ANCHOR } } }` },
+        "audit.anchors.url",
+      ],
+    ];
+    const said = (url: string, network?: string) =>
+      places(url).map(([sections, path]) => {
+        try {
+          parse(tenantText({ ...sections, ...(network && { network }) }));
+          return undefined;
+        } catch (error) {
+          const [problem] = (error as ConfigError).problems;
+          expect([problem?.path, problem?.line]).toEqual([path, expect.any(Number)]);
+          return problem?.message;
+        }
+      });
+    const all = (message: string | undefined) => Array.from({ length: 5 }, () => message);
+
+    test.each([
+      ["https://x.example:8443/a", undefined, PORT],
+      ["https://x.example:8443/a", "{ allowPorts: [8443] }", undefined],
+      ["https://x.example:80/a", undefined, undefined],
+      ["https://93.184.216.34:8443/a", "{ allowPrivate: [10.0.0.0/8] }", PORT],
+      ["https://10.0.0.1:8443/a", "{ allowPrivate: [10.0.0.0/8] }", undefined],
+      ["https://x.example/a", "{ allowHosts: [y.example] }", HOST],
+      ["https://X.Example./a", "{ allowHosts: [x.example] }", undefined],
+      ["https://a.x.example/a", "{ allowHosts: ['*.x.example'] }", undefined],
+      ["https://a.b.x.example/a", "{ allowHosts: ['*.x.example'] }", HOST],
+      ["https://10.0.0.1/a", "{ allowPrivate: [10.0.0.0/8], allowHosts: [x.example] }", HOST],
+    ])("%s with network %s: %s", (url, network, message) => {
+      expect(said(url, network)).toEqual(all(message));
+    });
+
+    test.each([
+      "https://x.example",
+      "x.example:443",
+      "x.example/a",
+      "a@x.example",
+      "*",
+      "*.*.example",
+      "a.*.example",
+      "*.10.0.0.1",
+      "a b",
+      ".",
+    ])("%j is no host", (host) => {
+      expect(complaints({ network: JSON.stringify({ allowHosts: [host] }) })).toEqual([
+        expect.stringContaining(
+          "network.allowHosts[0]: must be a host such as prices.acme.example or *.feeds.example, without scheme and port",
+        ),
+      ]);
+    });
   });
 
   test("a misspelt key at any depth, with the name that was probably meant", () => {

@@ -26,6 +26,21 @@ describe("the operator's directory", () => {
     expect(tenantPath(directory, "acme")).toBe(`${directory}/tenants/acme/tenant.yaml`);
   });
 
+  test.each([
+    ["--allow-exec", '"--allow-exec"'],
+    ["a b", '"a b"'],
+    ["$(id)", '"$(id)"'],
+    ["Acme", '"Acme"'],
+    ["acme\nzeta", String.raw`"acme\nzeta"`],
+    ["\u009b31m\u202e", String.raw`"\u009b31m\u202e"`],
+  ])("is refused with the folder of a tenant called %j, whichever tenant is meant", (name, shown) => {
+    const directory = directoryWith({ "tenants/acme/tenant.yaml": "", [`tenants/${name}/tenant.yaml`]: "" });
+    expect(faultOf(() => openWorkspace(directory))).toEqual({
+      code: "CONFIG_INVALID",
+      message: `A tenant's id must be a lower-case letter, then at most 39 of a-z, 0-9 and - (got ${shown}): rename or remove its folder in tenants/`,
+    });
+  });
+
   test("may hold no tenants yet", () => {
     expect(openWorkspace(directoryWith()).tenants).toEqual([]);
     expect(openWorkspace(directoryWith({ tenants: "a file" })).tenants).toEqual([]);

@@ -12,7 +12,7 @@ const INSTANT = Date.parse("2026-11-20T15:00:00Z");
 const SEC = INSTANT / 1000;
 
 const server = await openFeedServer();
-const http = new OutgoingHttp(["127.0.0.0/8"]);
+const http = new OutgoingHttp({ allowPrivate: ["127.0.0.0/8"] });
 afterAll(() => Promise.all([http.close(), server.close()]));
 beforeEach(() => {
   server.fall("/");

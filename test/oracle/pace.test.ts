@@ -5,7 +5,7 @@ import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
 import { openFeedServer } from "./feed-server.ts";
 
 const server = await openFeedServer();
-const http = new OutgoingHttp(["127.0.0.0/8"]);
+const http = new OutgoingHttp({ allowPrivate: ["127.0.0.0/8"] });
 afterAll(() => Promise.all([http.close(), server.close()]));
 
 test("a source with a limit is never asked beyond it, and whichever symbol has waited longest comes first", async () => {

@@ -73,7 +73,10 @@ const VENUES: Venues = {
 
 export async function openStage(processes = 1): Promise<Stage> {
   const server = await openFeedServer();
-  const scene = await openScene({ processes, oracle: oracleSetup(VENUES, ["desk"], ["127.0.0.0/8"]) });
+  const scene = await openScene({
+    processes,
+    oracle: oracleSetup(VENUES, ["desk"], { allowPrivate: ["127.0.0.0/8"] }),
+  });
   const sources = sourceSet({
     a: plainSource(server, "a", { upstream: "exchange" }),
     b: plainSource(server, "b"),
@@ -84,7 +87,7 @@ export async function openStage(processes = 1): Promise<Stage> {
     desk: { push: true },
   }).ready;
   const archive = { ...plainSource(server, "archive"), historyUrl: `${server.url}/archive/{id}/{time}` };
-  const http = new OutgoingHttp(["127.0.0.0/8"]);
+  const http = new OutgoingHttp({ allowPrivate: ["127.0.0.0/8"] });
   const clock = { now: 0 };
   const contexts = scene.services.map(
     (services): OracleContext => ({

@@ -139,7 +139,7 @@ describe("over real sockets", () => {
   async function positions(jwks: { url: string } | { file: string }, token: string, allowPrivate: string[]) {
     const backend = await openBackend();
     const jwt = { algorithm: "ES256" as const, jwks };
-    const server = await serve(backend, { listPositions: async () => [] }, { jwt, allowPrivate });
+    const server = await serve(backend, { listPositions: async () => [] }, { jwt, network: { allowPrivate } });
     cleanups.push(
       () => backend.close(),
       () => server.close(),
@@ -183,7 +183,7 @@ describe("over real sockets", () => {
     ["is no JSON", (res) => res.end("<html>")],
   ])("an answer that %s gives no set", async (_name, answer) => {
     const url = await listen(createServer((_req, res) => answer(res, "{}")));
-    const outgoing = new OutgoingHttp(["127.0.0.1/32"]);
+    const outgoing = new OutgoingHttp({ allowPrivate: ["127.0.0.1/32"] });
     cleanups.push(() => outgoing.close());
     const startedAt = performance.now();
     const keySet = new KeySet(keySetLoader({ url }, outgoing));

@@ -12,6 +12,9 @@ const RANGES = ["10.0.0.0/8", "::1/128"];
 const CASES: [address: string, legal: boolean, legalWhenPrivateIsAllowed: boolean][] = [
   ["https://oracle.acme.example/resolve?a=b", true, true],
   ["https://oracle.acme.example", true, true],
+  ["https://oracle.acme.example:443/", true, true],
+  ["https://10.1.2.3:8443/resolve", false, true],
+  ["https://93.184.216.34:8443/resolve", false, false],
   ["http://10.1.2.3:8080/resolve", false, true],
   ["http://[::1]:81/resolve", false, true],
   ["http://192.168.0.9/resolve", false, false],
@@ -44,7 +47,7 @@ test("PUT /v1/policy takes exactly the resolution_url that the tenant file takes
       tenantId: "acme",
       connection: database.server,
       auditSecret: "a".repeat(16),
-      oracle: oracleSetup({}, [], allowPrivate),
+      oracle: oracleSetup({}, [], { allowPrivate }),
     });
   try {
     for (const allowPrivate of [[], RANGES]) {

@@ -152,7 +152,7 @@ describe("what a receiver does not take", () => {
   });
 
   test("does not leave for a private address unless the tenant file allows it", async () => {
-    const worker = stage.worker([receiverAt(receiver.url)], { allowPrivate: [] });
+    const worker = stage.worker([receiverAt(receiver.url)], { network: {} });
     await worker.tick();
     await stage.tenant.deposit("usr_1", 1);
     await worker.tick();

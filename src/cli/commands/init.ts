@@ -9,9 +9,9 @@ import {
   placeholderUrl,
   planInit,
   problemOfBaseUrl,
-  problemOfTenant,
   writeInit,
 } from "../../config/init.ts";
+import { problemOfTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Globals, Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";

@@ -118,7 +118,7 @@ function urlOf({ database, source }: TenantConfig, directory: string): string | 
 
 async function checkKeySet({ config, secrets }: Patient): Promise<Check[]> {
   if (!secrets) return [skipped("user tokens", "not all secrets are there")];
-  return [judgeKeySet(await gatherKeySet(secrets.jwt, config.network.allowPrivate))];
+  return [judgeKeySet(await gatherKeySet(secrets.jwt, config.network))];
 }
 
 async function checkLogin({ sql, config: { database } }: Patient): Promise<Check[]> {

@@ -1,4 +1,5 @@
 import type { ResolvedJwt } from "../../config/resolve-tenant.ts";
+import type { OutgoingRules } from "../../domain/networks.ts";
 import { keySetLoader } from "../../server/key-set.ts";
 import { OutgoingHttp } from "../../services/guarded-fetch.ts";
 import { type Check, fail, ok } from "./check.ts";
@@ -13,11 +14,11 @@ export type KeySetFacts =
 /** What a key of each algorithm is (RFC 7518, RFC 8037). */
 const KEY_TYPES = { ES256: "EC", EdDSA: "OKP", RS256: "RSA" } as const;
 
-export async function gatherKeySet(jwt: ResolvedJwt, allowPrivate: readonly string[]): Promise<KeySetFacts> {
+export async function gatherKeySet(jwt: ResolvedJwt, network: OutgoingRules): Promise<KeySetFacts> {
   if (jwt.algorithm === "HS256") return { kind: "shared secret" };
   const where = "url" in jwt.jwks ? jwt.jwks.url : jwt.jwks.file;
   // As the server does it: private addresses and redirects are as forbidden here.
-  const outgoing = new OutgoingHttp(allowPrivate);
+  const outgoing = new OutgoingHttp(network);
   try {
     const keys = keysOf(await keySetLoader(jwt.jwks, outgoing)());
     const usable = keys.filter(({ kty }) => kty === KEY_TYPES[jwt.algorithm]);

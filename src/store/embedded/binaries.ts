@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { execa } from "execa";
 import { type Account, runAs } from "./account.ts";
+import { parseLinks, requireGenuine } from "./checksums.ts";
 import { ClusterError, errorCode, unlessMissing } from "./errors.ts";
 import { withLock } from "./lock.ts";
 
@@ -47,6 +48,7 @@ export async function packageVersion(packageRoot: string): Promise<string> {
 /**
  * The programs, straight from the package when the account can run them, else from a copy that it can: node_modules may
  * lie in a home directory closed to the account, or have lost its executable bits on the way here.
+ * @throws ClusterError before anything runs when the programs are not the published ones
  * @param findCopiesDir names a directory that the account can reach, where copies may be kept; asked only when needed.
  */
 export async function prepareBinaries(
@@ -55,12 +57,16 @@ export async function prepareBinaries(
   account: Account,
 ): Promise<Binaries> {
   const native = join(packageRoot, "native");
+  const build = `${process.platform}-${process.arch}`;
+  const version = await packageVersion(packageRoot);
+  const digest = await requireGenuine(`${version} ${build}`, native);
   await linkLibraries(packageRoot, native).catch(() => {
     // Somebody else's node_modules: without the links the programs do not run, and the copy gets them.
   });
   if ((await failureOf(native, account)) === undefined) return programsIn(native);
   const copiesDir = await findCopiesDir();
-  const copy = join(copiesDir, `postgres-${await packageVersion(packageRoot)}-${process.platform}-${process.arch}`);
+  // The digest is in its name: a copy of anything else is none of this one.
+  const copy = join(copiesDir, `postgres-${version}-${build}-${digest.slice(0, 8)}`);
   return withLock(join(copiesDir, "copy.lock"), copyWaitMs, async () => {
     if ((await failureOf(copy, account)) !== undefined) await copyPrograms(packageRoot, copy);
     const failure = await failureOf(copy, account);
@@ -119,7 +125,7 @@ async function copyReadable(from: string, to: string): Promise<void> {
  */
 async function linkLibraries(packageRoot: string, native: string): Promise<void> {
   const list = await unlessMissing(readFile(join(packageRoot, "native/pg-symlinks.json"), "utf8"), "[]");
-  for (const link of JSON.parse(list) as { source: string; target: string }[]) {
+  for (const link of parseLinks(list)) {
     const path = join(native, relative("native", link.target));
     try {
       await symlink(relative(dirname(link.target), link.source), path);

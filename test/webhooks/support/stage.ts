@@ -50,7 +50,7 @@ export class Stage {
     const worker = new DeliveryWorker({
       pool: poolOf(this.tenant.sql),
       receivers,
-      allowPrivate: ["127.0.0.0/8"],
+      network: { allowPrivate: ["127.0.0.0/8"] },
       clock: async () => this.now,
       random: () => 0,
       timeoutMs: 60_000,
