@@ -38,7 +38,10 @@ const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["keys.admin", { type: "key", group: undefined, problemOf: apiKey("sk_") }],
   ["keys.public", { type: "key", group: undefined, problemOf: apiKey("pk_") }],
   ["webhooks.inbound.stripe", { type: "stripe", group: { name: "stripe" }, problemOf: stripeSecret }],
-  ["webhooks.outbound", { type: "outbound", group: { name: "outbound", acrossTenants: true }, problemOf: signingSecret }],
+  [
+    "webhooks.outbound",
+    { type: "outbound", group: { name: "outbound", acrossTenants: true }, problemOf: signingSecret },
+  ],
   ["webhooks.", { type: "webhook", group: { name: "inbound" }, problemOf: bytes(32) }],
   // What sealed an earlier version's entries has to be there for ever, and seals nothing new.
   ["audit.previous", { type: "audit", group: { name: "audit" }, problemOf: bytes(16) }],
