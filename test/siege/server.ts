@@ -14,7 +14,6 @@ const options = {
   services,
   pool: services.pool,
   jwt: { algorithm: "HS256", secret: JWT_SECRET } as const,
-  webhookSecrets: [],
   corsOrigins: [],
   trustProxy: [],
   rateLimit: { perMinute },
