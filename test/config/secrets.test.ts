@@ -134,7 +134,7 @@ describe("resolveTenant", () => {
       resolveTenant(
         load(
           { webhooks: `{ inbound: ${inbound} }` },
-          Object.fromEntries(["shared", "kyc", "generic", "pay"].map((name) => [`acme/${name}`, text(name)])),
+          Object.fromEntries(["shared", "kyc", "generic", "pay"].map((name) => [`tenants/acme/${name}`, text(name)])),
         ),
         ENVIRONMENT,
       );
