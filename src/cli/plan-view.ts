@@ -4,8 +4,8 @@ import type { Json } from "../domain/audit-link.ts";
 import { counted, plain, usd } from "./cells.ts";
 import type { Output, View } from "./output.ts";
 
-/** What a change does to the limits, as people look for it. */
-export type Mark = "LOOSENS" | "TIGHTENS" | null;
+/** What a change does to the limits, as people look for it; of a secret, in small letters. */
+export type Mark = "LOOSENS" | "TIGHTENS" | "loosens" | null;
 
 /** A plan as it is printed and saved. */
 export interface ShownPlan extends Omit<Plan, "items"> {
@@ -16,11 +16,12 @@ export type ShownItem = Omit<PlanItem, "direction"> & { mark: Mark };
 type Row = ShownItem & { tenant: string };
 
 export function shownPlan({ items, ...plan }: Plan): ShownPlan {
-  return { ...plan, items: items.map(({ direction, ...item }) => ({ ...item, mark: markOf(direction) })) };
+  return { ...plan, items: items.map(({ direction, ...item }) => ({ ...item, mark: markOf(item.field, direction) })) };
 }
 
-function markOf(direction: PlanItem["direction"]): Mark {
+function markOf(field: string, direction: PlanItem["direction"]): Mark {
   if (direction === "neutral") return null;
+  if (direction === "loosens" && field.startsWith("secrets.")) return direction;
   return direction === "loosens" ? "LOOSENS" : "TIGHTENS";
 }
 
@@ -33,7 +34,7 @@ export const planView = {
     { title: "WHAT", cell: actionOf },
     { title: "LIVE", cell: ({ live }) => shownValue(live) },
     { title: "FILE", cell: ({ desired }) => shownValue(desired) },
-    { title: "MARK", cell: ({ mark }) => mark ?? "" },
+    { title: "MARK", cell: ({ mark }) => mark?.toUpperCase() ?? "" },
   ],
   empty: "Nothing differs from what is live.",
 } satisfies View<readonly ShownPlan[], Row>;
@@ -54,7 +55,7 @@ export function shownValue(value: Json): string {
 /** One line for each item, for questions and refusals. */
 export function planLines({ items }: ShownPlan): string[] {
   return items.map((item) => {
-    const mark = item.mark ? `  ${item.mark}` : "";
+    const mark = item.mark ? `  ${item.mark.toUpperCase()}` : "";
     return `  ${actionOf(item)} ${item.field}: ${shownValue(item.live)} -> ${shownValue(item.desired)}${mark}`;
   });
 }

@@ -81,6 +81,7 @@ describe("a pipeline that holds a key of scope read and no other secret", () => 
         },
         { field: "keys.new", live: null, mark: null },
         { field: "keys.far", mark: "LOOSENS" },
+        { field: "secrets.env ACME_NEW", mark: "loosens" },
       ]);
     } finally {
       await writeFile(file, text);

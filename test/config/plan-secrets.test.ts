@@ -30,6 +30,7 @@ const isSections = (applied: Record<string, string> | Json): applied is Record<s
 
 const house = (url: string, reference = TOKEN) => ({
   oracle: `{ sources: { house: { url: "${url}", headers: { authorization: ${reference} }, price: { pointer: /p }, time: { pointer: /t, unit: s } } } }`,
+  network: "{ allowPorts: [8443] }",
 });
 
 describe("the plan's view of secrets", () => {
