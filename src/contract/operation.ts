@@ -11,7 +11,13 @@ export type Auth = "none" | "public" | "user" | "admin" | "signature";
 type Access =
   | { auth: "admin"; method: "GET"; scope: "read" }
   | { auth: "admin"; method: "POST" | "PUT" | "DELETE"; scope: OperationScope }
-  | { auth: Exclude<Auth, "admin">; method: "GET" | "POST" | "PUT" | "DELETE"; scope?: never };
+  | {
+      auth: Exclude<Auth, "admin">;
+      method: "GET" | "POST" | "PUT" | "DELETE";
+      scope?: never;
+      /** What an admin key needs that does this for a user. */
+      onBehalf?: OperationScope;
+    };
 
 interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   /** `:name` segments are taken from the input by name; the rest of the input is the query (GET) or the body. */

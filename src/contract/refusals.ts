@@ -45,20 +45,21 @@ const OWN: Readonly<Record<string, readonly FaultCode[]>> = {
 /** The codes that an operation refuses with, in order of precedence: of several reasons the first is told. */
 export function refusalsOf(id: string, operation: Operation): FaultCode[] {
   const { auth, method, writes, optionalUser } = operation;
+  const onBehalf = "onBehalf" in operation ? operation.onBehalf : undefined;
   const isChange = method !== "GET" || auth === "signature";
   const codes: (FaultCode | false)[] = [
     "RATE_LIMITED",
     auth === "signature" && "SIGNATURE_INVALID",
     auth !== "none" && auth !== "signature" && "KEY_INVALID",
     auth === "admin" && "FORBIDDEN",
-    auth === "admin" && "SCOPE_REQUIRED",
+    (auth === "admin" || onBehalf !== undefined) && "SCOPE_REQUIRED",
     (auth === "user" || optionalUser === true) && "USER_REQUIRED",
     (auth === "user" || optionalUser === true) && isChange && "ORIGIN_FORBIDDEN",
     "BAD_REQUEST",
     auth !== "none" && "NOT_FOUND",
     writes === true && "IDEMPOTENCY_MISMATCH",
     ...(OWN[id] ?? []),
-    isChange && "OVERLOADED",
+    (isChange || id === "streamEvents") && "OVERLOADED",
     "DATABASE_UNAVAILABLE",
     isChange && "OUTCOME_UNKNOWN",
     "INTERNAL",

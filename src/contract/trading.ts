@@ -229,6 +229,7 @@ export const tradingOperations = {
     method: "POST",
     path: "/v1/suitability",
     auth: "user",
+    onBehalf: "users",
     summary: "Submit a suitability assessment.",
     input: SuitabilityInput,
     output: SuitabilityResult,

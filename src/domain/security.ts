@@ -9,6 +9,9 @@ export const SECURITY_EVENTS = [
   "integrity.failed",
 ] as const;
 
+/** What may be wrong with credentials: the reasons of `auth.failed`. */
+export const AUTH_FAILURES = ["key", "token", "signature", "network"] as const;
+
 export type SecurityEvent = (typeof SECURITY_EVENTS)[number];
 
 /** Where something came from, as far as that is known. */

@@ -4,7 +4,7 @@ import type { Operation } from "../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../contract/policy.ts";
 import { Fault, type FaultOptions } from "../domain/fault.ts";
 import { isFrom } from "../domain/networks.ts";
-import { requireScopes } from "../domain/scopes.ts";
+import { type OperationScope, requireScopes, type Scope } from "../domain/scopes.ts";
 import { unplainIn } from "../domain/text.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Caller } from "../services/invoke.ts";
@@ -35,6 +35,9 @@ export interface Identity {
   user?: User;
 }
 
+/** What of an operation decides who may call it. */
+type Authenticated = Pick<Operation, "auth" | "method" | "optionalUser" | "scope"> & { onBehalf?: OperationScope };
+
 const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
 const MAX_REASON = 500;
 
@@ -44,10 +47,11 @@ const MAX_REASON = 500;
  */
 export async function authenticate(
   exchange: Exchange,
-  { auth, method, optionalUser, scope }: Pick<Operation, "auth" | "method" | "optionalUser" | "scope">,
+  operation: Authenticated,
   identities: Identities,
   { cookies = true } = {},
 ): Promise<Identity> {
+  const { auth, method, optionalUser } = operation;
   if (auth === "none") return {};
   const refreshing = identities.keys.ready();
   if (refreshing) await refreshing;
@@ -56,7 +60,7 @@ export async function authenticate(
   identities.uses?.note(key.hash);
   // An admin key may be used for what public keys are for, so only a public key can be in the wrong place.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
-  if (auth === "admin") requireScopes(key.scopes, scope === undefined ? ["*"] : [scope]);
+  if (key.type === "admin") requireScopes(key.scopes, scopesFor(operation));
   const authorization = exchange.header("authorization");
   const cookie = cookies && authorization === undefined ? tokenFromCookies(exchange.header("cookie")) : undefined;
   const named = optionalUser === true && (authorization !== undefined || cookie !== undefined);
@@ -65,6 +69,12 @@ export async function authenticate(
   // A browser sends the cookie along whichever page asks; a token in a header was put there by a page that knows it.
   if (cookie !== undefined && method !== "GET") identities.origins.require(exchange);
   return { key, user };
+}
+
+/** What an admin key needs: the operation's scope, or that of doing it for a user. */
+function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
+  if (auth === "admin") return [scope ?? "*"];
+  return onBehalf === undefined ? [] : [onBehalf];
 }
 
 /**

@@ -37,8 +37,13 @@ export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buff
 }
 
 /** Whether a part of a request's body has not arrived, or not been read off its connection. */
-export function isBodyOutstanding({ complete, headers }: IncomingMessage): boolean {
-  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
+export function isBodyOutstanding(req: IncomingMessage): boolean {
+  return !req.complete && !hasNoBody(req);
+}
+
+/** Whether a request states that nothing follows its headers (RFC 9112, section 6.3). */
+export function hasNoBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
 }
 
 /** @throws Fault BAD_REQUEST unless the request says that its body is JSON: a form on a hostile page cannot say so. */

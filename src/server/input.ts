@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { Fault } from "../domain/fault.ts";
-import { parseJsonObject, readBody, requireJson } from "./body.ts";
+import { hasNoBody, parseJsonObject, readBody, requireJson } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 
 const BODY_LIMIT_BYTES = 64 * 1024;
@@ -12,6 +12,8 @@ export interface InputPlan {
   /** Names of `:name` segments. */
   path: readonly string[];
   rest: "query" | "body" | "nothing";
+  /** Whether a request may come without a body: each of its fields has a default. */
+  bodyIsOptional: boolean;
   bodyLimitBytes: number;
 }
 
@@ -23,11 +25,14 @@ export interface AssembledInput {
 /** Derives from a row of the contract what its requests carry. */
 export function planInput({ method, path, input, bodyLimitBytes = BODY_LIMIT_BYTES }: Operation): InputPlan {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
-  if (method === "GET") return { path: inPath, rest: "query", bodyLimitBytes };
+  if (method === "GET") return { path: inPath, rest: "query", bodyIsOptional: true, bodyLimitBytes };
   // A loose schema takes fields that it does not name.
   const hasOthers =
     input.def.catchall instanceof z.ZodUnknown || Object.keys(input.shape).some((name) => !inPath.includes(name));
-  return { path: inPath, rest: hasOthers ? "body" : "nothing", bodyLimitBytes };
+  const bodyIsOptional = Object.entries(input.shape).every(
+    ([name, schema]) => inPath.includes(name) || schema.safeParse(undefined).success,
+  );
+  return { path: inPath, rest: hasOthers ? "body" : "nothing", bodyIsOptional, bodyLimitBytes };
 }
 
 /**
@@ -37,7 +42,7 @@ export function planInput({ method, path, input, bodyLimitBytes = BODY_LIMIT_BYT
 export async function assembleInput(exchange: Exchange, plan: InputPlan): Promise<AssembledInput> {
   let input: Record<string, unknown> = {};
   let rawBody = NO_BODY;
-  if (plan.rest === "body") {
+  if (plan.rest === "body" && !(plan.bodyIsOptional && hasNoBody(exchange.req))) {
     requireJson(exchange.header("content-type"));
     rawBody = await readBody(exchange.req, plan.bodyLimitBytes);
     input = parseJsonObject(rawBody);

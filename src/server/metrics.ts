@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { SecurityEvent } from "../domain/security.ts";
+import { AUTH_FAILURES, SECURITY_EVENTS, type SecurityEvent } from "../domain/security.ts";
 import { wallClockMs } from "./clock.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "./connection-refusals.ts";
 import { RequestMetrics } from "./request-metrics.ts";
@@ -64,12 +64,14 @@ export class Metrics {
       labelNames: ["event"],
       registers,
     });
+    for (const event of SECURITY_EVENTS) this.#securityEvents.inc({ event }, 0);
     this.#authFailures = new Counter({
       name: "pmctl_auth_failures_total",
       help: "Credentials that were refused, by what was wrong.",
       labelNames: ["reason"],
       registers,
     });
+    for (const reason of AUTH_FAILURES) this.#authFailures.inc({ reason }, 0);
     this.#securityDropped = new Counter({
       name: "pmctl_security_events_dropped_total",
       help: "Events of which the security log has no entry, because the database was away for too long.",
