@@ -131,7 +131,12 @@ function describe(
         : [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(plan.rest === "body"
-      ? { requestBody: { required: !plan.bodyIsOptional, content: json(bodySchema(input, fields, plan.path), components) } }
+      ? {
+          requestBody: {
+            required: !plan.bodyIsOptional,
+            content: json(bodySchema(input, fields, plan.path), components),
+          },
+        }
       : {}),
     responses: responsesOf(id, operation, {
       ...json(properties[`${id}.output`] ?? {}, components),
