@@ -188,7 +188,7 @@ export class Fleet {
   }
 
   async #loop(client: Client): Promise<void> {
-    for (let count = 0; !this.#stopped; count++) {
+    for (let count = 0; !this.#stopped && this.failures.length === 0; count++) {
       const url = this.urls[count % this.urls.length] ?? "";
       try {
         const answer = await client.ask(url, count);
