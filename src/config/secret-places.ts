@@ -59,6 +59,9 @@ const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
 ];
 const OTHER: PlaceKind = { type: "other", group: undefined, problemOf: anything };
 
+/** How the places begin that are known, the first that fits first. */
+export const PLACES: readonly string[] = KINDS.map(([beginning]) => beginning);
+
 /** What kind of secret stands at a place. */
 export function kindOf(path: Path): PlaceKind {
   const name = formatPath(path);

@@ -5,10 +5,10 @@ import { type Ask, deposit, Fleet, post, signedPost, TENANT, type Values } from 
 const NAMES = ["SHARED", "PAYMENTS", "GENERIC", "VERIFF", "STRIPE"] as const;
 type Name = (typeof NAMES)[number];
 
-const valueOf = (name: Name, generation: number) =>
+const secretOf = (name: Name, generation: number) =>
   `${name === "STRIPE" ? "whsec_" : ""}${name.toLowerCase()} of generation ${generation}, of 32 bytes and more`;
 const values = (generation: number): Values =>
-  Object.fromEntries(NAMES.map((name) => [`ACME_${name}_${generation}`, valueOf(name, generation)]));
+  Object.fromEntries(NAMES.map((name) => [`ACME_${name}_${generation}`, secretOf(name, generation)]));
 
 /** All lists with these generations of each secret. */
 function sections(...generations: number[]) {
@@ -57,8 +57,12 @@ test("the secrets of incoming webhooks are replaced while providers send", async
   const sendAs =
     (name: Name, as: () => number): Ask =>
     (url, count) =>
-      SENDERS[name](url, count, valueOf(name, as()));
-  for (const name of NAMES) fleet.load(name, sendAs(name, () => generation[name]));
+      SENDERS[name](url, count, secretOf(name, as()));
+  for (const name of NAMES)
+    fleet.load(
+      name,
+      sendAs(name, () => generation[name]),
+    );
   await fleet.everyClient();
 
   await fleet.change({ sections: sections(1, 2), values: values(2) });
