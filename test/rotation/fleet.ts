@@ -10,7 +10,7 @@ import { newOperator, type Operator } from "../support/operator.ts";
 
 export const TENANT = "acme";
 /** Between two requests of a client. */
-const PAUSE_MS = 4;
+const PAUSE_MS = 20;
 /** What each client does at least before and after each step, so that no step goes by without a request. */
 const ROUNDS = 4;
 
