@@ -65,7 +65,7 @@ function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries 
 /** What sweeps and checks of a tenant work with. Whoever opens it closes it. */
 export function openOracle(
   config: TenantConfig,
-  secrets: SourceSecrets & Pick<TenantSecrets, "resolutionSecret">,
+  secrets: SourceSecrets & Pick<TenantSecrets, "resolutionSecrets">,
   services: TenantServices,
 ): OracleContext & { close(): Promise<void> } {
   const http = new OutgoingHttp(config.network);
@@ -73,7 +73,7 @@ export function openOracle(
     services,
     sources: tenantSources(config, secrets).ready,
     http,
-    resolutionSecret: secrets.resolutionSecret,
+    resolutionSecrets: secrets.resolutionSecrets,
     sweepMs: config.oracle.sweepSeconds * 1000,
     memory: newMemory(),
     now: () => services.pool.read(readClock),

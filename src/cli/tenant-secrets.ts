@@ -87,15 +87,16 @@ export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audi
     `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
     ...(isAudit
       ? [
-          `Let the audit key at ${at("audit", "key")} read: ${sealing}`,
+          `First let every server know it: put { env: ${variable} } into \`previous\` beside ${at("audit", "key")}, and start the servers again, one after the other`,
+          `Then let the audit key at ${at("audit", "key")} read: ${sealing}`,
           source.states(["audit", "previous"])
             ? `Let the list at ${at("audit", "previous")} read: ${previous}`
             : `Put beside it: ${previous}`,
-          "Stop every server of the tenant and start it again. The old key stays in `previous` for ever: it seals what was written.",
+          "Start the servers again, one after the other. The old key stays in `previous` for ever: it sealed what was written.",
         ]
       : [
           `Let ${at("webhooks", "inbound", "secrets")} read: ${secrets}`,
-          "Start the server again: from then on both values are accepted.",
+          "Start the servers again, one after the other: from then on both values are accepted.",
           "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
         ]),
   ];

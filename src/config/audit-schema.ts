@@ -21,6 +21,11 @@ const TARGETS = [
   z.strictObject({
     url: OutgoingUrl.meta({ description: "Where anchors are posted, signed like outgoing webhooks." }),
     secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
+    previousSecrets: z
+      .array(SecretReference)
+      .max(4)
+      .default([])
+      .meta({ description: "Secrets that are being replaced: anchors are signed with them too." }),
   }),
 ] as const;
 const AnchorTarget = z.union(TARGETS, { error: ({ input }) => (isMapping(input) ? undefined : NO_TARGET) });
@@ -72,5 +77,5 @@ export function statedTargets({ anchors }: z.output<typeof AuditSection>): State
 
 /** Whether a place in the file is one of anchors, which is written like a reference to a secret and is none. */
 export function isAnchorPlace(path: readonly (string | number)[]): boolean {
-  return path[0] === "audit" && path[1] === "anchors" && path.at(-1) !== "secret";
+  return path[0] === "audit" && path[1] === "anchors" && !path.includes("secret") && !path.includes("previousSecrets");
 }

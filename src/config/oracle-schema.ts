@@ -132,8 +132,13 @@ const InstrumentName = z
 export const OracleSection = z.strictObject({
   sweepSeconds: z.number().int().min(1).max(3600).default(30).meta({ description: "Seconds between two sweeps." }),
   resolutionSecret: SecretReference.optional().meta({
-    description: "Signs requests to resolution_url; without it the first inbound webhook secret does.",
+    description: "Signs requests to resolution_url; without it the shared inbound webhook secrets do.",
   }),
+  previousResolutionSecrets: z
+    .array(SecretReference)
+    .max(4)
+    .default([])
+    .meta({ description: "Secrets that are being replaced: requests to resolution_url are signed with them too." }),
   sources: z
     .record(Name, Source)
     .default({})

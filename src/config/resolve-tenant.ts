@@ -6,6 +6,7 @@ import { statedTargets } from "./audit-schema.ts";
 import { ConfigError, type Finding, type Path } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
 import { inboundSecretsOf } from "./inbound-secrets.ts";
+import { resolutionSecretsOf } from "./resolution-secrets.ts";
 import type { SecretReference } from "./scalars.ts";
 import { type PlacedValue, placedValue, valueFindings, valuesAtHand, valuesOfOthers } from "./secret-values.ts";
 import { resolveSecret } from "./secrets.ts";
@@ -34,7 +35,7 @@ export interface ResolvedKey {
 export type KeyAtHand = Omit<ResolvedKey, "value"> & { value: string | undefined };
 
 export type ResolvedJwt = (
-  | { algorithm: "HS256"; secret: string }
+  | { algorithm: "HS256"; secret: string; previous: string[] }
   /** `url` is to be fetched; `file` is absolute. */
   | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
 ) & { issuer: string | undefined; audience: string | undefined };
@@ -43,7 +44,8 @@ export type ResolvedJwt = (
 export type ResolvedAnchorTarget =
   | { kind: "file"; file: string }
   | { kind: "exec"; argv: string[]; directory: string; environment: Environment }
-  | { kind: "url"; url: string; secret: string };
+  /** The current secret first. */
+  | { kind: "url"; url: string; secrets: string[] };
 
 /** Everything secret that serving and applying need, in place of the references. Never log it. */
 export interface TenantSecrets {
@@ -64,8 +66,8 @@ export interface TenantSecrets {
     /** Signing secrets by the webhook's name, the current one first. */
     outbound: Record<string, string[]>;
   };
-  /** Signs requests to `resolution_url`: `oracle.resolutionSecret`, else the first shared secret of inbound webhooks. */
-  resolutionSecret: string | undefined;
+  /** Sign requests to `resolution_url`: those of `oracle`, else the shared ones of inbound webhooks. */
+  resolutionSecrets: string[];
   /** Request headers by source name. */
   sourceHeaders: Record<string, Record<string, string>>;
   /** Parameters of addresses by source name. */
@@ -82,7 +84,7 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
   const { auth, audit, database, webhooks, oracle, source } = config;
   const values: PlacedValue[] = [];
   const secret = resolver(config, environment, { findings, values });
-  const list = (references: readonly SecretReference[], path: Path) =>
+  const list: ResolveList = (references, path) =>
     references.map((reference, index) => secret(reference, [...path, index]));
 
   const { kyc } = webhooks.inbound;
@@ -96,10 +98,10 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
   };
   const resolved: TenantSecrets = {
     keys: resolveKeys(config, secret),
-    jwt: resolveJwt(auth.jwt, source.directory, secret),
+    jwt: resolveJwt(auth.jwt, source.directory, secret, list),
     auditKey: secret(audit.key, ["audit", "key"]),
     previousAuditKeys: list(audit.previous, ["audit", "previous"]),
-    anchors: resolveAnchors(config, environment, secret, findings),
+    anchors: resolveAnchors(config, environment, { secret, list, findings }),
     databaseUrl: database === "embedded" ? undefined : secret(database.url, ["database", "url"]),
     webhooks: {
       inbound: { kyc: endpoint("kyc"), payments: endpoint("payments"), oracle: endpoint("oracle") },
@@ -116,9 +118,7 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
         }),
       ),
     },
-    resolutionSecret: oracle.resolutionSecret
-      ? secret(oracle.resolutionSecret, ["oracle", "resolutionSecret"])
-      : shared[0],
+    resolutionSecrets: resolutionSecretsOf(config).map(({ reference, path }) => secret(reference, path)),
     sourceHeaders: resolveHeaders(oracle, secret),
     sourceQueries: resolveQueries(oracle, secret),
   };
@@ -220,13 +220,21 @@ function resolver(
 
 /** Resolves one reference; when it cannot, notes that and gives an empty text. */
 type Resolve = (reference: SecretReference, path: Path) => string;
+/** The same for a list that stands at a place. */
+type ResolveList = (references: readonly SecretReference[], path: Path) => string[];
 
-function resolveJwt(jwt: TenantConfig["auth"]["jwt"], directory: string, secret: Resolve): ResolvedJwt {
+function resolveJwt(
+  jwt: TenantConfig["auth"]["jwt"],
+  directory: string,
+  secret: Resolve,
+  list: ResolveList,
+): ResolvedJwt {
   const { issuer, audience } = jwt;
   if (jwt.algorithm === "HS256")
     return {
       algorithm: jwt.algorithm,
       secret: secret(jwt.secret, ["auth", "jwt", "secret"]),
+      previous: list(jwt.previous, ["auth", "jwt", "previous"]),
       issuer,
       audience,
     };
@@ -238,13 +246,16 @@ function resolveJwt(jwt: TenantConfig["auth"]["jwt"], directory: string, secret:
 function resolveAnchors(
   { audit, source }: TenantConfig,
   environment: Environment,
-  secret: Resolve,
-  findings: Finding[],
+  { secret, list, findings }: { secret: Resolve; list: ResolveList; findings: Finding[] },
 ): ResolvedAnchorTarget[] {
   const { directory } = source;
   return statedTargets(audit).map(({ target, path }): ResolvedAnchorTarget => {
     if ("file" in target) return { kind: "file", file: resolve(directory, target.file) };
-    if ("url" in target) return { kind: "url", url: target.url, secret: secret(target.secret, [...path, "secret"]) };
+    if ("url" in target) {
+      const current = secret(target.secret, [...path, "secret"]);
+      const previous = list(target.previousSecrets, [...path, "previousSecrets"]);
+      return { kind: "url", url: target.url, secrets: [current, ...previous] };
+    }
     if (environment[ALLOW_EXEC] !== "1")
       findings.push({
         path: [...path, "exec"],

@@ -96,6 +96,11 @@ const Jwt = z.discriminatedUnion("algorithm", [
   z.strictObject({
     algorithm: z.literal("HS256").meta({ description: "One secret shared with whoever issues the tokens." }),
     secret: SecretReference.meta({ description: "Where the secret is kept; at least 32 bytes." }),
+    previous: z
+      .array(SecretReference)
+      .max(4)
+      .default([])
+      .meta({ description: "Secrets that are being replaced: tokens signed with them count too." }),
     issuer,
     audience,
   }),

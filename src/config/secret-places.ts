@@ -33,6 +33,8 @@ export interface PlaceKind {
   problemOf: (value: string) => string | undefined;
 }
 
+const RESOLUTION: PlaceKind = { type: "oracle", group: { name: "resolution" }, problemOf: signingSecret };
+
 /** The first row whose beginning a place has counts. */
 const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["keys.admin", { type: "key", group: undefined, problemOf: apiKey("sk_") }],
@@ -47,14 +49,18 @@ const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["audit.previous", { type: "audit", group: { name: "audit" }, problemOf: bytes(16) }],
   ["audit.anchors", { type: "audit", group: { name: "anchors" }, problemOf: signingSecret }],
   ["audit.", { type: "audit", group: { name: "audit" }, problemOf: bytes(32) }],
-  ["auth.", { type: "jwt", group: undefined, problemOf: bytes(32) }],
+  ["auth.", { type: "jwt", group: { name: "jwt" }, problemOf: bytes(32) }],
   ["database.", { type: "database", group: { name: "database", acrossTenants: true }, problemOf: anything }],
-  ["oracle.resolutionSecret", { type: "oracle", group: undefined, problemOf: signingSecret }],
+  ["oracle.resolutionSecret", RESOLUTION],
+  ["oracle.previousResolutionSecrets", RESOLUTION],
   // Of other people's services: tenants may share an account there, and what a key looks like is theirs to say.
   ["oracle.", { type: "oracle", group: { name: "sources", acrossTenants: true }, problemOf: anything }],
   ["server.tls", { type: "tls", group: { name: "tls", acrossTenants: true }, problemOf: anything }],
 ];
 const OTHER: PlaceKind = { type: "other", group: undefined, problemOf: anything };
+
+/** How the places begin that are known, the first that fits first. */
+export const PLACES: readonly string[] = KINDS.map(([beginning]) => beginning);
 
 /** What kind of secret stands at a place. */
 export function kindOf(path: Path): PlaceKind {

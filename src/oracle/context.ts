@@ -9,7 +9,7 @@ import type { FetchContext } from "./fetch.ts";
 export interface OracleContext extends FetchContext {
   services: Pick<TenantServices, "pool" | "sequencer" | "oracle">;
   /** Signs requests to `resolution_url`; undefined where the tenant has no secret for it. */
-  resolutionSecret: string | undefined;
+  resolutionSecrets: readonly string[];
   /** Milliseconds between two sweeps. */
   sweepMs: number;
   memory: SweepMemory;

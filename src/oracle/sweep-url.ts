@@ -82,8 +82,8 @@ type Answer = z.output<typeof Resolution> | { failure: string };
 
 /** The answer may be of anybody's making: whatever is not exactly right leaves the market as it is. */
 async function ask(context: OracleContext, url: string, market: ClosedRow, now: number): Promise<Answer> {
-  const { http, resolutionSecret } = context;
-  if (resolutionSecret === undefined)
+  const { http, resolutionSecrets } = context;
+  if (resolutionSecrets.length === 0)
     return { failure: "there is no secret to sign with: set oracle.resolutionSecret in the tenant file" };
   const { id, question, resolutionRef, closeAt, meta } = market;
   const body = JSON.stringify({
@@ -99,7 +99,7 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
       method: "POST",
       headers: {
         "content-type": "application/json",
-        ...signMessage(messageId, body, now, [resolutionSecret]),
+        ...signMessage(messageId, body, now, resolutionSecrets),
       },
       body,
       timeoutMs: TIMEOUT_MS,

@@ -14,10 +14,12 @@ const CACHED_TOKENS = 10_000;
 const BEARER = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
 /** How a tenant's users prove who they are. One algorithm, so that no token can choose how it is checked (RFC 8725, 3.1). */
-export type JwtOptions = (
-  | { algorithm: "HS256"; secret: string }
-  | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
-) & { issuer?: string | undefined; audience?: string | undefined };
+export type JwtOptions =
+  /** Tokens signed with a previous secret count too. */
+  (
+    | { algorithm: "HS256"; secret: string; previous?: readonly string[] | undefined }
+    | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
+  ) & { issuer?: string | undefined; audience?: string | undefined };
 
 /** A token whose signature and claims hold. */
 export interface VerifiedToken extends SessionToken {
@@ -35,7 +37,7 @@ export interface User {
  */
 export class UserTokens {
   readonly #options: JwtOptions;
-  readonly #key: KeyObject | undefined;
+  readonly #secrets: readonly KeyObject[] | undefined;
   readonly #keySet: KeySet | undefined;
   readonly #ended: EndedSessions | undefined;
   #generation = 0;
@@ -48,9 +50,10 @@ export class UserTokens {
   constructor(options: JwtOptions, keySet?: KeySet, ended?: EndedSessions) {
     this.#options = options;
     this.#ended = ended;
-    if (options.algorithm === "HS256") this.#key = createSecretKey(options.secret, "utf8");
+    if (options.algorithm === "HS256")
+      this.#secrets = [options.secret, ...(options.previous ?? [])].map((secret) => createSecretKey(secret, "utf8"));
     else this.#keySet = keySet;
-    invariant(this.#key ?? this.#keySet, "tokens are verified with a secret or a key set");
+    invariant(this.#secrets ?? this.#keySet, "tokens are verified with a secret or a key set");
   }
 
   /** How many tokens are remembered. */
@@ -121,13 +124,21 @@ export class UserTokens {
       ...(audience === undefined ? {} : { audience }),
     };
     try {
-      if (this.#key) return await jwtVerify(token, this.#key, checks);
+      if (this.#secrets) return await verifyWithAny(token, this.#secrets, checks);
       invariant(this.#keySet, "there is a key set where there is no secret");
       return await jwtVerify(token, this.#keySet.find, checks);
     } catch (cause) {
       throw cause instanceof errors.JOSEError ? userRequired(cause) : cause;
     }
   }
+}
+
+/** Each secret is tried, so that the time taken does not tell which one signed. */
+async function verifyWithAny(token: string, secrets: readonly KeyObject[], checks: JWTVerifyOptions) {
+  const tried = await Promise.allSettled(secrets.map((secret) => jwtVerify(token, secret, checks)));
+  const verified = tried.find((each) => each.status === "fulfilled");
+  if (verified) return verified.value;
+  throw tried.find((each) => each.status === "rejected")?.reason;
 }
 
 /** @throws Fault USER_REQUIRED when the header holds none */

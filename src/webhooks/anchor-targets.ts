@@ -55,7 +55,7 @@ export function programTarget(
 
 /** An address that each anchor is posted to, signed like an outgoing webhook. */
 export function urlTarget(
-  { url, secret }: { url: string; secret: string },
+  { url, secrets }: { url: string; secrets: readonly string[] },
   { outgoing, clock }: { outgoing: OutgoingHttp; clock: () => Promise<number> },
 ): AnchorTarget {
   return {
@@ -68,7 +68,7 @@ export function urlTarget(
         headers: {
           "content-type": "application/json",
           "user-agent": "pmctl",
-          ...signMessage(eventIdOf(anchor), body, await clock(), [secret]),
+          ...signMessage(eventIdOf(anchor), body, await clock(), secrets),
         },
         body,
         timeoutMs: TIMEOUT_MS,

@@ -33,7 +33,7 @@ try {
   const now = () => services.pool.read(readClock);
   const sources = sourceSet().ready;
   const memory = newMemory();
-  const context: OracleContext = { services, http, now, sources, memory, resolutionSecret: undefined, sweepMs: 30_000 };
+  const context: OracleContext = { services, http, now, sources, memory, resolutionSecrets: [], sweepMs: 30_000 };
   const times: number[] = [];
   for (let round = 0; round < SWEEPS; round++) {
     const startedAt = performance.now();

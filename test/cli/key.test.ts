@@ -140,7 +140,8 @@ test("the audit key's lines are told one by one, each where it stands, and nothi
   const io = testIo({ format: "json" });
   await runSecretRotate({ type: "audit" }, tenant, io);
   const { steps, yaml } = JSON.parse(io.stdout.text);
-  expect(steps.slice(1, 3)).toEqual([
+  expect(steps[1]).toContain("First let every server know it: put { env: ACME_AUDIT_KEY_2 } into `previous`");
+  expect(steps.slice(2, 4)).toEqual([
     expect.stringContaining(`tenant.yaml:${from + 2} read: key: { env: ACME_AUDIT_KEY_2 }`),
     expect.stringContaining(`tenant.yaml:${from + 5} read: previous: [{ env: ACME_AUDIT_KEY }, { env: ACME_OLD }]`),
   ]);

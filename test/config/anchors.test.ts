@@ -29,7 +29,7 @@ describe("audit.anchors", () => {
     expect(resolveTenant(config, ENVIRONMENT).anchors[4]).toEqual({
       kind: "url",
       url: "https://anchors.example/in",
-      secret: ENVIRONMENT.ACME_ANCHOR_SECRET,
+      secrets: [ENVIRONMENT.ACME_ANCHOR_SECRET],
     });
     const six = Array.from({ length: 6 }, (_, index) => `{ file: f${index} }`).join(", ");
     expect(complaints(audit(`anchors: [${six}]`))).toEqual([expect.stringMatching(/^audit\.anchors: .*at most 5/)]);

@@ -13,8 +13,9 @@ const SECTIONS = {
   webhooks: `{ inbound: { secrets: [{ env: ACME_IN }], stripe: [{ env: ACME_STRIPE }], kyc: { provider: sumsub, secrets: [{ env: ACME_KYC }] } },
     outbound: [{ name: crm, url: "https://crm.example", events: [order.filled], secret: { env: ACME_OUT }, previousSecrets: [{ env: ACME_OLD_OUT }] }] }`,
   audit:
-    '{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: ACME_OLD_AUDIT }], anchors: { url: "https://a.example", secret: { env: ACME_ANCHOR } } }',
-  oracle: "{ resolutionSecret: { env: ACME_RESOLUTION } }",
+    '{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: ACME_OLD_AUDIT }], anchors: { url: "https://a.example", secret: { env: ACME_ANCHOR }, previousSecrets: [{ env: ACME_OLD_ANCHOR }] } }',
+  auth: "{ jwt: { algorithm: HS256, secret: { env: ACME_JWT_SECRET }, previous: [{ env: ACME_OLD_JWT }] } }",
+  oracle: "{ resolutionSecret: { env: ACME_RESOLUTION }, previousResolutionSecrets: [{ env: ACME_OLD_RESOLUTION }] }",
 };
 const VALUES: Record<string, string> = {
   ACME_ADMIN_KEY: `sk_${"A".repeat(43)}`,
@@ -29,6 +30,9 @@ const VALUES: Record<string, string> = {
   ACME_OLD_OUT: "O".repeat(32),
   ACME_ANCHOR: base64(32, "a"),
   ACME_RESOLUTION: base64(24, "r"),
+  ACME_OLD_ANCHOR: base64(32, "A"),
+  ACME_OLD_JWT: "J1".repeat(16),
+  ACME_OLD_RESOLUTION: base64(24, "R"),
 };
 
 /** Tenants of one directory by name, with these sections. */
@@ -81,6 +85,9 @@ describe("the shape of a value", () => {
     ["ACME_OUT", base64(23), "webhooks.outbound[0].secret", /base64 of at least 24 bytes/],
     ["ACME_OLD_OUT", "x".repeat(31), "webhooks.outbound[0].previousSecrets[0]", /base64 of at least 24 bytes/],
     ["ACME_RESOLUTION", base64(20).replaceAll("=", ""), "oracle.resolutionSecret", /base64 of at least 24 bytes/],
+    ["ACME_OLD_RESOLUTION", "short", "oracle.previousResolutionSecrets[0]", /base64 of at least 24 bytes/],
+    ["ACME_OLD_ANCHOR", "short", "audit.anchors.previousSecrets[0]", /base64 of at least 24 bytes/],
+    ["ACME_OLD_JWT", "j".repeat(31), "auth.jwt.previous[0]", /at least 32 bytes/],
     ["ACME_ANCHOR", "short", "audit.anchors.secret", /base64 of at least 24 bytes/],
     ["ACME_AUDIT_KEY", "a".repeat(31), "audit.key", /at least 32 bytes/],
     ["ACME_OLD_AUDIT", "a".repeat(15), "audit.previous[0]", /at least 16 bytes/],

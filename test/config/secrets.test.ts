@@ -108,7 +108,13 @@ describe("resolveTenant", () => {
         { type: "admin", name: "ops", value: ENVIRONMENT.ACME_ADMIN_KEY, scopes: ["*"], from: [], expires: undefined },
         { type: "public", name: "web", value: ENVIRONMENT.ACME_PUBLIC_KEY, scopes: [], from: [], expires: undefined },
       ],
-      jwt: { algorithm: "HS256", secret: ENVIRONMENT.ACME_JWT_SECRET, issuer: undefined, audience: undefined },
+      jwt: {
+        algorithm: "HS256",
+        secret: ENVIRONMENT.ACME_JWT_SECRET,
+        previous: [],
+        issuer: undefined,
+        audience: undefined,
+      },
       auditKey: ENVIRONMENT.ACME_AUDIT_KEY,
       previousAuditKeys: [],
       anchors: [],
@@ -122,7 +128,7 @@ describe("resolveTenant", () => {
         stripe: ["whsec_0123456789abcdefghijklmn"],
         outbound: { crm: ["crm-0123456789abcdefghijklmnopqrst"] },
       },
-      resolutionSecret: "inbound-0123456789abcdefghijklmnop",
+      resolutionSecrets: ["inbound-0123456789abcdefghijklmnop"],
       sourceHeaders: { pyth: { authorization: "Bearer p", accept: "application/json" } },
       sourceQueries: { pyth: {} },
     });
@@ -148,7 +154,7 @@ describe("resolveTenant", () => {
         oracle: { secrets: [text("shared")], scheme: "v2" },
       },
     });
-    expect(own.resolutionSecret).toBe(text("shared"));
+    expect(own.resolutionSecrets).toEqual([text("shared")]);
     const provider = at("{ secrets: [{ file: shared }], kyc: { provider: veriff, secrets: [{ file: kyc }] } }");
     expect(provider.webhooks).toMatchObject({
       kyc: { provider: "veriff", secrets: [text("kyc")] },
@@ -161,7 +167,7 @@ describe("resolveTenant", () => {
       oracle: { secrets: [], scheme: "any" },
     });
     // Whoever pushes prices does not answer for settlements too.
-    expect(at("{ oracle: { secrets: [{ file: pay }] } }").resolutionSecret).toBeUndefined();
+    expect(at("{ oracle: { secrets: [{ file: pay }] } }").resolutionSecrets).toEqual([]);
   });
 
   test("a missing shared secret is one problem, however many endpoints take it", () => {

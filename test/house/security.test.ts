@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { PLACES } from "../../src/config/secret-places.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const text = readFileSync(new URL("docs/security.md", ROOT), "utf8");
@@ -28,6 +29,24 @@ test("every threat says what holds it, and which test proves that", () => {
     expect([threat, holds?.length, rest]).toEqual([threat, expect.any(Number), []]);
     expect([threat, [...proof.matchAll(TESTS)].length > 0]).toEqual([threat, true]);
   }
+});
+
+describe("the table of secrets", () => {
+  const rows = rowsOf(/^3\. Secrets/);
+
+  test("has a row for each kind of place in the tenant file", () => {
+    const places = rows.flatMap(([place = ""]) => [...place.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+    const kinds = new Set(places.map((place) => PLACES.find((beginning) => place.startsWith(beginning))));
+    expect(PLACES.filter((beginning) => !kinds.has(beginning))).toEqual([]);
+  });
+
+  test("says of each who holds it, how it is rotated, what falls when it leaks, and names a test", () => {
+    for (const [place, holder, rotation, leak, proof = "", ...rest] of rows) {
+      const said = [holder, rotation, leak].every((cell) => cell !== undefined && cell.length > 3);
+      expect([place, said, rest]).toEqual([place, true, []]);
+      expect([place, [...proof.matchAll(TESTS)].length > 0]).toEqual([place, true]);
+    }
+  });
 });
 
 describe("the table of ASVS 5.0.0", () => {

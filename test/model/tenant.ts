@@ -67,11 +67,16 @@ export function openingState({ kycRequired, capitalUsd, liquidityUsd, policy }: 
 const base64 = (text: string) => Buffer.from(text).toString("base64url");
 
 /** A token as a tenant's own site mints it. */
-export function tokenOf(user: string, claimed: string | undefined, nowMs: number): string {
+export function tokenOf(
+  user: string,
+  claimed: string | undefined,
+  nowMs: number,
+  secret: string = SECRETS.ACME_JWT_SECRET,
+): string {
   const iat = Math.floor(nowMs / 1000) - 10;
   const claims = { sub: user, iat, exp: iat + 20 * 3600, ...(claimed === undefined ? {} : { jurisdiction: claimed }) };
   const signed = `${base64(JSON.stringify({ alg: "HS256", typ: "JWT" }))}.${base64(JSON.stringify(claims))}`;
-  return `${signed}.${createHmac("sha256", SECRETS.ACME_JWT_SECRET).update(signed).digest("base64url")}`;
+  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
 }
 
 /** The header by which a provider signs a body. */

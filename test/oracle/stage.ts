@@ -94,7 +94,7 @@ export async function openStage(processes = 1): Promise<Stage> {
       services,
       sources: new Map([...sources, ["archive", { ...archive, kind: "http", timeoutMs: 60_000 } as never]]),
       http,
-      resolutionSecret: RESOLUTION_SECRET,
+      resolutionSecrets: [RESOLUTION_SECRET],
       sweepMs: 30_000,
       memory: newMemory(),
       now: async () => clock.now,

@@ -93,6 +93,15 @@ describe("a user token is refused", () => {
     await expectRefused(`Bearer ${token}`);
   });
 
+  test("signed with a secret that is neither the current one nor a previous one", async () => {
+    const others = ["a secret that is being replaced, of 32 bytes", "one before that, of 32 bytes and more"];
+    const verifier = new UserTokens({ algorithm: "HS256", secret: JWT_SECRET, previous: others });
+    for (const secret of [JWT_SECRET, ...others])
+      expect(await verifier.verify(`Bearer ${await userToken({}, secret)}`)).toEqual({ id: "usr_1" });
+    await expectRefused(`Bearer ${await userToken({}, "another secret, of 32 bytes and more")}`, verifier);
+    await expectRefused(`Bearer ${await userToken({ exp: now - 60 }, others[0])}`, verifier);
+  });
+
   test("signed with HS512 and the right secret", async () => {
     await expectRefused(`Bearer ${await userToken({}, JWT_SECRET, "HS512")}`);
   });

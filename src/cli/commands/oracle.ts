@@ -180,12 +180,13 @@ async function withOracle<Result>(
 }
 
 async function openContext({ config, directory, secret }: OperatorTenant, services: NonNullable<Session["services"]>) {
-  const [{ openOracle }, { checkSecretsAtHand }] = await Promise.all([
+  const [{ openOracle }, { checkSecretsAtHand }, { resolutionSecretsOf }] = await Promise.all([
     import("../tenant-oracle.ts"),
     import("../../config/resolve-tenant.ts"),
+    import("../../config/resolution-secrets.ts"),
   ]);
   checkSecretsAtHand(config, loadEnvironment(directory));
-  const { sources, resolutionSecret } = config.oracle;
+  const { sources } = config.oracle;
   const values = (of: "headers" | "query"): TenantSecrets["sourceHeaders"] =>
     Object.fromEntries(
       Object.entries(sources).map(([name, source]) => [
@@ -198,13 +199,10 @@ async function openContext({ config, directory, secret }: OperatorTenant, servic
         ),
       ]),
     );
-  const [inbound] = config.webhooks.inbound.secrets;
-  const signing = resolutionSecret
-    ? secret(resolutionSecret, ["oracle", "resolutionSecret"])
-    : inbound && secret(inbound, ["webhooks", "inbound", "secrets", 0]);
+  const resolutionSecrets = resolutionSecretsOf(config).map(({ reference, path }) => secret(reference, path));
   return openOracle(
     config,
-    { sourceHeaders: values("headers"), sourceQueries: values("query"), resolutionSecret: signing },
+    { sourceHeaders: values("headers"), sourceQueries: values("query"), resolutionSecrets },
     services,
   );
 }
