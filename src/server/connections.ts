@@ -70,8 +70,12 @@ export class Connections {
     const { headersSeconds, bodySeconds, idleSeconds, writeSeconds } = this.#options.limits;
     const quarterMs = Math.min(headersSeconds, bodySeconds, idleSeconds, writeSeconds) * 250;
     const intervalMs = Math.min(Math.max(quarterMs, SHORTEST_CHECK_INTERVAL_MS), LONGEST_CHECK_INTERVAL_MS);
-    const timer = setInterval(() => this.#check(), intervalMs).unref();
-    server.once("close", () => clearInterval(timer));
+    server.once("listening", () => {
+      const timer = setInterval(() => {
+        this.#check();
+        if (!server.listening && this.#open.size === 0) clearInterval(timer);
+      }, intervalMs).unref();
+    });
   }
 
   /**
