@@ -5,7 +5,8 @@ import type { Connections } from "./connections.ts";
 import { refusalText, timedOutText } from "./unparsed.ts";
 
 const MAX_HEADER_BYTES = 16 * 1024;
-const LONGEST_CHECK_INTERVAL_MS = 1000;
+/** Short, because all that is overdue is ended in one turn of the event loop. */
+const LONGEST_CHECK_INTERVAL_MS = 250;
 
 /** What a TLS listener shows to its clients, both in PEM. */
 export interface KeyPair {
