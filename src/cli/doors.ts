@@ -40,8 +40,8 @@ export async function chooseDoor(
   if (usual !== undefined) return { kind: "http", url: checkUsual(usual, serverUrlVariable(tenant.id)), asked: true };
   const search = await findServer(tenant);
   if (search.found) {
-    const { url, proven } = search.found;
-    return { kind: "http", url, ...(proven && { proven }), ...(via === "http" ? { asked: true } : {}) };
+    const { opsUrl: _, ...server } = search.found;
+    return { kind: "http", ...server, ...(via === "http" ? { asked: true } : {}) };
   }
   if (via === "http") throw noServer(tenant.id, search);
   for (const problem of problemsOf(tenant.id, search)) note(`${problem}: going straight to the database`);

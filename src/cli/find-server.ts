@@ -11,7 +11,7 @@ import { findServers, type RunFile } from "./run-file.ts";
 import { type ServerAddress, tryConnection } from "./trust.ts";
 
 /** Where the tenant file says that a server is, or a run file that proves nothing. */
-type Claim = Pick<RunFile, "url" | "opsUrl"> & Partial<Pick<RunFile, "pid">>;
+type Claim = Pick<RunFile, "url" | "opsUrl" | "adminHost"> & Partial<Pick<RunFile, "pid">>;
 
 export interface FoundServer extends ServerAddress {
   opsUrl: string;
@@ -56,9 +56,13 @@ export async function findServer(tenant: OperatorTenant): Promise<Search> {
 }
 
 /** Staging and production of one directory differ by the key of their audit log, and are not each other's to talk to. */
-async function probeRunning({ url, opsUrl, auditKeyId }: RunFile, tenant: OperatorTenant): Promise<Seen> {
+async function probeRunning({ url, opsUrl, auditKeyId, adminHost }: RunFile, tenant: OperatorTenant): Promise<Seen> {
   if (auditKeyId !== undefined && !isOurKey(auditKeyId, tenant)) return "none";
-  return probeConnection({ url, opsUrl, proven: true }, tenant);
+  return probeConnection({ url, opsUrl, proven: true, ...askedUnder(adminHost) }, tenant);
+}
+
+function askedUnder(host: string | undefined): Pick<ServerAddress, "host"> {
+  return host === undefined ? {} : { host };
 }
 
 async function probeConnection(server: FoundServer, tenant: OperatorTenant): Promise<Seen> {
@@ -77,7 +81,7 @@ async function probeConnection(server: FoundServer, tenant: OperatorTenant): Pro
  * Asks the operations listener, which is never rate limited, whether it is this tenant's at all: that is only said, so a
  * certificate has to show it.
  */
-async function probeClaim({ url, opsUrl, pid }: Claim, tenant: OperatorTenant): Promise<Seen> {
+async function probeClaim({ url, opsUrl, pid, adminHost }: Claim, tenant: OperatorTenant): Promise<Seen> {
   const signal = AbortSignal.timeout(pid === undefined ? CLAIM_TIMEOUT_MS : BUSY_TIMEOUT_MS);
   try {
     const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, { redirect: "error", signal });
@@ -88,7 +92,8 @@ async function probeClaim({ url, opsUrl, pid }: Claim, tenant: OperatorTenant): 
     if (!isOurs) return "none";
     // Upwards only: whatever answers in the place of a server that speaks TLS must not make the key travel in the clear.
     const isTls = url.startsWith("https:") || response.headers.get("api-scheme") === "https";
-    return isTls ? probeConnection({ url: url.replace(/^http:/, "https:"), opsUrl }, tenant) : "unproven";
+    if (!isTls) return "unproven";
+    return probeConnection({ url: url.replace(/^http:/, "https:"), opsUrl, ...askedUnder(adminHost) }, tenant);
   } catch {
     return signal.aborted && pid !== undefined ? "silent" : "none";
   }
@@ -106,14 +111,21 @@ function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
 
 /** A server that another directory or a container started has no run file here. */
 async function configuredServer({ server, source }: OperatorTenant["config"]): Promise<Claim | undefined> {
-  const { host, port, opsPort, tls } = server;
+  const { host, port, opsPort, tls, adminHosts } = server;
   if (tls === undefined && !(await isThisMachine(host))) {
     const message = `is not this machine (${host}), so server.tls has to be set: a key may not travel there in the clear; --url names a server for one command, --via db goes past it`;
     throw new ConfigError(source.problems([{ path: ["server", "host"], message }]));
   }
   if (port === 0 || opsPort === 0) return undefined;
   const scheme = tls === undefined ? "http" : "https";
-  return { url: `${scheme}://${dialledHost(host)}:${port}`, opsUrl: `http://127.0.0.1:${opsPort}` };
+  const url = `${scheme}://${dialledHost(host)}:${port}`;
+  return { url, opsUrl: `http://127.0.0.1:${opsPort}`, ...adminHostOf(adminHosts) };
+}
+
+/** Where admin operations exist under some names only, commands ask under the first of them. */
+export function adminHostOf([name]: readonly string[]): Pick<RunFile, "adminHost"> {
+  if (name === undefined) return {};
+  return { adminHost: name.includes(":") && !name.startsWith("[") ? `[${name}]` : name };
 }
 
 async function isThisMachine(host: string): Promise<boolean> {

@@ -13,6 +13,8 @@ export interface RunFile {
   auditKeyId?: string;
   /** What the process proves itself by. Left out by the reader where others could have read it. */
   secret?: string;
+  /** A `Host` under which it has admin operations; any is one unless stated. */
+  adminHost?: string;
 }
 
 /** 32 random bytes in base64url. */
@@ -69,7 +71,7 @@ async function readRunFile(file: string): Promise<RunFile | undefined> {
 
 function parseRunFile(text: string): RunFile | undefined {
   try {
-    const { pid, url, opsUrl, auditKeyId, secret } = JSON.parse(text) as Record<string, unknown>;
+    const { pid, url, opsUrl, auditKeyId, secret, adminHost } = JSON.parse(text) as Record<string, unknown>;
     if (Number.isSafeInteger(pid) && Number(pid) > 0 && typeof url === "string" && typeof opsUrl === "string")
       return {
         pid: Number(pid),
@@ -77,6 +79,7 @@ function parseRunFile(text: string): RunFile | undefined {
         opsUrl,
         ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
         ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
+        ...(typeof adminHost === "string" ? { adminHost } : {}),
       };
   } catch {
     // Not ours: treated like a file without a process.

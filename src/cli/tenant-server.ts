@@ -24,7 +24,7 @@ import { DeliveryWorker } from "../webhooks/delivery.ts";
 import { kycProvider } from "../webhooks/providers/kyc.ts";
 import { openAnchoring } from "./anchoring.ts";
 import type { TenantDatabase } from "./database.ts";
-import { dialledHost } from "./find-server.ts";
+import { adminHostOf, dialledHost } from "./find-server.ts";
 import { removeRunFile, writeRunFile } from "./run-file.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { openOracle, oracleGauges, tenantFeeds } from "./tenant-oracle.ts";
@@ -96,7 +96,8 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const { url, opsUrl } = server;
   const localUrl = `${new URL(url).protocol}//${dialledHost(server.address)}:${server.port}`;
   const auditKeyId = services.auditKey.id;
-  await writeRunFile(directory, config.tenant, { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret });
+  const running = { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret };
+  await writeRunFile(directory, config.tenant, { ...running, ...adminHostOf(config.server.adminHosts) });
   const stopWatching = watchCluster(database.cluster, services, log);
   const stopFollowing = certificate?.follow(
     (renewed) => {

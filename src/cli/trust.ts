@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { checkServerIdentity, getCACertificates } from "node:tls";
-import type { buildConnector } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import { provenConnector } from "../client/proven-connector.ts";
 import { certificateFile } from "../config/certificate.ts";
 import { certificatesAreVerified } from "../config/environment.ts";
@@ -14,21 +14,32 @@ export interface ServerAddress {
   url: string;
   /** By the secret of the run file, on each connection; else by its certificate, and over http not at all. */
   proven?: true;
+  /** The `Host` to ask under; the address's own unless given. */
+  host?: string;
 }
 
 type Tenant = Pick<OperatorTenant, "id" | "directory" | "config">;
 
 /** `fetch` for a server of this tenant: the only way that commands send a key, a token or a signed body. */
 export async function tenantFetch(tenant: Tenant, server: ServerAddress): Promise<typeof fetch> {
-  const isTls = server.url.startsWith("https:");
-  if (!isTls && !server.proven) return fetch;
+  const { url, proven, host } = server;
+  const isTls = url.startsWith("https:");
+  if (!isTls && !proven) return fetch;
   // Node's own fetch heeds the proxies of the environment, which reach servers elsewhere.
-  if (!server.proven && certificatesAreVerified() && (await ownCertificate(tenant)) === undefined) return fetch;
+  if (!proven && host === undefined && certificatesAreVerified() && (await ownCertificate(tenant)) === undefined)
+    return fetch;
   // Node's own fetch takes no agent of another version of undici than the one inside it.
   const { Agent, fetch: fetchThrough } = await import("undici");
-  const dispatcher = new Agent({ connect: await connectorTo(tenant, server) });
+  const agent = new Agent({ connect: await connectorTo(tenant, server) });
+  const dispatcher = host === undefined ? agent : agent.compose(askingUnder(host));
   const trusting = (input: string, init: object = {}) => fetchThrough(input, { ...init, dispatcher });
   return trusting as unknown as typeof fetch;
+}
+
+/** `fetch` itself puts the address's own `Host` in the place of any that it is given. */
+function askingUnder(host: string): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) =>
+    dispatch({ ...options, headers: { ...(options.headers as Record<string, string>), host } }, handler);
 }
 
 /**

@@ -22,14 +22,15 @@ export interface ConnectionsOptions {
   onRefused: OnRefused;
 }
 
-const LONGEST_CHECK_INTERVAL_MS = 1000;
+/** Short, because all that is overdue is ended in one turn of the event loop. */
+const LONGEST_CHECK_INTERVAL_MS = 250;
 const SHORTEST_CHECK_INTERVAL_MS = 25;
 /** Refusals for too many requests that one connection may get: whoever goes on then does not wait for its window. */
 const RATE_REFUSALS = 3;
 
 /**
  * The connections of one listener and their limits. Node's own timers end what is idle, and headers that come slowly; what
- * they do not see is checked here once a second: a handshake before the first request, a body, a peer that takes nothing.
+ * they do not see is checked here four times a second: a handshake before the first request, a body, a peer that takes nothing.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -70,8 +71,12 @@ export class Connections {
     const { headersSeconds, bodySeconds, idleSeconds, writeSeconds } = this.#options.limits;
     const quarterMs = Math.min(headersSeconds, bodySeconds, idleSeconds, writeSeconds) * 250;
     const intervalMs = Math.min(Math.max(quarterMs, SHORTEST_CHECK_INTERVAL_MS), LONGEST_CHECK_INTERVAL_MS);
-    const timer = setInterval(() => this.#check(), intervalMs).unref();
-    server.once("close", () => clearInterval(timer));
+    server.once("listening", () => {
+      const timer = setInterval(() => {
+        this.#check();
+        if (!server.listening && this.#open.size === 0) clearInterval(timer);
+      }, intervalMs).unref();
+    });
   }
 
   /**

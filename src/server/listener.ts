@@ -1,14 +1,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { Fault } from "../domain/fault.ts";
+import type { Socket } from "node:net";
 import type { Connections } from "./connections.ts";
 import { refusalText, timedOutText } from "./unparsed.ts";
 
 const MAX_HEADER_BYTES = 16 * 1024;
-const LONGEST_CHECK_INTERVAL_MS = 1000;
-/** Connections that wait to be accepted; one beyond is tried again by its client a second later. The system may allow less. */
-const BACKLOG = 4096;
+/** Short, because all that is overdue is ended in one turn of the event loop. */
+const LONGEST_CHECK_INTERVAL_MS = 250;
 
 /** What a TLS listener shows to its clients, both in PEM. */
 export interface KeyPair {
@@ -65,20 +63,6 @@ export function renewKeyPair(server: Server, pair: KeyPair): void {
 /** Stated, because Node's own default gives way to a command-line option. */
 function tlsTerms({ cert, key }: KeyPair) {
   return { cert, key, minVersion: "TLSv1.2" } as const;
-}
-
-/** Starts to listen. Port 0 takes a free one. @throws Fault USAGE when the address cannot be had */
-export function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const onError = (cause: NodeJS.ErrnoException): void => {
-      const reason = cause.code === "EADDRINUSE" ? "it is in use" : (cause.code ?? cause.message);
-      reject(new Fault("USAGE", `Cannot listen on ${host} port ${port}: ${reason}`, { cause }));
-    };
-    server.once("error", onError).listen({ host, port, backlog: BACKLOG }, () => {
-      server.off("error", onError);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }
 
 /** A handler that throws before its first await must cost one connection and not the process. */

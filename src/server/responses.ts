@@ -12,7 +12,7 @@ export type Header = readonly [name: string, value: string];
 /** What a route answers; the front door adds the headers that every response carries. */
 export interface Answer {
   status: number;
-  /** JSON text; empty for a preflight, and for HEAD of what has no length; bytes when compressed; a stream for what does not answer once. */
+  /** JSON text; empty for a preflight, and for HEAD of what has no length; bytes when compressed or kept; a stream for what does not answer once. */
   body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /** When it is not JSON. */
   contentType?: string;
@@ -87,25 +87,26 @@ export function toResponse({ status, body }: Answer, headers: readonly Header[],
       body instanceof ReadableStream ? [] : [["content-length", String(Buffer.byteLength(body))]];
     return new FastResponse(null, { ...init, headers: [...headers, ...length] as [string, string][] });
   }
-  if (typeof body !== "string") return new FastResponse(body, { ...init, headers: headers as [string, string][] });
+  if (body instanceof ReadableStream)
+    return new FastResponse(body, { ...init, headers: headers as [string, string][] });
   if (body === "") return new FastResponse(null, { ...init, headers: headers as [string, string][] });
   const measured = [...headers, ["content-length", String(Buffer.byteLength(body))]] as [string, string][];
-  return new FastResponse(new WholeText(body) as unknown as Body, { ...init, headers: measured });
+  return new FastResponse(new WholeBody(body) as unknown as Body, { ...init, headers: measured });
 }
 
 /**
- * A text that leaves in one write together with its headers. srvx writes a plain text after them, which costs a second
+ * A body that leaves in one write together with its headers. srvx writes a plain text after them, which costs a second
  * buffer and a third of what a small answer takes; to whatever can pipe it hands the response instead.
  */
-class WholeText {
-  readonly #text: string;
+class WholeBody {
+  readonly #body: string | Uint8Array;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(body: string | Uint8Array) {
+    this.#body = body;
   }
 
   pipe(response: Writable): void {
-    response.end(this.#text);
+    response.end(this.#body);
   }
 }
 

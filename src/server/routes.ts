@@ -227,8 +227,8 @@ function webhookRoute(
   };
 }
 
-/** Answers with a document that never changes. */
+/** Answers with a document that never changes. Its bytes are kept once, however many clients are slow to read them. */
 export function documentRoute(path: string, document: unknown): Route {
-  const answer = ok(document);
+  const answer = { status: 200, body: new TextEncoder().encode(JSON.stringify(document)) };
   return { method: "GET", path, forBrowsers: true, answer: async () => answer };
 }

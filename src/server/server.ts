@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import type { Server } from "node:http";
-import { type AddressInfo, Server as NetServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { ChainProblem } from "../domain/audit-link.ts";
@@ -14,7 +12,8 @@ import { type OnRefused, RefusalReport } from "./connection-refusals.ts";
 import { Connections } from "./connections.ts";
 import { descriptorLimit } from "./descriptors.ts";
 import type { FrontDoor } from "./front-door.ts";
-import { createListener, type KeyPair, listen, renewKeyPair } from "./listener.ts";
+import { createListener, type KeyPair, renewKeyPair } from "./listener.ts";
+import { type Listening, listen } from "./listening.ts";
 import { Metrics } from "./metrics.ts";
 import { watchMismatches } from "./mismatch-watch.ts";
 import { createOpsListener } from "./ops-listener.ts";
@@ -115,28 +114,35 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   );
   metrics.setConnections(() => ({ api: connections.size, ops: opsConnections.size }), site.streams);
   // An error that nobody listens for ends the process, and one connection too many (EMFILE) is enough for one.
-  for (const one of [server, ops]) one.on("error", (error) => log.error({ err: error }, "The listener failed"));
-  const port = await listen(server, where.host, where.port);
-  const opsPort = await listen(ops, opsHost, where.opsPort).catch((error) => {
+  const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
+  for (const one of [server, ops]) one.on("error", onError);
+  const listening = await listen(server, where.host, where.port, onError);
+  const { address, port } = listening;
+  const opsListening = await listen(ops, opsHost, where.opsPort, onError).catch((error) => {
+    void listening.close();
+    connections.destroyAll();
     server.close();
     throw error;
   });
+  const opsPort = opsListening.port;
   const stopForgetting = forgetRegularly(options.pool);
   const stopWatching = watchMismatches(metrics, log);
   const shutDown = async (): Promise<void> => {
     stopForgetting();
     site.endStreams();
-    await drain(server, site.door, connections, options.lastRequestMs);
+    await drain(server, listening, site.door, connections, options.lastRequestMs);
     await site.close();
+    const opsClosed = opsListening.close();
+    opsConnections.destroyAll();
+    await opsClosed;
     ops.close();
-    ops.closeAllConnections();
     stopWatching();
     report.close();
   };
   let closing: Promise<void> | undefined;
   return {
     url: urlOf(scheme, where.host, port),
-    address: (server.address() as AddressInfo).address,
+    address,
     port,
     opsUrl: urlOf("http", opsHost, opsPort),
     opsPort,
@@ -163,19 +169,16 @@ function forgetRegularly(pool: Pool): () => void {
   return () => clearInterval(timer);
 }
 
-/**
- * Lets every accepted request have its answer. `http.Server.close` would cut connections that look idle although a request
- * is on its way, so the port is closed by net's own `close`; connections then end with their next answer, or after a silence.
- */
+/** Lets every accepted request have its answer: connections end with their next one, or after a silence. */
 async function drain(
   server: Server,
+  listening: Listening,
   door: FrontDoor,
   connections: Connections,
   lastRequestMs = LAST_REQUEST_MS,
 ): Promise<void> {
   door.draining = true;
-  const closed = once(server, "close");
-  NetServer.prototype.close.call(server);
+  const closed = listening.close();
   const startedAt = monotonicMs();
   let quietSince = startedAt;
   while (monotonicMs() - startedAt < DRAIN_LIMIT_MS) {
@@ -187,9 +190,9 @@ async function drain(
   }
   server.closeAllConnections();
   connections.destroyAll();
+  await closed;
   // Nothing is left to close but the timer that checks for slow connections.
   server.close();
-  await closed;
 }
 
 function urlOf(scheme: "http" | "https", host: string, port: number): string {

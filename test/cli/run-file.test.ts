@@ -115,7 +115,8 @@ describe("choosing the door", () => {
     const audit = { key: { env: "KEY" }, previous: [{ env: "OLD_KEY" }] };
     const secret = ({ env }: { env: string }) => env;
     const source = { directory, problems: (problems: object[]) => problems };
-    return { id: "acme", directory, config: { server, audit, source }, secret } as unknown as OperatorTenant;
+    const config = { server: { adminHosts: [], ...server }, audit, source };
+    return { id: "acme", directory, config, secret } as unknown as OperatorTenant;
   }
 
   async function choose(via: "auto" | "http" = "auto", server?: object) {

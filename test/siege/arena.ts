@@ -5,6 +5,7 @@ import { provision } from "../../src/services/provision.ts";
 import type { Connection } from "../../src/store/connect.ts";
 import { AUDIT_SECRET, benchState } from "../bench/scene.ts";
 import type { AttackTerms } from "./attack.ts";
+import type { ClientTerms, Measured } from "./clients.ts";
 
 export interface ServerTerms {
   connection: Connection;
@@ -18,11 +19,22 @@ export interface Ports {
   tlsPort: number;
 }
 
-/** What the server says when it is over. */
-export interface Outcome {
+/** What the server's process used since it was last asked. */
+export interface Usage {
+  /** Of one core. */
+  cpuPercent: number;
+  /** Milliseconds by which turns of the event loop came late. */
+  delay: { p50: number; p99: number; max: number };
+  rssMiB: number;
   /** Refusals by reason. */
   refused: Record<string, number>;
-  rss: number;
+}
+
+export interface AttackOutcome {
+  /** Connections by kind, those that took the place of a closed one included. */
+  opened: Record<string, number>;
+  /** Of one core. */
+  cpuPercent: number;
 }
 
 /** Makes an empty database the tenant under siege. */
@@ -40,25 +52,30 @@ export async function prepare(connection: Connection): Promise<void> {
 export async function startServer(
   terms: ServerTerms,
   descriptors?: number,
-): Promise<{ ports: Ports; stop(): Promise<Outcome> }> {
+): Promise<{ ports: Ports; usage(): Promise<Usage>; stop(): Promise<Usage> }> {
   const program = new URL("./server.ts", import.meta.url).pathname;
   const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors} && `;
   const child = spawn("/bin/sh", ["-c", `${limit}exec "$@"`, "sh", process.execPath, program, JSON.stringify(terms)], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const ports = await answerOf<Ports>(child);
-  return { ports, stop: () => ask<Outcome>(child) };
+  return { ports, usage: () => ask<Usage>(child, "usage"), stop: () => ask<Usage>(child, "stop") };
 }
 
 /** Starts to attack, and resolves once every hostile connection has been tried. */
-export async function startAttack(terms: AttackTerms): Promise<{ stop(): Promise<Record<string, number>> }> {
+export async function startAttack(terms: AttackTerms): Promise<{ stop(): Promise<AttackOutcome> }> {
   const child = fork(new URL("./attack.ts", import.meta.url), [JSON.stringify(terms)]);
   await answerOf(child);
-  return { stop: () => ask<Record<string, number>>(child) };
+  return { stop: () => ask<AttackOutcome>(child, "stop") };
 }
 
-function ask<T>(child: ChildProcess): Promise<T> {
-  child.send("stop");
+/** Measures what clients see who attack nothing. */
+export async function measure(terms: ClientTerms): Promise<Measured> {
+  return answerOf<Measured>(fork(new URL("./clients.ts", import.meta.url), [JSON.stringify(terms)]));
+}
+
+function ask<T>(child: ChildProcess, what: "usage" | "stop"): Promise<T> {
+  child.send(what);
   return answerOf<T>(child);
 }
 

@@ -1,7 +1,8 @@
 /** Hostile connections, in a process of their own, so that they do not take the time of the clients that are measured. */
 import { connect, type Socket } from "node:net";
+import { constants, setPriority } from "node:os";
 import { PUBLIC_KEY } from "../bench/scene.ts";
-import type { Ports } from "./arena.ts";
+import type { AttackOutcome, Ports } from "./arena.ts";
 
 export interface AttackTerms {
   ports: Ports;
@@ -61,6 +62,8 @@ function drip(socket: Socket, bytes: string): void {
   socket.once("close", () => clearInterval(timer));
 }
 
+// Attackers have machines of their own: here they take what the service leaves of the processor.
+setPriority(constants.priority.PRIORITY_LOW);
 const { ports, connections, addresses, kinds, perSecond } = JSON.parse(process.argv[2] ?? "") as AttackTerms;
 const opened: Record<string, number> = {};
 const sockets = new Set<Socket>();
@@ -94,6 +97,8 @@ const timer = setInterval(() => {
 process.on("message", () => {
   stopping = true;
   for (const socket of sockets) socket.destroy();
-  process.send?.(opened);
+  const { user, system } = process.cpuUsage();
+  const cpuPercent = Math.round((user + system) / 10 / performance.now());
+  process.send?.({ opened, cpuPercent } satisfies AttackOutcome);
   process.disconnect();
 });

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+
+let operator: Operator;
+beforeAll(async () => {
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  const lines = "server: { port: 0, opsPort: 0, adminHosts: [admin.acme.example, localhost] }";
+  await operator.edit("acme", (text) => `${text}\n${lines}\n`);
+  expect((await operator.run("apply", "acme")).exitCode).toBe(0);
+});
+afterAll(() => operator.close());
+
+describe.each([
+  ["http", []],
+  ["https", ["--https"]],
+])("a server over %s whose admin operations have names of their own", (scheme, options) => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    server = await operator.serve("acme", ...options);
+  });
+  afterAll(() => server.kill("SIGTERM"));
+
+  const keys = (...words: string[]) => operator.run("key", "list", "-o", "json", ...words);
+
+  test("serves the commands of its directory by either door alike", async () => {
+    expect(server.url.startsWith(`${scheme}:`)).toBe(true);
+    const direct = await keys("--via", "db");
+    expect(direct.exitCode).toBe(0);
+    const found = await keys("--via", "http");
+    expect(found).toMatchObject({ exitCode: 0, stderr: "" });
+    const names = (stdout: string) => (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
+    expect(names(found.stdout)).toEqual(names(direct.stdout));
+    expect((await operator.run("audit", "list", "--via", "http", "--limit", "1")).exitCode).toBe(0);
+  });
+
+  test("is asked under the name of --url where there is one", async () => {
+    expect((await keys("--url", server.url)).exitCode).toBe(5);
+    expect((await keys("--url", server.url.replace("127.0.0.1", "localhost"))).exitCode).toBe(0);
+  });
+});
