@@ -121,7 +121,12 @@ const sentView: View<Sent, Sent> = {
 };
 
 export async function runWebhookSend(
-  { event, sample, scheme, server }: { event: string; sample: SampleWebhook; scheme?: Scheme | undefined; server: ServerAddress },
+  {
+    event,
+    sample,
+    scheme,
+    server,
+  }: { event: string; sample: SampleWebhook; scheme?: Scheme | undefined; server: ServerAddress },
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<ExitCode> {
