@@ -7,8 +7,16 @@ import { tenantPath } from "../config/workspace.ts";
 import type { Api, WireResult } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Scope } from "../domain/scopes.ts";
 import type { OracleSetup } from "../services/feeds.ts";
-import { openIfApplied, type PutOnRecord, prepareDatabase, putOnRecord } from "../services/provision.ts";
+import {
+  hashApiKey,
+  keyFingerprint,
+  openIfApplied,
+  type PutOnRecord,
+  prepareDatabase,
+  putOnRecord,
+} from "../services/provision.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "../services/tenant.ts";
 import { anchorPlaces } from "./anchor-sources.ts";
 import { chooseDoor } from "./doors.ts";
@@ -21,6 +29,8 @@ import { tenantFeeds } from "./tenant-oracle.ts";
 export interface LiveTenant {
   api: Api;
   config: WireResult<"getConfig">;
+  /** Of the admin key in use; undefined straight to the database, where none bind. */
+  scopes?: readonly Scope[] | undefined;
 }
 
 /** A tenant's files, and the way to what is live of it: over HTTP or straight to its database. */
@@ -67,7 +77,8 @@ export async function openConfigSession(
     const { url } = door;
     const asked = door.asked === true || key !== undefined;
     const { note, onSealed } = events;
-    const api = httpApi({ ...(await serverAccess(operator, { door, key }, note)), reason, onSealed });
+    const access = await serverAccess(operator, { door, key }, note);
+    const api = httpApi({ ...access, reason, onSealed });
     const config = await api.getConfig({}).catch((error: unknown) => {
       const why = passedBy(error);
       if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
@@ -77,7 +88,9 @@ export async function openConfigSession(
     if (config) {
       if (config.tenant !== tenant)
         throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
-      return overHttp(loaded, directory, { api, config }, key);
+      const fingerprint = keyFingerprint(hashApiKey(access.apiKey));
+      const inUse = config.keys.find((each) => each.type === "admin" && each.fingerprint === fingerprint);
+      return overHttp(loaded, directory, { api, config, scopes: inUse?.scopes }, key);
     }
   }
   noteUnusedKey(operator, key, events.note);

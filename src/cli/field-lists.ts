@@ -26,7 +26,7 @@ const PRINTED: Record<string, Printed> = {
   apply: { names: "tenant changed migrations" },
   drift: { names: PLANNED },
   pull: { document: TenantFileSchema },
-  history: { names: "seq ts actor reason gitCommit sha256 rollbackTo policy adopted" },
+  history: { names: "seq ts actor reason gitCommit sha256 fileSha256 rollbackTo policy adopted" },
   rollback: { names: "tenant to changed" },
   serve: SERVED,
   up: SERVED,

@@ -5,6 +5,7 @@ import { documentOf } from "../config/plan-document.ts";
 import { assumedFingerprint } from "../config/plan-keys.ts";
 import { meantBy } from "../config/plan-left.ts";
 import { changesRules, marketMoney, type PlanMoney, termsOf } from "../config/plan-money.ts";
+import { scopeWarnings } from "../config/plan-scopes.ts";
 import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan } from "../config/plan-types.ts";
 import type { KeyAtHand } from "../config/resolve-tenant.ts";
 import { ConfigDocumentInput } from "../contract/config-document.ts";
@@ -53,7 +54,7 @@ export function fromFiles(
 export function fromHistory(seq: number): Source {
   return async (_live, api) => {
     if (!api) throw new Fault("NOT_FOUND", `Nothing was applied yet, so there is no apply ${seq} to go back to`);
-    const { document, sha256 } = await api.getApply({ seq });
+    const { document, fileSha256 } = await api.getApply({ seq });
     if (!ConfigDocumentInput.safeParse(document).success)
       throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
     const stored = document as ConfigDocument;
@@ -61,7 +62,7 @@ export function fromHistory(seq: number): Source {
       document: { ...meantBy(stored), adopted: {} },
       stored,
       keys: undefined,
-      fileSha256: String(sha256),
+      fileSha256: String(fileSha256),
     };
   };
 }
@@ -81,7 +82,8 @@ export async function planOn(
   );
   const found = await manyReferenceWarnings(new Map(fresh), feeds, tenant?.api);
   const ofMarkets = [...found].flatMap(([key, warnings]) => warnings.map((warning) => `markets.${key}: ${warning}`));
-  return { plan: { ...plan, warnings: [...plan.warnings, ...ofMarkets], money }, desired, live };
+  const ofScopes = scopeWarnings(plan, desired, live, tenant?.scopes);
+  return { plan: { ...plan, warnings: [...plan.warnings, ...ofMarkets, ...ofScopes], money }, desired, live };
 }
 
 /** The money in a plan: what new markets may lose, and what changed rules would have done to the last 30 days. */

@@ -91,7 +91,11 @@ const applied = {
   actor: z.string(),
   reason: z.string().nullable(),
   gitCommit: z.string().nullable(),
-  sha256: z.string().nullable().meta({ description: "Of the files." }),
+  sha256: z.string().meta({ description: "Of the document, as the server computes it: its JSON with sorted keys." }),
+  fileSha256: z
+    .string()
+    .nullable()
+    .meta({ description: "Of the operator's files, as the apply stated it: the server does not have them to check." }),
   rollbackTo: seq.nullable().meta({ description: "The apply whose document it brought back." }),
   policy: z.array(z.string()).meta({ description: "The policy fields that it changed." }),
   adopted: z.array(z.string()).meta({ description: "Fields whose live value it kept." }),
@@ -173,7 +177,9 @@ export const ConfigInput = z
       .max(MAX_MARKETS)
       .meta({ description: "Refused when a market is not in the state `from`." }),
     document: ConfigDocumentInput,
-    documentSha256: Sha256,
+    documentSha256: Sha256.meta({
+      description: "Of the operator's files. It is kept as stated; the server computes the document's own.",
+    }),
     gitCommit: z
       .string()
       .regex(/^[0-9a-f]{7,64}$/, "must be the hash of a commit")
@@ -247,7 +253,8 @@ export const configOperations = {
     path: "/v1/config",
     auth: "admin",
     scope: "config",
-    summary: "Carry out a plan in one commit.",
+    summary:
+      "Carry out a plan in one commit. Asks for the scope `markets` too where it creates, suspends or resumes markets, `funds` where it adds capital, `keys` where it changes keys.",
     input: ConfigInput,
     output: z.object({ changed: z.boolean() }),
     writes: true,

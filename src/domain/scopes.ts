@@ -38,6 +38,29 @@ export function requireScopes(held: readonly Scope[] | undefined, asked: readonl
   });
 }
 
+/** What of an apply is the work of operations that have scopes of their own. */
+export interface ApplyWork {
+  createsMarkets: boolean;
+  suspendsOrResumes: boolean;
+  addsCapital: boolean;
+  /** Makes, changes or ends some. */
+  changesKeys: boolean;
+  /** Keys that come into being or change. */
+  given: readonly { name: string; scopes: readonly Scope[] }[];
+}
+
+/** The scopes that an apply asks for beside `config`, each with what it is needed for. */
+export function scopesOfApply(work: ApplyWork): { scope: Scope; purpose: string }[] {
+  const asked: { scope: Scope; purpose: string }[] = [];
+  if (work.createsMarkets) asked.push({ scope: "markets", purpose: "because it creates markets" });
+  if (work.suspendsOrResumes) asked.push({ scope: "markets", purpose: "because it suspends or resumes markets" });
+  if (work.addsCapital) asked.push({ scope: "funds", purpose: "because it adds capital to the treasury" });
+  if (work.changesKeys) asked.push({ scope: "keys", purpose: "because it changes keys" });
+  for (const { name, scopes } of work.given)
+    for (const scope of scopes) asked.push({ scope, purpose: `to give it to ${name}` });
+  return asked;
+}
+
 function firstLacking(held: readonly Scope[], asked: readonly Scope[]): Scope | undefined {
   return held.includes("*") ? undefined : asked.find((scope) => !held.includes(scope));
 }

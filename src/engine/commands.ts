@@ -125,6 +125,8 @@ export interface ApplyConfig extends KeyInHand {
   /** Keys to end: by their name, and by their hash or how it begins. */
   revoke?: readonly Pick<ApiKey, "name" | "hash">[] | undefined;
   markets?: readonly DeclaredMarket[] | undefined;
+  /** Of the markets to create one whose key in the files is taken: then the plan is stale. */
+  takenKey?: string | undefined;
   /** Refused when a market's state is not `from` any more. */
   marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;
   /** The document without secrets, canonical JSON. */

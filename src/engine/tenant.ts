@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY, mergePolicy } from "../domain/policy.ts";
-import { requireScopes, usualScopes } from "../domain/scopes.ts";
+import { requireScopes, scopesOfApply, usualScopes } from "../domain/scopes.ts";
 import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { createdKey, type DeclaredKey, isInForce, isLive, statedKeys } from "./keys.ts";
@@ -24,21 +24,22 @@ export function recordReconciliation(
 /**
  * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan is
  * not touched. A second apply of the same document changes nothing and records nothing, while the row is as the log says.
- * @throws Fault SCOPE_REQUIRED for changes of keys that the key in use may not make, REFUSED when what the plan was made
- * on has changed since; then nothing is written
+ * @throws Fault SCOPE_REQUIRED for work that is not the key's in use, REFUSED when what the plan was made on has changed
+ * since; then nothing is written
  */
 export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Results["applyConfig"] {
   const { kycRequired, liquidityMicro, document } = command;
   putOnRecord(draft, now);
-  requireScopesOfKeys(draft, command);
   const before = tenantOnRecord(draft);
+  const capitalBefore = before?.capitalMicro ?? 0n;
+  const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
+  requireScopesOfWork(draft, command, addedMicro);
   const strays = tenantStrays(draft);
   if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0)) throw stale("the configuration");
+  if (command.takenKey !== undefined) throw stale(`the market key ${command.takenKey}`);
   const policy = mergePolicy(before?.policy ?? DEFAULT_POLICY, command.policy);
   const changes = policyChanges(before?.policy ?? DEFAULT_POLICY, policy);
   const policyChanged = !before || Object.keys(changes).length > 0;
-  const capitalBefore = before?.capitalMicro ?? 0n;
-  const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
   draft.transfer(CAPITAL, TREASURY, addedMicro);
   const touched = [applyKeys(draft, command, now), applyMarkets(draft, command, now)];
   const settingsChanged =
@@ -70,17 +71,24 @@ export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Re
 }
 
 /**
- * An apply is one way to make keys, and asks for what the others ask: for `keys`, and for every scope that a key has
- * which comes into being or changes.
+ * An apply does the work of other operations in one commit, and asks for what each of them asks: a key that is kept to
+ * some scopes does by no plan what it may not do one by one.
  */
-function requireScopesOfKeys(draft: Draft, { keys, revoke = [], heldScopes }: ApplyConfig): void {
+function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: bigint): void {
+  const { keys, revoke = [], markets = [], marketStates = [], heldScopes } = command;
   const keyring = draft.get("keyring", SINGLE) ?? [];
-  const changed = keys.map(asDeclared).filter((wanted) => {
+  const given = keys.map(asDeclared).filter((wanted) => {
     const key = keyring.find(({ hash }) => hash === wanted.hash);
     return !key || !isAsWanted(key, wanted);
   });
-  if (changed.length + revoke.length > 0) requireScopes(heldScopes, ["keys"], "because it changes keys");
-  for (const { name, scopes } of changed) requireScopes(heldScopes, scopes, `to give it to ${name}`);
+  const asked = scopesOfApply({
+    createsMarkets: markets.length > 0,
+    suspendsOrResumes: marketStates.length > 0,
+    addsCapital: addedMicro > 0n,
+    changesKeys: given.length + revoke.length > 0,
+    given,
+  });
+  for (const { scope, purpose } of asked) requireScopes(heldScopes, [scope], purpose);
 }
 
 function asDeclared(key: DeclaredKey): DeclaredKey & Pick<ApiKey, "scopes" | "from"> {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
@@ -139,7 +140,10 @@ function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"l
     actor,
     reason: textOf("reason"),
     gitCommit: textOf("gitCommit"),
-    sha256: textOf("sha256"),
+    sha256: createHash("sha256")
+      .update(canonicalJson(payload.document as Json))
+      .digest("hex"),
+    fileSha256: textOf("sha256"),
     rollbackTo: typeof payload.rollbackTo === "number" ? payload.rollbackTo : null,
     policy: Object.keys(payload.policy ?? {}),
     adopted: Array.isArray(payload.adopted) ? payload.adopted.map(String) : [],
@@ -148,9 +152,8 @@ function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"l
 
 /**
  * Carries out what was planned, in one commit; the search of markets follows it.
- * @throws Fault REFUSED for another tenant's plan or one that is stale, SCOPE_REQUIRED for keys that the one in use may
- * not make, KEY_IN_USE when it would end the very key that it
- * came with, BAD_REQUEST for an oracle that may not be reached,
+ * @throws Fault REFUSED for another tenant's plan or one that is stale, SCOPE_REQUIRED for work that is not the key's in
+ * use, KEY_IN_USE when it would end the very key that it came with, BAD_REQUEST for an oracle that may not be reached,
  * CONFIG_INVALID for a text search configuration that the database does not have; then nothing was written
  */
 async function applyConfig(context: ServiceContext, input: Input<"applyConfig">, caller: Caller) {
@@ -158,12 +161,12 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
   if (input.tenant !== tenantId)
     throw new Fault("REFUSED", `This is the tenant ${tenantId}, not ${input.tenant}; nothing was written`);
   checkOracleAddress(input.policy.resolution_url, oracle.network);
-  await requireFreeKeys(context, input);
   await requireSearch(context, input);
+  const takenKey = await findTakenKey(context, input);
   const result = await submit(
     context,
     "applyConfig",
-    { ...applyCommandOf(input, () => newId("mkt")), ...keyInHand(caller) },
+    { ...applyCommandOf(input, () => newId("mkt")), ...keyInHand(caller), takenKey },
     caller,
     (applied) => applied,
   );
@@ -181,12 +184,10 @@ async function requireSearch({ pool }: ServiceContext, { document }: Input<"appl
 }
 
 /** A market of a file is created once. Whatever creates one after this look moves the version that the plan is bound to. */
-async function requireFreeKeys({ pool }: ServiceContext, { markets }: Input<"applyConfig">): Promise<void> {
-  if (markets.length === 0) return;
+async function findTakenKey({ pool }: ServiceContext, { markets }: Input<"applyConfig">): Promise<string | undefined> {
+  if (markets.length === 0) return undefined;
   const taken = new Set((await pool.snapshot(listFileMarkets)).map(({ market }) => market.fileKey));
-  const key = markets.find((market) => taken.has(market.key))?.key;
-  if (key === undefined) return;
-  throw new Fault("REFUSED", `The plan is stale: there is a market of the key ${key} already; plan again`);
+  return markets.find((market) => taken.has(market.key))?.key;
 }
 
 /** The engine's command for what a plan writes. */

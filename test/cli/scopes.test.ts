@@ -7,11 +7,13 @@ import { newOperator, type Operator } from "../support/operator.ts";
 const VALUES = {
   ACME_READ_KEY: `sk_${"r".repeat(43)}`,
   ACME_CONFIG_KEY: `sk_${"c".repeat(43)}`,
+  ACME_BUILD_KEY: `sk_${"b".repeat(43)}`,
   ACME_FAR_KEY: `sk_${"f".repeat(43)}`,
 };
 const OWN_KEYS = `
     - { name: ci, secret: { env: ACME_READ_KEY }, scopes: [read] }
     - { name: deploy, secret: { env: ACME_CONFIG_KEY }, scopes: [read, config] }
+    - { name: builder, secret: { env: ACME_BUILD_KEY }, scopes: [read, markets, funds, config] }
     - { name: far, secret: { env: ACME_FAR_KEY }, from: [192.0.2.0/24] }`;
 
 let operator: Operator;
@@ -51,7 +53,7 @@ describe("a pipeline that holds a key of scope read and no other secret", () => 
     const [plan] = JSON.parse(planned.stdout);
     expect(plan).toMatchObject({ tenant: "acme", empty: true, items: [] });
     expect(plan.warnings).toEqual([
-      expect.stringMatching(/taken to be the live ones: keys\..*keys\.deploy, keys\.far/),
+      expect.stringMatching(/taken to be the live ones: keys\..*keys\.deploy, keys\.builder, keys\.far/),
     ]);
     expect(await ci("drift")).toMatchObject({ code: 0 });
     const history = await ci("history");
@@ -138,6 +140,62 @@ describe("a key of scope config", () => {
     } finally {
       await writeFile(file, text);
     }
+  });
+});
+
+describe("an apply that does the work of other scopes", () => {
+  const MARKET = `key: rain
+question: Will it rain?
+category: weather
+kind: lmsr
+p0: 0.4
+closeAt: 2096-01-01T00:00:00Z
+resolutionRef: by hand
+`;
+
+  test("is refused with 4 and planned with a warning; with the scopes it is made", async () => {
+    const secrets = await operator.secrets();
+    const as = (key: string, ...words: string[]) => inPipeline(secrets, ...words, "--key", key);
+    const file = join(pipeline, "tenants", "acme", "tenant.yaml");
+    const text = await readFile(file, "utf8");
+    const market = join(pipeline, "tenants", "acme", "markets", "rain.yaml");
+    const warned = async (key: string) => {
+      const { code, stdout, stderr } = await as(key, "plan");
+      expect(code, stderr).toBe(0);
+      const lines = JSON.parse(stdout)[0].warnings as string[];
+      return lines.filter((line) => line.includes("lacks"));
+    };
+    const refused = (text: string) => ({ code: 4, stderr: expect.stringContaining(`needs the scope ${text}`) });
+    expect(await warned("deploy")).toEqual([]);
+    await writeFile(file, `${text}treasury: { capitalUsd: 200000 }\n`);
+    await writeFile(market, MARKET);
+    expect(await warned("deploy")).toEqual([
+      "the key in use cannot apply all of this: it lacks markets (because it creates markets), funds (because it adds capital to the treasury)",
+    ]);
+    // A key that only plans is told nothing, and one that may do it neither.
+    for (const key of ["ci", "ops", "builder"]) expect([key, await warned(key)]).toEqual([key, []]);
+    expect(await as("deploy", "apply")).toMatchObject(refused("markets because it creates markets"));
+    await writeFile(file, text);
+    const made = await as("builder", "apply");
+    expect(made, made.stderr).toMatchObject({ code: 0 });
+    const [{ seq }] = JSON.parse((await ci("history")).stdout);
+    await writeFile(market, `${MARKET}state: suspended\n`);
+    expect(await as("deploy", "apply")).toMatchObject(refused("markets because it suspends or resumes markets"));
+    expect(await as("builder", "apply")).toMatchObject({ code: 0 });
+    // A rollback is an apply of another document, and asks for the same.
+    const back = (key: string) => as(key, "rollback", "--to", String(seq), "--accept-loosening");
+    expect(await back("deploy")).toMatchObject(refused("markets because it suspends or resumes markets"));
+    expect(await back("builder")).toMatchObject({ code: 0 });
+    await writeFile(market, MARKET);
+    // What only writes the file asks for nothing but `read`.
+    for (const words of [
+      ["drift", "--write"],
+      ["pull", "--write"],
+    ])
+      expect([words, await as("ci", ...words)]).toMatchObject([words, { code: 0 }]);
+    await writeFile(file, `${text}treasury: { capitalUsd: 200000 }\n`);
+    expect(await as("deploy", "apply")).toMatchObject(refused("funds because it adds capital"));
+    expect(await as("builder", "apply")).toMatchObject({ code: 0 });
   });
 });
 

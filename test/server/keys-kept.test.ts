@@ -32,6 +32,13 @@ async function ask(method: string, path: string, key: string, body?: object, hea
 /** Beyond the second for which a ring may be old. */
 const ringIsRenewed = () => new Promise((resolve) => setTimeout(resolve, 1100));
 
+interface Live {
+  version: number;
+  capitalUsd: number;
+  markets: { id: string }[];
+  now: string;
+}
+
 let made = 0;
 /** A new key's value. */
 async function keyWith(kept: { scopes?: string[]; from?: string[]; type?: string }, name = `key-${++made}`) {
@@ -106,6 +113,59 @@ describe("a key gives no scope that it lacks", () => {
     expect(await ask("POST", "/v1/settle", "sk_planted", {})).toMatchObject(lacks("settle"));
     expect(await apply(ADMIN_KEY, { keys: keys() })).toMatchObject({ status: 200 });
     expect(await ask("POST", "/v1/settle", "sk_planted", {})).toMatchObject({ code: "BAD_REQUEST" });
+  });
+
+  test("by an apply that does the work of other scopes: each is asked for, before staleness, and changes nothing", async () => {
+    const live = async () => (await ask("GET", "/v1/config", ADMIN_KEY)).body as unknown as Live;
+    const apply = async (key: string, change: Partial<WireInput<"applyConfig">>) =>
+      ask("POST", "/v1/config", key, configInput({ ifVersion: (await live()).version, ...change }));
+    const config = await keyWith({ scopes: ["config", "read"] });
+    const market = (key: string, state: "open" | "suspended" = "open") => ({
+      key,
+      question: "Will it rain?",
+      category: "weather",
+      kind: "cpmm" as const,
+      p0: 0.5,
+      closeAt: "2096-01-01T00:00:00Z",
+      resolutionRef: "by hand",
+      state,
+    });
+    expect(await apply(ADMIN_KEY, { markets: [market("first")] })).toMatchObject({ status: 200 });
+    const before = await live();
+    const marketId = before.markets[0]?.id ?? "";
+    const suspending = [{ marketId, from: "open" as const, to: "suspended" as const }];
+    const resuming = [{ marketId, from: "suspended" as const, to: "open" as const }];
+    const raised = { capitalUsd: before.capitalUsd + 1 };
+    const creates = lacks("markets because it creates markets");
+    const turns = lacks("markets because it suspends or resumes markets");
+    const funds = lacks("funds because it adds capital");
+    for (const [change, refusal] of [
+      [{ markets: [market("second")] }, creates],
+      [{ markets: [market("second", "suspended")], ...raised }, creates],
+      [{ markets: [market("first")] }, creates],
+      [{ marketStates: suspending }, turns],
+      [{ marketStates: resuming }, turns],
+      [raised, funds],
+      [{ ...raised, rollbackTo: 1 }, funds],
+      [{ marketStates: suspending, rollbackTo: 1, ifVersion: 0 }, turns],
+      [{ ...raised, adopted: ["treasury.capitalUsd"], ifVersion: 0 }, funds],
+    ] as [Partial<WireInput<"applyConfig">>, object][])
+      expect([change, await apply(config, change)]).toMatchObject([change, refusal]);
+    // What is stated as it stands, or less of it, is no work of another scope.
+    const { now: _, ...unchanged } = before;
+    expect(await live()).toMatchObject(unchanged);
+    expect(await apply(config, { capitalUsd: 0 })).toMatchObject({ status: 200 });
+    const both = await keyWith({ scopes: ["config", "markets"] });
+    expect(await apply(both, { marketStates: suspending })).toMatchObject({ status: 200 });
+    expect(await apply(both, { marketStates: resuming })).toMatchObject({ status: 200 });
+    expect(await apply(both, { markets: [market("second")] })).toMatchObject({ status: 200 });
+    expect(await apply(both, { markets: [market("second")] })).toMatchObject({ code: "REFUSED" });
+    expect(await apply(both, { markets: [market("third")], ...raised })).toMatchObject(funds);
+    const all = await keyWith({ scopes: ["config", "markets", "funds"] });
+    expect(await apply(all, { markets: [market("third")], ...raised })).toMatchObject({ status: 200 });
+    // The scopes of the work alone are none for an apply.
+    const work = await keyWith({ scopes: ["markets", "funds", "keys"] });
+    expect(await apply(work, { marketStates: suspending })).toMatchObject(lacks("config"));
   });
 
   test.each([

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
 import type { SecurityEvent } from "../../src/domain/security.ts";
 import { forgetEndedSessions, forgetOldSecurityEvents } from "../../src/store/forget.ts";
+import { configInput } from "./support/config-input.ts";
 import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
@@ -139,6 +140,17 @@ test("a key beyond its scopes or its networks is told by its name, and is not us
     { reason: "network", keyName: "office", fingerprint: printOf(office["x-api-key"]) },
   ]);
   expect((await here("key.used")).map(({ keyName }) => keyName).sort()).toEqual(["ops", "reader"]);
+});
+
+test("an apply whose work is beyond the key's scopes is told like any other operation", async () => {
+  const body = JSON.stringify({ name: "limits", type: "admin", scopes: ["config"] });
+  const made = await call("POST", "/v1/keys", { "x-api-key": ADMIN_KEY }, body);
+  const limits = { "x-api-key": ((await made.json()) as { key: string }).key };
+  const raised = JSON.stringify(configInput({ capitalUsd: 1_000_000 }));
+  await expectRefusal(await call("POST", "/v1/config", limits, raised), 403, "SCOPE_REQUIRED");
+  expect(await here("scope.denied")).toMatchObject([
+    { keyName: "limits", fingerprint: printOf(limits["x-api-key"]), route: "/v1/config", count: 1 },
+  ]);
 });
 
 test("the use of an admin key is told once per key, address and hour", async () => {
