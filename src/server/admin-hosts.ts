@@ -11,9 +11,16 @@ export class AdminHosts {
 
   /** @throws Fault NOT_FOUND, the same as for a path that nothing is at */
   require(exchange: Exchange): void {
-    if (this.#names.size > 0 && !this.#names.has(hostName(exchange.header("host") ?? "")))
-      throw new Fault("NOT_FOUND", "Not found");
+    if (this.#names.size === 0) return;
+    const hosts = [exchange.header("host") ?? "", ...targetHosts(exchange.req.url ?? "")];
+    if (!hosts.every((host) => this.#names.has(hostName(host)))) throw new Fault("NOT_FOUND", "Not found");
   }
+}
+
+/** What a target names that is a whole URL: it goes before `Host` for some, and a proxy in front may go by either. */
+function targetHosts(target: string): string[] {
+  if (target.startsWith("/")) return [];
+  return [URL.canParse(target) ? new URL(target).host : ""];
 }
 
 /** Of `Host`, what stands before the port. */

@@ -22,6 +22,8 @@ export class Connection {
   rateRefusals = 0;
   /** Set once its refusal is counted. */
   isNoted = false;
+  /** Set once it was asked for a proof of the server. */
+  isProven = false;
   /** Set when it ends and takes no request any more. */
   leaving = false;
   readonly #openedAt: number;
@@ -29,6 +31,8 @@ export class Connection {
   #requests = 0;
   /** The last of them, since only its body can be under way, and when its headers were there. */
   #last: { req: IncomingMessage; res: ServerResponse; at: number } | undefined;
+  /** How to serve those behind the one whose turn it is. */
+  readonly #waiting: (() => void)[] = [];
   #idleSince: number | undefined;
   /** What was seen of its unwritten bytes, and since when they are the same. */
   #unwritten: { done: number; queued: number; since: number } | undefined;
@@ -41,15 +45,27 @@ export class Connection {
     this.place = place(this);
   }
 
-  begin(req: IncomingMessage, res: ServerResponse, now: number): void {
+  /** How many requests wait for the answers ahead of theirs. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** @param serve called at once, or when the answers ahead are written; never if the connection ends before */
+  begin(req: IncomingMessage, res: ServerResponse, now: number, serve: () => void): void {
     this.#requests += 1;
     this.#last = { req, res, at: now };
+    if (this.#requests === 1) serve();
+    else this.#waiting.push(serve);
   }
 
   /** @returns whether no request is left */
   end(now: number): boolean {
     this.#requests -= 1;
-    if (this.#requests > 0) return false;
+    if (this.#requests > 0) {
+      // The other connections have a turn in between.
+      setImmediate(() => this.#serveNext());
+      return false;
+    }
     this.#last = undefined;
     this.#idleSince = now;
     return true;
@@ -72,7 +88,9 @@ export class Connection {
   /** Ends the connection; who sends a body too slowly is told so. */
   cut(reason: "headers" | "body" | "idle" | "write"): void {
     const { socket } = this;
-    if (reason === "body" && this.#last?.res.headersSent === false && socket.writable) socket.write(timedOutText());
+    // An answer that is due before would be taken for this one.
+    const isCurrent = this.#requests === 1 && this.#last?.res.headersSent === false;
+    if (reason === "body" && isCurrent && socket.writable) socket.write(timedOutText());
     socket.destroy();
     this.#raw.destroy();
   }
@@ -91,6 +109,11 @@ export class Connection {
       socket.end();
       closeLater(socket);
     };
+  }
+
+  #serveNext(): void {
+    const serve = this.#waiting.shift();
+    if (!this.leaving && this.socket.writable) serve?.();
   }
 
   /** Since when the peer has taken none of the bytes that wait for it; now when none wait, or some were taken. */

@@ -27,6 +27,8 @@ const LONGEST_CHECK_INTERVAL_MS = 250;
 const SHORTEST_CHECK_INTERVAL_MS = 25;
 /** Refusals for too many requests that one connection may get: whoever goes on then does not wait for its window. */
 const RATE_REFUSALS = 3;
+/** Requests that one connection may send ahead of their answers; beyond it, the connection ends. */
+const MOST_WAITING = 100;
 
 /**
  * The connections of one listener and their limits. Node's own timers end what is idle, and headers that come slowly; what
@@ -80,17 +82,35 @@ export class Connections {
   }
 
   /**
-   * A request has begun.
-   * @returns false when its connection ends and takes none any more
+   * A request has come. It is served when the answers ahead of it are written: a connection has one request under way,
+   * however many its client sends at once, and a stream of events lets none pass. What comes after the connection's last
+   * answer is not served at all.
    */
-  begin(req: IncomingMessage, res: ServerResponse): boolean {
-    const connection = this.#bySocket.get(req.socket);
-    if (!connection || connection.leaving) return false;
-    connection.begin(req, res, monotonicMs());
+  begin(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
+    const { socket } = req;
+    const connection = this.#bySocket.get(socket);
+    if (!connection) return void socket.destroy();
+    if (connection.leaving || !socket.writable) return;
+    if (connection.waiting >= MOST_WAITING) {
+      this.note("rate", socket);
+      connection.leaving = true;
+      return void socket.destroy();
+    }
     this.#table.setBusy(connection.place);
     res.once("close", () => {
       if (connection.end(monotonicMs()) && this.#open.has(connection)) this.#table.setIdle(connection.place);
     });
+    connection.begin(req, res, monotonicMs(), serve);
+  }
+
+  /**
+   * A connection asks for a proof of the server, which commands do once.
+   * @returns whether it may have one
+   */
+  beginProof(socket: Socket): boolean {
+    const connection = this.#bySocket.get(socket);
+    if (!connection || connection.isProven) return false;
+    connection.isProven = true;
     return true;
   }
 
@@ -121,6 +141,10 @@ export class Connections {
   /** Ends the connection of what never became a request, with an answer to it. */
   dismiss(socket: Socket, answer: string): void {
     this.note("malformed", socket);
+    const connection = this.#bySocket.get(socket);
+    if (connection) connection.leaving = true;
+    // Whatever follows is not even read.
+    socket.pause();
     socket.on("error", () => {}).end(answer);
     closeLater(socket);
   }

@@ -8,6 +8,7 @@ import {
   readRevocations,
 } from "../store/revocations.ts";
 import { wallClockMs } from "./clock.ts";
+import { CredentialWatch } from "./credential-watch.ts";
 import { Freshness } from "./freshness.ts";
 import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 
@@ -15,8 +16,6 @@ import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 const SLACK_MS = 3_600_000;
 /** What was revoked longer ago concerns only tokens that have expired. */
 const LONGEST_TOKEN_MS = MAX_LIFETIME_SEC * 1000 + SLACK_MS;
-/** While streams are open: often enough that they end within the second. */
-const WATCH_EVERY_MS = 400;
 const SWEEP_EVERY_MS = 60_000;
 
 /**
@@ -30,15 +29,16 @@ export class EndedSessions {
   readonly #freshness: Freshness;
   readonly #tokens = new Map<string, number>();
   readonly #users = new Map<string, number>();
-  readonly #watchers = new Set<() => void>();
+  readonly #watch: CredentialWatch;
   #read: RevocationsRead = NOTHING_READ;
   #sweptAt = 0;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(pool: Pool, isSealed: IsSealed) {
     this.#pool = pool;
     this.#isSealed = isSealed;
     this.#freshness = new Freshness(() => this.#load(), "The service cannot check sessions at the moment");
+    // While the database is away no session ends that is not known to have ended.
+    this.#watch = new CredentialWatch(() => void this.#freshness.ready()?.catch(() => {}));
   }
 
   /** @throws Fault DATABASE_UNAVAILABLE when what is known is too old and cannot be renewed */
@@ -49,7 +49,7 @@ export class EndedSessions {
   /** After a revocation by this process: the next request waits for what there is now. */
   forget(): void {
     this.#freshness.forget();
-    if (this.#watchers.size > 0) this.#look();
+    this.#watch.look();
   }
 
   /** Call `ready` first. */
@@ -61,7 +61,7 @@ export class EndedSessions {
   async end({ hash, expiresAtMs }: SessionToken): Promise<void> {
     const until = expiresAtMs + SLACK_MS;
     this.#tokens.set(hash, until);
-    this.#tell();
+    this.#watch.tell();
     await this.#pool.write((sql) => endSession(sql, hash, until));
   }
 
@@ -70,29 +70,13 @@ export class EndedSessions {
    * @returns how to stop it
    */
   watch(onEnded: () => void): () => void {
-    this.#watchers.add(onEnded);
-    this.#timer ??= setInterval(() => this.#look(), WATCH_EVERY_MS).unref();
-    return () => {
-      this.#watchers.delete(onEnded);
-      if (this.#watchers.size > 0) return;
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    };
+    return this.#watch.add(onEnded);
   }
 
   /** Never backwards; but an entry that holds takes the place of one that was broken. */
   #revoke({ userId, before }: RevokedUser): void {
     const standing = this.#users.get(userId) ?? 0;
     this.#users.set(userId, standing === Number.POSITIVE_INFINITY ? before : Math.max(standing, before));
-  }
-
-  #look(): void {
-    // While the database is away no session ends that is not known to have ended.
-    this.#freshness.ready()?.catch(() => {});
-  }
-
-  #tell(): void {
-    for (const onEnded of this.#watchers) onEnded();
   }
 
   async #load(): Promise<() => void> {
@@ -104,7 +88,7 @@ export class EndedSessions {
       for (const [hash, until] of news) this.#tokens.set(hash, until);
       for (const each of users) this.#revoke(each);
       this.#sweep();
-      if (news.length > 0 || users.length > 0) this.#tell();
+      if (news.length > 0 || users.length > 0) this.#watch.tell();
     };
   }
 

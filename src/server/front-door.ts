@@ -42,6 +42,8 @@ export type StrictTransport = boolean | "forwarded";
 
 /** Preflights cost less than requests, and a page may send one before each of them. */
 const PREFLIGHTS_PER_REQUEST = 10;
+/** Commands ask for a proof once per connection. */
+const PROOFS_PER_REQUEST = 10;
 
 /** A year, for this host alone: what its subdomains speak is not ours to say (RFC 6797). */
 const STRICT_TRANSPORT: Header = ["strict-transport-security", "max-age=31536000"];
@@ -72,7 +74,6 @@ export class FrontDoor {
       let answer: Answer;
       let fault: Fault | undefined;
       try {
-        requirePlainHead(exchange);
         if (exchange.req.method === "OPTIONS") await this.#countPreflight(exchange);
         else if (!route.countsItself) await this.count(exchange, false);
         answer = await route.answer(exchange);
@@ -105,6 +106,16 @@ export class FrontDoor {
   /** Counts what an address sent that is no request; whoever sends much of it gets no requests answered either. */
   countUnparsed(address: string): void {
     void this.#options.limiter.take(address, this.#options.limits.perMinute);
+  }
+
+  /**
+   * Counts a proof that a command of this machine asks for. Apart from requests: neither keeps the other out.
+   * @returns whether it may have one
+   */
+  async countProof(address: string): Promise<boolean> {
+    const limit = this.#options.limits.perMinute * PROOFS_PER_REQUEST;
+    const { allowed } = await this.#options.limiter.take(`proof ${address}`, limit);
+    return allowed;
   }
 
   async #countPreflight(exchange: Exchange): Promise<void> {
@@ -176,18 +187,4 @@ export class FrontDoor {
       fault.message,
     );
   }
-}
-
-const PLAIN_HOST = /^[^\s,/?#@\\]*$/;
-
-/**
- * Node's own refusal of a missing `Host` has no body. Its parser takes two of them (joined by a comma here), one that is
- * no host, and other codings before `chunked`: a proxy in front may read each of those in another way than we do.
- */
-function requirePlainHead({ req }: Exchange): void {
-  const { host, "transfer-encoding": coding } = req.headers;
-  if (host === undefined && req.httpVersion === "1.1") throw new Fault("BAD_REQUEST", "A Host header is required");
-  if (host !== undefined && !PLAIN_HOST.test(host)) throw new Fault("BAD_REQUEST", "The Host header is not a host");
-  if (coding !== undefined && coding.toLowerCase() !== "chunked")
-    throw new Fault("BAD_REQUEST", "The body must come in chunks or with its length");
 }

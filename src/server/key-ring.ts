@@ -4,6 +4,7 @@ import type { IsSealed } from "../engine/seal.ts";
 import { listApiKeys } from "../store/load-standing.ts";
 import type { Reader } from "../store/pool.ts";
 import { wallClockMs } from "./clock.ts";
+import { CredentialWatch } from "./credential-watch.ts";
 import { Freshness } from "./freshness.ts";
 
 /**
@@ -19,11 +20,14 @@ export class KeyRing {
   /** Spares the hashing of keys in use. Holds texts of existing keys only, so it is never larger than the ring. */
   readonly #hashByText = new Map<string, string>();
   readonly #freshness: Freshness;
+  readonly #watch: CredentialWatch;
 
   constructor(reader: Reader, isSealed: IsSealed) {
     this.#reader = reader;
     this.#isSealed = isSealed;
     this.#freshness = new Freshness(() => this.#load(), "The service cannot check keys at the moment");
+    // While the database is away no key ends that is not known to have ended.
+    this.#watch = new CredentialWatch(() => void this.#freshness.ready()?.catch(() => {}));
   }
 
   /** @throws Fault DATABASE_UNAVAILABLE when the ring is too old and cannot be renewed */
@@ -34,12 +38,21 @@ export class KeyRing {
   /** After a change of the keys by this process: the next request waits for the ring as it is now. */
   forget(): void {
     this.#freshness.forget();
+    this.#watch.look();
   }
 
   /** The key with this text, unless it is unknown or has expired. Call `ready` first. */
   find(text: string): ApiKey | undefined {
     const key = this.#byHash.get(this.#hashByText.get(text) ?? this.#remember(text));
     return key && (key.expiresAt === null || wallClockMs() < key.expiresAt) ? key : undefined;
+  }
+
+  /**
+   * Calls back soon after any key was revoked, whether or not requests come in.
+   * @returns how to stop it
+   */
+  watch(onEnded: () => void): () => void {
+    return this.#watch.add(onEnded);
   }
 
   #remember(text: string): string {
@@ -51,8 +64,10 @@ export class KeyRing {
   async #load(): Promise<() => void> {
     const keys = await this.#reader.read((sql) => listApiKeys(sql, this.#isSealed, { inForce: true }));
     return () => {
+      const before = this.#byHash;
       this.#byHash = new Map(keys.map((key) => [key.hash, key]));
       for (const [text, hash] of this.#hashByText) if (!this.#byHash.has(hash)) this.#hashByText.delete(text);
+      for (const hash of before.keys()) if (!this.#byHash.has(hash)) return this.#watch.tell();
     };
   }
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Connections } from "./connections.ts";
+import { headFault } from "./request-head.ts";
 import { refusalText, timedOutText } from "./unparsed.ts";
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -23,18 +24,20 @@ export interface KeyPair {
 export function createListener(handle: RequestListener, connections: Connections, pair?: KeyPair): Server {
   const terms = nodeTerms(connections);
   const answer = guarded(handle, connections);
+  const refuse = guarded((req) => {
+    const refused = refusalText(417, "The Expect header is not supported");
+    connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
+  }, connections);
   const server = pair
     ? createTlsServer({ ...terms, ...tlsTerms(pair), handshakeTimeout: terms.headersTimeout }, answer)
     : createServer(terms, answer);
   connections.guard(server);
   server.on("clientError", (error, socket: Socket) => refuseUnparsed(error, socket, connections));
-  server.on("checkExpectation", (req: IncomingMessage) => {
-    const refused = refusalText(417, "The Expect header is not supported");
-    connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
+  server.on("checkExpectation", refuse);
+  server.on("connect", ({ socket }: IncomingMessage) => {
+    connections.note("malformed", socket);
+    if (!endsWithAnswer(socket)) connections.dismiss(socket, refusalText(404, "Not found", "NOT_FOUND"));
   });
-  server.on("connect", (req: IncomingMessage) =>
-    connections.dismiss(req.socket, refusalText(404, "Not found", "NOT_FOUND")),
-  );
   return server;
 }
 
@@ -48,7 +51,7 @@ function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(headersTimeout / 4, LONGEST_CHECK_INTERVAL_MS),
     keepAliveTimeout: idleSeconds * 1000,
-    // The front door refuses a missing one, in JSON.
+    // A missing one is refused here, in JSON.
     requireHostHeader: false,
     // A second Authorization would silently be dropped otherwise, and a proxy may have believed that one.
     joinDuplicateHeaders: true,
@@ -65,37 +68,48 @@ function tlsTerms({ cert, key }: KeyPair) {
   return { cert, key, minVersion: "TLSv1.2" } as const;
 }
 
-/** A handler that throws before its first await must cost one connection and not the process. */
+/**
+ * Serves a request in its turn. One that a proxy in front may have read in another way than we do costs its connection;
+ * and so does one whose handler throws before its first await, which must not cost the process.
+ */
 function guarded(handle: RequestListener, connections: Connections): RequestListener {
-  return (req: IncomingMessage, res: ServerResponse) => {
-    if (!connections.begin(req, res)) return void req.socket.destroy();
-    try {
-      handle(req, res);
-    } catch {
-      const refused = refusalText(400, "The request is not valid");
-      connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
-    }
-  };
+  return (req: IncomingMessage, res: ServerResponse) =>
+    connections.begin(req, res, () => {
+      const dismiss = (message: string): void => {
+        const refused = refusalText(400, message);
+        connections.dismiss(req.socket, req.method === "HEAD" ? headOf(refused) : refused);
+      };
+      const fault = headFault(req);
+      if (fault !== undefined) return dismiss(fault);
+      try {
+        handle(req, res);
+      } catch {
+        dismiss("The request is not valid");
+      }
+    });
 }
 
 /** What Node's parser refuses: there is no request, so the answer is written by hand. */
-function refuseUnparsed(
-  error: NodeJS.ErrnoException,
-  socket: Socket & { _httpMessage?: ServerResponse | null },
-  connections: Connections,
-): void {
+function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, connections: Connections): void {
   const reason = reasonOf(error);
   if (reason) connections.note(reason, socket);
   // A failed handshake comes here too: there is nobody yet who could read an answer.
   if (/^ERR_(SSL|TLS)/.test(error.code ?? "")) return void socket.destroy();
-  const pending = socket._httpMessage;
-  if (pending?.req.complete) {
-    // Garbage after a whole request: its answer is due first, or the client would take our refusal for it.
-    pending.once("finish", () => socket.destroy());
-    return;
-  }
-  if (error.code !== "ECONNRESET" && socket.writable && !pending?.headersSent) socket.write(refusalOf(error));
+  if (endsWithAnswer(socket)) return;
+  const isAnswering = socket._httpMessage?.headersSent === true;
+  if (error.code !== "ECONNRESET" && socket.writable && !isAnswering) socket.write(refusalOf(error));
   socket.destroy();
+}
+
+/** A socket as Node's server keeps it, with the answer whose turn it is. */
+type AnsweringSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+/** Where garbage follows a whole request, its answer is due first, or the client would take our refusal for it. */
+function endsWithAnswer(socket: AnsweringSocket): boolean {
+  const pending = socket._httpMessage;
+  if (!pending?.req.complete) return false;
+  pending.once("finish", () => socket.destroy());
+  return true;
 }
 
 /** Undefined for a client that only left, or did not like our certificate. */

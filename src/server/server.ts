@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { ChainProblem } from "../domain/audit-link.ts";
@@ -105,7 +106,14 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     },
   });
   const site = createTenantSite(options, { metrics, addresses, connections, streamLimits: limits, onRefused });
-  const server = createListener(proving(toNodeHandler(site.app), tenantId, options.proofSecret), connections, keyPair);
+  const admitProof = async (socket: Socket): Promise<boolean> => {
+    const { bucket } = addresses.peer(socket.remoteAddress ?? "");
+    const admitted = connections.beginProof(socket) && (await site.door.countProof(bucket));
+    if (!admitted) connections.note("rate", socket);
+    return admitted;
+  };
+  const handle = proving(toNodeHandler(site.app), tenantId, options.proofSecret, admitProof);
+  const server = createListener(handle, connections, keyPair);
   const isDraining = () => site.door.draining;
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
   const ops = createOpsListener(

@@ -5,13 +5,17 @@ import { readBeginning } from "../services/live-snapshot.ts";
 import { type LiveEvent, liveEventsOf } from "../services/stream-events.ts";
 import type { Pool } from "../store/pool.ts";
 import { type FollowedEntry, readEntriesAfter } from "../store/queries/stream.ts";
-import type { EndedSessions } from "./ended-sessions.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 import type { Spectator, StreamSeats } from "./stream-seats.ts";
 
 const HEARTBEAT_MS = 15_000;
 /** Entries that a client may have missed; past it a snapshot costs less. */
 const MAX_REPLAY = 1_000;
+
+/** Tells when credentials of one kind end; returns how to stop it. */
+export interface CredentialSource {
+  watch(onEnded: () => void): () => void;
+}
 
 export interface StreamClient extends Spectator {
   stream: EventStream;
@@ -36,24 +40,24 @@ export class StreamHub {
   #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
   /** The last entry that clients have seen. */
   #position = 0n;
-  readonly #ended: Pick<EndedSessions, "watch"> | undefined;
+  readonly #credentials: readonly CredentialSource[];
   #heartbeat: NodeJS.Timeout | undefined;
   #unwatch: (() => void) | undefined;
   #closed = false;
 
-  /** @param ended tells when sessions end, whose streams then end too */
+  /** @param credentials tell when some end, whose streams then end too */
   constructor(
     tail: AuditTail,
     pool: Pool,
     seats: StreamSeats,
     heartbeatMs = HEARTBEAT_MS,
-    ended?: Pick<EndedSessions, "watch">,
+    credentials: readonly CredentialSource[] = [],
   ) {
     this.#tail = tail;
     this.#pool = pool;
     this.#seats = seats;
     this.#heartbeatMs = heartbeatMs;
-    this.#ended = ended;
+    this.#credentials = credentials;
   }
 
   get size(): number {
@@ -68,7 +72,7 @@ export class StreamHub {
     this.#clients.set(client, (entry) => waiting.push(entry));
     this.#seats.take(client);
     stream.onEnd = () => this.#remove(client);
-    this.#unwatch ??= this.#ended?.watch(() => this.#endInvalid());
+    this.#unwatch ??= this.#watchCredentials();
     stream.send(": connected\n\n");
     if (this.#closed) return stream.end("shutdown");
     try {
@@ -134,6 +138,13 @@ export class StreamHub {
         () => {},
       );
     }
+  }
+
+  #watchCredentials(): () => void {
+    const stops = this.#credentials.map((each) => each.watch(() => this.#endInvalid()));
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   #remove(client: StreamClient): void {

@@ -146,7 +146,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     origins: new Origins(options.corsOrigins, baseUrl),
   };
   const seats = new StreamSeats(surroundings.streamLimits);
-  const hub = services.tail && new StreamHub(services.tail, pool, seats, options.streamHeartbeatMs, ended);
+  const hub = services.tail && new StreamHub(services.tail, pool, seats, options.streamHeartbeatMs, [keys, ended]);
   const streaming = {
     seats,
     identities,

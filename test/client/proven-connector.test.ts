@@ -257,7 +257,7 @@ describe("the answer that proves", () => {
     const listener = proving(passOn, TENANT, SECRET);
     const socket = { localAddress, remoteAddress, localPort: 8080 };
     const response = { writeHead: () => {}, end: () => {} };
-    listener({ method: "GET", url: proofPath(NONCE), socket } as never, response as never);
+    listener({ method: "GET", url: proofPath(NONCE), headers: {}, socket } as never, response as never);
     expect(passedOn).toBe(!isGiven);
   });
 });

@@ -4,7 +4,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import { EndedSessions } from "../../src/server/ended-sessions.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Pool } from "../../src/store/pool.ts";
-import { ADMIN_KEY, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
+import { ADMIN_KEY, insertKey, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
@@ -185,6 +185,24 @@ test.each([
   const reader = bystander.body?.getReader();
   const [read] = [await reader?.read()];
   expect(read?.done).toBe(false);
+  await reader?.cancel();
+});
+
+test("the streams of a key that is revoked end within the second or so, here and elsewhere", async () => {
+  const [gone, kept] = ["pk_gone", "pk_kept"].map((name) => `${name}-0123456789-abcdefghijklmnopqrstuvwxyz_ABCDEF`);
+  for (const key of [gone, kept]) await insertKey(tenant.backend.sql, key ?? "", String(key).slice(3, 7), "public");
+  const watch = (url: string, key = "") => call(url, "GET", "/v1/stream", { "x-api-key": key });
+  await delay(1100);
+  const streams = await Promise.all([tenant.url, other.url].map((url) => watch(url, gone)));
+  const bystander = await watch(tenant.url, kept);
+  expect([...streams, bystander].map(({ status }) => status)).toEqual([200, 200, 200]);
+  const startedAt = performance.now();
+  await localApi(tenant.services.handlers, { actor: "cli:test" }).revokeKey({ name: "gone" });
+  const texts = await Promise.all(streams.map((stream) => stream.text()));
+  expect(performance.now() - startedAt).toBeLessThan(2500);
+  for (const text of texts) expect(text).toContain('{"reason":"credentials"}');
+  const reader = bystander.body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
   await reader?.cancel();
 });
 

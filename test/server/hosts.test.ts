@@ -67,6 +67,19 @@ describe("server.adminHosts", () => {
     expect((await ask(path, claimed)).code).toBe("NOT_FOUND");
   });
 
+  test("of a target that is a whole URL both its host and the header have to be such a name", async () => {
+    const { path } = operations.listKeys;
+    const [admin, other] = ["admin.acme.example", "acme.example"];
+    for (const [target, host, code] of [
+      [admin, admin, "KEY_INVALID"],
+      [`${admin}:8443`, "[::1]:80", "KEY_INVALID"],
+      [other, admin, "NOT_FOUND"],
+      [admin, other, "NOT_FOUND"],
+      [`${admin}@${other}`, admin, "NOT_FOUND"],
+    ] as const)
+      expect([target, host, (await ask(`http://${target}${path}`, { host })).code]).toEqual([target, host, code]);
+  });
+
   test("other operations are there under every name, for admin keys too", async () => {
     const headers = { host: "acme.example", "x-api-key": ADMIN_KEY };
     expect((await ask(operations.listMarkets.path, headers)).code).not.toBe("NOT_FOUND");
