@@ -92,15 +92,18 @@ interface CheckedTenant {
 /** Everything that can be said about a tenant file. */
 function checkTenantFile(text: string, file: string): CheckedTenant {
   const guide = new SchemaGuide(tenantJsonSchema());
-  const yaml = new LayeredSource(text, file, guide);
-  const locate = (findings: readonly Finding[]) => yaml.locate(findings);
   const directory = resolve(dirname(file));
+  const tenant = basename(directory);
+  const bounds = secretBounds(directory, tenant);
+  const yaml = new LayeredSource(text, file, guide, {
+    directory: dirname(dirname(directory)),
+    roots: [directory, ...bounds.roots],
+  });
+  const locate = (findings: readonly Finding[]) => yaml.locate(findings);
   if (yaml.problems.length > 0) return { draft: {}, problems: [...yaml.problems], locate };
   if (yaml.value === null)
     return { draft: {}, problems: [fileProblem(yaml.file, "is empty; `pmctl init` writes one to start from")], locate };
 
-  const tenant = basename(directory);
-  const bounds = secretBounds(directory, tenant);
   const parsed = TenantFileSchema.safeParse(yaml.value, { error: sentenceFor });
   const draft: Draft = parsed.success ? parsed.data : soundSections(yaml.value);
   const misplaced = tenantIsItsFolder(draft, tenant);
