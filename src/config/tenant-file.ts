@@ -112,7 +112,7 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
     // Whose secrets it may use is known once it is known whose file it is.
     ...(misplaced.length > 0 ? misplaced : secretsStayInBounds(draft, { directory, tenant, bounds })),
     ...RULES.flatMap((rule) => rule(draft)),
-    ...anchorFilesAreTheirOwn(draft, file, directory),
+    ...anchorFilesAreTheirOwn(draft, file, { directory, roots: bounds.roots }),
   ];
   if (!parsed.success || findings.length > 0) return { draft, problems: locate(findings), locate };
 
