@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { anchorWarnings } from "../config/anchor-files.ts";
 import { makePlan } from "../config/plan.ts";
 import { withBlame } from "../config/plan-blame.ts";
 import { documentOf } from "../config/plan-document.ts";
@@ -112,5 +113,7 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
  */
 export async function planTenant(session: ConfigSession): Promise<PlannedTenant> {
   const source = fromFiles(session, session.keysAtHand());
-  return planOn(await session.open(), source, session.feeds);
+  const planned = await planOn(await session.open(), source, session.feeds);
+  const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config)];
+  return { ...planned, plan: { ...planned.plan, warnings } };
 }

@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
 import { PROOF_LOST, PROOF_TIMEOUT } from "./proven-connector.ts";
@@ -29,6 +31,21 @@ export function faultFrom(response: Response, body: unknown): Fault {
   const requestId = response.headers.get("request-id");
   const shown = code === "INTERNAL" && requestId ? `${message} (request ${requestId})` : message;
   return new Fault(code, shown, { detail: { status: response.status, requestId } });
+}
+
+/**
+ * Whether a body can be the result of an operation at all: a list where it has a list, else something with a field of its
+ * answer. A server of another version may lack some of them and have others.
+ */
+export function isResultOf(id: OperationId, body: unknown): boolean {
+  const { output } = operations[id];
+  if ("paged" in operations[id] || output instanceof z.ZodArray) return Array.isArray(body);
+  if (!(output instanceof z.ZodObject)) return body !== undefined;
+  return isMapping(body) && Object.keys(output.shape).some((field) => Object.hasOwn(body, field));
+}
+
+function isMapping(body: unknown): body is object {
+  return typeof body === "object" && body !== null && !Array.isArray(body);
 }
 
 function codeOfStatus(status: number): FaultCode {

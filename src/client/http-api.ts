@@ -4,7 +4,7 @@ import type { Operation } from "../contract/operation.ts";
 import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { connectionFailure, faultFrom, retryAfterSec, sealOf } from "./http-answer.ts";
+import { connectionFailure, faultFrom, isResultOf, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
 import { Pace } from "./pace.ts";
 
@@ -130,8 +130,9 @@ class Call {
   }
 
   #result(response: Response, body: unknown): unknown {
-    if (body === undefined)
-      throw new Fault("UNREACHABLE", `${this.#server} does not answer like a pmctl server: its answer is not JSON`);
+    const isOther = body === undefined ? "not JSON" : isResultOf(this.#id, body) ? undefined : "to another question";
+    if (isOther !== undefined)
+      throw new Fault("UNREACHABLE", `${this.#server} does not answer like a pmctl server: its answer is ${isOther}`);
     const seal = sealOf(response);
     if (seal) this.#options.onSealed?.(seal);
     if (!("paged" in operations[this.#id])) return body;

@@ -1,33 +1,112 @@
-import { statSync } from "node:fs";
-import { matchesGlob, resolve } from "node:path";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../domain/anchor-text.ts";
 import { statedTargets } from "./audit-schema.ts";
-import type { Finding } from "./config-error.ts";
+import { isBelow, isReserved, realPlace } from "./bounded-file.ts";
+import { type Finding, formatPath } from "./config-error.ts";
+import { isErrno } from "./environment.ts";
+import { isMarketFile } from "./market-walk.ts";
+import { OPERATOR_FILE } from "./operator-file.ts";
 import type { Draft } from "./rules.ts";
+import type { TenantConfig } from "./tenant-file.ts";
+
+/** Where a tenant's files may lie. */
+interface Places {
+  /** The tenant's folder, absolute. */
+  directory: string;
+  /** Folders beyond it that `pmctl.yaml` lists, absolute. */
+  roots: readonly string[];
+}
 
 /**
- * A file of anchors is for anchors alone: what is appended elsewhere would spoil the configuration or the secrets.
+ * A file of anchors is for anchors alone: what is appended elsewhere would spoil the configuration, the secrets, or
+ * another program's files, all with the rights of the server.
  *
  * @param file the tenant file
- * @param directory the tenant's folder, absolute
  */
-export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, directory: string): Finding[] {
+export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, places: Places): Finding[] {
+  const { directory } = places;
+  const operator = dirname(dirname(directory));
   const seen = new Set<string>();
-  return (audit ? statedTargets(audit) : []).flatMap(({ target, path }) => {
-    if (!("file" in target)) return [];
-    const place = resolve(directory, target.file);
-    const problem = problemOf(place);
-    seen.add(place);
-    return problem === undefined ? [] : [{ path: [...path, "file"], message: `must be a file of its own: ${problem}` }];
+  return (audit ? statedFiles(audit, directory) : []).flatMap(({ place, path }) => {
+    const real = realPlace(place);
+    const problem = seen.has(real) ? "this one is a target already" : problemOf(place, real);
+    seen.add(real);
+    return problem === undefined ? [] : [{ path, message: `must be a file of its own: ${problem}` }];
   });
 
-  function problemOf(place: string): string | undefined {
-    if (seen.has(place)) return "this one is a target already";
+  function problemOf(place: string, real: string): string | undefined {
     if (place === resolve(file)) return "this is the tenant file";
-    // The operator's directory holds the variables, and so may the tenant's folder.
-    if (place === resolve(directory, "../..", ".env") || place === resolve(directory, ".env"))
-      return "this holds secrets";
-    if ((markets?.files ?? []).some((pattern) => matchesGlob(place, resolve(directory, pattern))))
-      return "this is a market file";
-    return statSync(place, { throwIfNoEntry: false })?.isDirectory() ? "this is a folder" : undefined;
+    if (isReserved(place, operator)) return "this holds secrets";
+    if (real === realPlace(join(operator, OPERATOR_FILE))) return "this is the operator's file";
+    if (isOfAnotherTenant(real)) return "this is in another tenant's folder";
+    if (isMarketFile(relative(realPlace(directory), real), markets?.files ?? [])) return "this is a market file";
+    if (isOutside(place, places) && kindOf(dirname(real)) !== "folder")
+      return "there is no such folder, and it would not be below the tenant's";
+    return problemOfContent(place, basename(directory));
+  }
+
+  function isOfAnotherTenant(real: string): boolean {
+    const [folder, ...rest] = relative(realPlace(join(operator, "tenants")), real).split(sep);
+    return folder !== ".." && rest.length > 0 && !isBelow(real, [directory]);
+  }
+}
+
+/** What an operator should know of a sound file: anchors that go to files outside of the tenant's folders. */
+export function anchorWarnings({ audit, source }: TenantConfig): string[] {
+  return statedFiles(audit, source.directory)
+    .filter(({ place }) => isOutside(place, source))
+    .map(({ place, path }) => {
+      const { file, line, column } = source.positionOf(path);
+      const where = `${file}:${line}:${column}  ${formatPath(path)}`;
+      return `${where}  leads out of the tenant's folder: the server appends to ${realPlace(place)}`;
+    });
+}
+
+function statedFiles(audit: TenantConfig["audit"], directory: string) {
+  return statedTargets(audit).flatMap(({ target, path }) =>
+    "file" in target ? [{ place: resolve(directory, target.file), path: [...path, "file"] }] : [],
+  );
+}
+
+function isOutside(place: string, { directory, roots }: Places): boolean {
+  return !isBelow(place, [directory, ...roots]);
+}
+
+/** What is there, a link as itself; undefined for nothing. */
+function kindOf(place: string): "file" | "folder" | "link" | "other" | undefined {
+  try {
+    const stats = lstatSync(place, { throwIfNoEntry: false });
+    if (stats?.isSymbolicLink()) return "link";
+    if (stats?.isDirectory()) return "folder";
+    return stats?.isFile() === false ? "other" : stats && "file";
+  } catch (error) {
+    if (isErrno(error)) return "other";
+    throw error;
+  }
+}
+
+function problemOfContent(place: string, tenant: string): string | undefined {
+  const kind = kindOf(place);
+  if (kind === undefined) return undefined;
+  if (kind === "folder" || kind === "link") return `this is a ${kind}`;
+  if (kind === "other") return "this is no regular file";
+  const text = headOf(place);
+  return text === undefined || beginsAsAnchors(text, tenant) ? undefined : "this holds something else than its anchors";
+}
+
+/** Undefined for what this user may not read: the server looks again, by what it has opened. */
+function headOf(file: string): string | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    if (!fstatSync(descriptor).isFile()) return undefined;
+    const head = Buffer.alloc(ANCHOR_HEAD_BYTES);
+    return head.toString("utf8", 0, readSync(descriptor, head));
+  } catch (error) {
+    if (isErrno(error)) return undefined;
+    throw error;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

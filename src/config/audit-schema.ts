@@ -68,7 +68,7 @@ export interface StatedTarget {
 }
 
 /** One target may stand without its list. */
-export function statedTargets({ anchors }: z.output<typeof AuditSection>): StatedTarget[] {
+export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "anchors">): StatedTarget[] {
   const path = ["audit", "anchors"];
   return Array.isArray(anchors)
     ? anchors.map((target, index) => ({ target, path: [...path, index] }))

@@ -28,6 +28,20 @@ export function isBelow(path: string, roots: readonly string[]): boolean {
   });
 }
 
+/** What the operator's directory holds that no tenant file may name: our own state, the history, variables. */
+const RESERVED = /^(\.pmctl|\.git|\.env(\..*)?)$/;
+
+/**
+ * Whether a path, links followed, is or lies below `.pmctl`, `.git` or `.env` of a directory or of one inside it.
+ *
+ * @param directory the operator's
+ */
+export function isReserved(path: string, directory: string): boolean {
+  return relative(realPlace(directory), realPlace(path))
+    .split(sep)
+    .some((part) => RESERVED.test(part));
+}
+
 /**
  * The bytes of a file below one of these folders. It is opened first and looked at afterwards, so that a link that is
  * swapped between the look and the reading changes nothing: what is read is what was found to lie there.

@@ -1,13 +1,34 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
+import { isBelow, isReserved } from "./bounded-file.ts";
 import { ConfigError, type Finding, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { isMapping } from "./mapping.ts";
+import { OPERATOR_FILE } from "./operator-file.ts";
 import type { SchemaGuide } from "./schema-guide.ts";
 import { YamlSource } from "./yaml-source.ts";
 
 /** More is a mistake, or a machine's. */
 const MAX_LAYERS = 20;
+/** Files that are named in all: two names in each of a few files make millions of ways. */
+const MAX_BASES = 50;
+
+/** Where the files that a tenant file extends may lie. */
+export interface BaseBounds {
+  /** The operator's, absolute: the folder that holds `tenants/`. */
+  directory: string;
+  /** Other folders, absolute. */
+  roots: readonly string[];
+}
+
+/** What reading the bases of one tenant file shares. */
+interface Reading {
+  guide: SchemaGuide;
+  bounds: BaseBounds;
+  problems: Problem[];
+  /** Names that may still be followed; negative once that was said. */
+  left: number;
+}
 
 /**
  * A tenant file on top of the files that it extends. Mappings are merged key by key, everything else is replaced as a
@@ -25,10 +46,10 @@ export class LayeredSource {
   /** The tenant's own file first; each wins over those behind it. */
   readonly #layers: readonly YamlSource[];
 
-  constructor(text: string, file: string, guide: SchemaGuide) {
+  constructor(text: string, file: string, guide: SchemaGuide, bounds: BaseBounds) {
     const own = new YamlSource(text, displayPath(file), guide);
     const problems: Problem[] = [];
-    this.#layers = [own, ...basesOf(own, [resolve(file)], guide, problems)];
+    this.#layers = [own, ...basesOf(own, [resolve(file)], { guide, bounds, problems, left: MAX_BASES })];
     this.file = own.file;
     this.problems = [...this.#layers.flatMap((layer) => layer.syntaxProblems), ...problems];
     const hashes = this.#layers.map(({ sha256 }) => sha256);
@@ -78,7 +99,7 @@ export class LayeredSource {
 }
 
 /** The bases of a file with theirs, the strongest first. */
-function basesOf(source: YamlSource, chain: readonly string[], guide: SchemaGuide, problems: Problem[]): YamlSource[] {
+function basesOf(source: YamlSource, chain: readonly string[], reading: Reading): YamlSource[] {
   const { value } = source;
   if (!isMapping(value) || value.extends === undefined) return [];
   const isList = Array.isArray(value.extends);
@@ -86,7 +107,13 @@ function basesOf(source: YamlSource, chain: readonly string[], guide: SchemaGuid
   const layers: YamlSource[] = [];
   for (const [index, name] of [...names.entries()].reverse()) {
     const path = isList ? ["extends", index] : ["extends"];
-    const report = (message: string) => problems.push(...source.problems([{ path, message }]));
+    const report = (message: string) => reading.problems.push(...source.problems([{ path, message }]));
+    if (reading.left <= 0) {
+      if (reading.left === 0) report(`is more than the ${MAX_BASES} files that a tenant file may build on`);
+      reading.left = -1;
+      break;
+    }
+    reading.left -= 1;
     if (typeof name !== "string" || name === "") {
       report("must be a file such as ../base.yaml, or a list of files");
       continue;
@@ -94,7 +121,7 @@ function basesOf(source: YamlSource, chain: readonly string[], guide: SchemaGuid
     const file = resolve(dirname(chain.at(-1) ?? ""), name);
     if (chain.includes(file)) report(`must not lead back to itself: ${[...chain, file].map(displayPath).join(" -> ")}`);
     else if (chain.length >= MAX_LAYERS) report(`is the ${MAX_LAYERS}th file on the way: that is too deep`);
-    else layers.push(...readBase(file, [...chain, file], guide, problems, report));
+    else layers.push(...readBase(file, [...chain, file], reading, report));
   }
   return layers;
 }
@@ -102,10 +129,14 @@ function basesOf(source: YamlSource, chain: readonly string[], guide: SchemaGuid
 function readBase(
   file: string,
   chain: readonly string[],
-  guide: SchemaGuide,
-  problems: Problem[],
+  reading: Reading,
   report: (message: string) => void,
 ): YamlSource[] {
+  const refusal = refusalOf(file, reading.bounds);
+  if (refusal !== undefined) {
+    report(refusal);
+    return [];
+  }
   let text: string;
   try {
     text = readConfigFile(file);
@@ -114,15 +145,22 @@ function readBase(
     report(`${displayPath(file)} ${error.problems[0]?.message ?? "cannot be read"}`);
     return [];
   }
-  const base = new YamlSource(text, displayPath(file), guide);
+  const base = new YamlSource(text, displayPath(file), reading.guide);
   if (base.syntaxProblems.length > 0) return [base];
   if (!isMapping(base.value)) report(`${base.file} must hold a mapping, as a tenant file does`);
   // Two tenants of one name would share a database.
   else if (base.value.tenant !== undefined)
-    problems.push(
+    reading.problems.push(
       ...base.problems([{ path: ["tenant"], message: "must stand in the tenant's own file", atKey: true }]),
     );
-  return [base, ...basesOf(base, chain, guide, problems)];
+  return [base, ...basesOf(base, chain, reading)];
+}
+
+/** Decided before anything is read: problems show lines of a file, and whether there is one. */
+function refusalOf(file: string, { directory, roots }: BaseBounds): string | undefined {
+  if (!isBelow(file, [directory, ...roots]))
+    return `leads out of the operator's directory: list its folder in ${OPERATOR_FILE} under secrets.files`;
+  return isReserved(file, directory) ? "must be configuration: .pmctl, .git and .env hold secrets" : undefined;
 }
 
 function mergedValue(layers: readonly YamlSource[]): unknown {

@@ -1,17 +1,15 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
-import { isAbsolute, join, matchesGlob, posix, relative } from "node:path";
+import { isAbsolute, join, posix, relative } from "node:path";
 import { isBelow, realPlace } from "./bounded-file.ts";
 import type { Finding } from "./config-error.ts";
 import { isErrno } from "./environment.ts";
+import { isWild, matcher, Unusable } from "./wildcards.ts";
 
 /** More files than a tenant's markets need are a mistake, or an attempt to keep the command busy. */
 const MOST_FILES = 1000;
 const MOST_ENTRIES = 5000;
 const MOST_LEVELS = 8;
 const MOST_BYTES = 32 * 1024 * 1024;
-
-/** A pattern that cannot be used; the message says why. */
-class Unusable extends Error {}
 
 /** `markets.files` that could lead out of the tenant's folder by what is written in them. */
 export function marketFilesStayBelow({ markets }: { markets?: { files: readonly string[] } | undefined }): Finding[] {
@@ -60,6 +58,18 @@ export function matchMarketFiles(
   return { files: findings.length > 0 ? [] : [...files], findings };
 }
 
+/** Whether one of the patterns matches a name relative to the tenant's folder; patterns that cannot be used match nothing. */
+export function isMarketFile(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    try {
+      return matcher(posix.normalize(pattern))(name);
+    } catch (error) {
+      if (error instanceof Unusable) return false;
+      throw error;
+    }
+  });
+}
+
 interface Budget {
   files: number;
   entries: number;
@@ -81,16 +91,12 @@ function matching(directory: string, pattern: string, budget: Budget): string[] 
   const steps = pattern.split("/");
   const start = steps.slice(0, steps.findIndex(isWild)).join("/");
   const levels = pattern.includes("**") ? Number.POSITIVE_INFINITY : steps.length;
-  return walk(directory, { name: start, pattern, levels }, budget).toSorted();
-}
-
-function isWild(pattern: string): boolean {
-  return /[*?[{(]/.test(pattern);
+  return walk(directory, { name: start, isMatch: matcher(pattern), levels }, budget).toSorted();
 }
 
 function walk(
   directory: string,
-  { name: start, pattern, levels }: { name: string; pattern: string; levels: number },
+  { name: start, isMatch, levels }: { name: string; isMatch: (name: string) => boolean; levels: number },
   budget: Budget,
 ): string[] {
   const found: string[] = [];
@@ -110,7 +116,7 @@ function walk(
       const child = posix.join(name, entry.name);
       const depth = child.split("/").length;
       const kind = kindOf(join(directory, child), entry);
-      if (kind === "file" && matchesGlob(child, pattern)) {
+      if (kind === "file" && isMatch(child)) {
         refuseOutside(directory, child);
         found.push(child);
       }

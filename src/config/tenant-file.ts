@@ -92,15 +92,18 @@ interface CheckedTenant {
 /** Everything that can be said about a tenant file. */
 function checkTenantFile(text: string, file: string): CheckedTenant {
   const guide = new SchemaGuide(tenantJsonSchema());
-  const yaml = new LayeredSource(text, file, guide);
-  const locate = (findings: readonly Finding[]) => yaml.locate(findings);
   const directory = resolve(dirname(file));
+  const tenant = basename(directory);
+  const bounds = secretBounds(directory, tenant);
+  const yaml = new LayeredSource(text, file, guide, {
+    directory: dirname(dirname(directory)),
+    roots: [directory, ...bounds.roots],
+  });
+  const locate = (findings: readonly Finding[]) => yaml.locate(findings);
   if (yaml.problems.length > 0) return { draft: {}, problems: [...yaml.problems], locate };
   if (yaml.value === null)
     return { draft: {}, problems: [fileProblem(yaml.file, "is empty; `pmctl init` writes one to start from")], locate };
 
-  const tenant = basename(directory);
-  const bounds = secretBounds(directory, tenant);
   const parsed = TenantFileSchema.safeParse(yaml.value, { error: sentenceFor });
   const draft: Draft = parsed.success ? parsed.data : soundSections(yaml.value);
   const misplaced = tenantIsItsFolder(draft, tenant);
@@ -109,7 +112,7 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
     // Whose secrets it may use is known once it is known whose file it is.
     ...(misplaced.length > 0 ? misplaced : secretsStayInBounds(draft, { directory, tenant, bounds })),
     ...RULES.flatMap((rule) => rule(draft)),
-    ...anchorFilesAreTheirOwn(draft, file, directory),
+    ...anchorFilesAreTheirOwn(draft, file, { directory, roots: bounds.roots }),
   ];
   if (!parsed.success || findings.length > 0) return { draft, problems: locate(findings), locate };
 

@@ -24,7 +24,7 @@ export function directoryTarget(directory: string, tenant: string, keys: readonl
 
 /** A file that only grows, such as one on another machine's disk. */
 export function fileTarget(file: string): AnchorTarget {
-  return { kind: "file", place: file, write: (anchor) => appendAnchor(file, anchor) };
+  return { kind: "file", place: file, write: (anchor) => appendAnchor(file, anchor, false) };
 }
 
 /**

@@ -89,7 +89,7 @@ describe("requests", () => {
   });
 
   test("send the operator's reason as the bytes of its UTF-8", async () => {
-    const { url, seen } = await serve(json({}));
+    const { url, seen } = await serve(json({ feeBps: 1 }));
     await connectTo(url, { reason: "Prüfung 東京" }).api.getPolicy({});
     expect(Buffer.from(String(seen[0]?.headers["audit-reason"]), "latin1").toString()).toBe("Prüfung 東京");
   });
@@ -103,7 +103,7 @@ describe("requests", () => {
   });
 
   test("writes carry a fresh idempotency key each, and reads none", async () => {
-    const { url, seen } = await serve(json({}));
+    const { url, seen } = await serve(json({ id: "m" }));
     const { api } = connectTo(url);
     await api.suspendMarket({ id: "m" });
     await api.suspendMarket({ id: "m" });
@@ -160,6 +160,21 @@ describe("refusals", () => {
     const { url } = await serve((response) => response.end("hello"));
     expect((await faultOf(connectTo(url).api.getPolicy({}))).code).toBe("UNREACHABLE");
   });
+
+  test.each([{ ok: true }, [{ ok: true }], {}, null, "ok", 7])(
+    "nor does %j where something else was asked",
+    async (body) => {
+      const { url } = await serve(json(body));
+      const { api } = connectTo(url);
+      const calls: (() => Promise<unknown>)[] = [() => api.getPolicy({}), () => api.getConfig({})];
+      if (!Array.isArray(body)) calls.push(() => api.listMarkets({ limit: 1 }));
+      for (const call of calls) {
+        const fault = await faultOf(call());
+        expect({ code: fault.code, exit: fault.exitCode }).toEqual({ code: "UNREACHABLE", exit: 9 });
+        expect(fault.message).toContain("does not answer like a pmctl server");
+      }
+    },
+  );
 });
 
 describe("the rate limit", () => {

@@ -1,7 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { anchorWarnings } from "../../src/config/anchor-files.ts";
 import { anchorFilesOf, resolveTenant } from "../../src/config/resolve-tenant.ts";
-import { complaints, configErrorOf, parse, problemsOf, tenantText } from "./support.ts";
+import { loadTenantFile } from "../../src/config/tenant-file.ts";
+import { complaints, configErrorOf, directoryWith, parse, problemsOf, tenantText } from "./support.ts";
 
 const KEY = "key: { env: ACME_AUDIT_KEY }";
 const audit = (anchors: string) => ({ audit: `{ ${KEY}, ${anchors} }` });
@@ -71,6 +75,71 @@ describe("audit.anchors", () => {
   ])("%s: %s", (section, complaint) => {
     const markets = "{ files: ['markets/*.yaml'] }";
     expect(complaints({ ...audit(section), markets })).toEqual([complaint]);
+  });
+
+  /** The complaints about a target, in an operator's directory with links, devices and files of others. */
+  const refusals = (target: string, prepare: (root: string) => void = () => undefined) => {
+    const root = directoryWith({
+      "ops/tenants/acme/tenant.yaml": tenantText(audit(`anchors: [{ file: ${JSON.stringify(target)} }]`)),
+      "ops/tenants/acme/notes.txt": "\nnotes\n",
+      "ops/tenants/acme/other.ndjson": '{"tenant":"globex","seq":1}\n',
+      "ops/tenants/globex/tenant.yaml": "",
+      "ops/pmctl.yaml": "version: 1\nsecrets: { files: [../kept] }\n",
+      "ops/.env": "",
+      "ops/.pmctl/postgres.lock": "",
+      "out/app.json": "{\n}\n",
+    });
+    prepare(root);
+    const file = join(root, "ops/tenants/acme/tenant.yaml");
+    const problems = configErrorOf(() => loadTenantFile(file)).problems;
+    return problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
+  };
+  const OWN = "6:58 must be a file of its own: this";
+  const NO_FOLDER = "6:58 must be a file of its own: there is no such folder, and it would not be below the tenant's";
+
+  test.each([
+    ["../../pmctl.yaml", `${OWN} is the operator's file`],
+    ["../globex/tenant.yaml", `${OWN} is in another tenant's folder`],
+    ["../globex/markets/new.yaml", `${OWN} is in another tenant's folder`],
+    ["../../.pmctl/postgres.lock", `${OWN} holds secrets`],
+    ["../../.pmctl/anchors/globex.ndjson", `${OWN} holds secrets`],
+    ["../../.git/hooks/post-merge", `${OWN} holds secrets`],
+    ["/dev/zero", `${OWN} is no regular file`],
+    ["/etc/passwd", `${OWN} holds something else than its anchors`],
+    ["../../../out/app.json", `${OWN} holds something else than its anchors`],
+    ["notes.txt", `${OWN} holds something else than its anchors`],
+    ["other.ndjson", `${OWN} holds something else than its anchors`],
+    ["../../../new/kept.ndjson", NO_FOLDER],
+    ["/nowhere/of/pmctl/kept.ndjson", NO_FOLDER],
+  ])("%s: %s", (target, complaint) => {
+    expect(refusals(target)).toEqual([complaint]);
+  });
+
+  test("a link is no file, a pipe neither, and folders count as what links make them", () => {
+    const link = (target: string) => (root: string) => symlinkSync(target, join(root, "ops/tenants/acme/link"));
+    expect(refusals("link", link("../../.env"))).toEqual([`${OWN} holds secrets`]);
+    expect(refusals("link", link("../../../out/app.json"))).toEqual([`${OWN} is a link`]);
+    expect(refusals("link", link("missing"))).toEqual([`${OWN} is a link`]);
+    expect(refusals("link/pmctl.yaml", link("../.."))).toEqual([`${OWN} is the operator's file`]);
+    const pipe = (root: string) => execFileSync("mkfifo", [join(root, "ops/tenants/acme/pipe")]);
+    expect(refusals("pipe", pipe)).toEqual([`${OWN} is no regular file`]);
+  });
+
+  test("a new file, an empty one and one of its anchors are fine; outside of its folders they are warned of", () => {
+    const root = directoryWith({
+      "ops/tenants/acme/empty": "",
+      "ops/tenants/acme/cut": '{"ten',
+      "ops/pmctl.yaml": "version: 1\nsecrets: { files: [../kept] }\n",
+      "out/kept.ndjson": '{"tenant":"acme","seq":1,"hash":""}\n',
+    });
+    const files = ["empty", "cut", "new/kept", "../../../kept/new", "../../../out/kept.ndjson"];
+    const anchors = `anchors: [${files.map((file) => `{ file: ${file} }`).join(", ")}]`;
+    const config = parse(tenantText(audit(anchors)), join(root, "ops/tenants/acme/tenant.yaml"));
+    expect(anchorWarnings(config)).toEqual([
+      expect.stringMatching(
+        /tenant\.yaml:6:\d+ {2}audit\.anchors\[4\]\.file {2}leads out of the tenant's folder: .*\/out\/kept\.ndjson$/,
+      ),
+    ]);
   });
 
   test("a program runs only with --allow-exec, and is refused at its place without", () => {

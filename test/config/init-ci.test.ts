@@ -193,6 +193,10 @@ describe("the folder of a tenant with a name that is an option, a program or two
     "a;b",
     "é",
     "1a",
+    ".hidden",
+    "..x",
+    "...",
+    ".[!.]*",
   ];
   const shells = [
     ["bash", "-e", "-c"],
@@ -209,6 +213,13 @@ describe("the folder of a tenant with a name that is an option, a program or two
       expect(stderr).toContain("No tenant may have this name");
       // One line: a folder cannot speak to the service in commands of its own.
       expect(stderr.trim()).not.toContain("\n");
+    }
+  });
+
+  test.each(shells)("a hidden one fails in %s", (...shell) => {
+    for (const name of [".hidden", "..x"]) {
+      const { exitCode, lines } = runScript(gitlabScript("plan"), { shell, folders: [...TENANTS, name] });
+      expect({ exitCode, lines }).toEqual({ exitCode: 1, lines: [] });
     }
   });
 

@@ -1,3 +1,4 @@
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadTenantFile, type TenantConfig } from "../../src/config/tenant-file.ts";
@@ -126,9 +127,69 @@ describe("what is wrong in a base is told in the base", () => {
     expect(JSON.stringify([error.message, error.problems])).not.toContain("canary");
   });
 
+  test("bases that each name two others are read a bounded number of times", () => {
+    const files = Object.fromEntries(
+      [...Array(25).keys()].map((level) => [`e${level}.yaml`, `extends: [e${level + 1}.yaml, e${level + 1}.yaml]\n`]),
+    );
+    const found = problems({ "acme/tenant.yaml": tenantText({ extends: "../e0.yaml" }), ...files });
+    expect(found.filter((each) => each.includes("is more than the 50 files"))).toEqual([
+      expect.stringMatching(/e\d+\.yaml:1 extends\[\d\] is more than the 50 files that a tenant file may build on$/),
+    ]);
+    expect(found.length).toBeLessThan(50);
+  });
+
   test("extends of another kind is refused", () => {
     expect(problems({ "acme/tenant.yaml": tenantText({ extends: "7" }) })).toEqual([
       expect.stringContaining("tenant.yaml:7 extends must be a file such as ../base.yaml, or a list of files"),
     ]);
+  });
+});
+
+describe("a base lies below the operator's directory, or a folder that pmctl.yaml lists", () => {
+  /** The complaint about `extends`, in an operator's directory with these files beside a folder of others. */
+  const refusals = (extended: string, prepare: (root: string) => void = () => undefined) => {
+    const root = directoryWith({
+      "ops/tenants/acme/tenant.yaml": tenantText({ extends: JSON.stringify(extended) }),
+      "ops/.pmctl/servers/acme-1.json": '{ "rateLimit": "canary" }',
+      "ops/.env": "rateLimit: canary\n",
+      "ops/tenants/acme/.env.local": "rateLimit: canary\n",
+      "ops/.git/config": "rateLimit: canary\n",
+      "out/base.yaml": "rateLimit: canary\n",
+    });
+    prepare(root);
+    const error = configErrorOf(() => loadTenantFile(join(root, "ops/tenants/acme/tenant.yaml")));
+    expect(error).toMatchObject({ code: "CONFIG_INVALID", exitCode: 6 });
+    expect(error.message).not.toContain("canary");
+    return error.problems.map(({ line, column, path, message }) => `${line}:${column} ${path} ${message}`);
+  };
+  const OUT = "7:10 extends leads out of the operator's directory: list its folder in pmctl.yaml under secrets.files";
+  const SECRET = "7:10 extends must be configuration: .pmctl, .git and .env hold secrets";
+
+  test.each([
+    ["/proc/self/environ", OUT],
+    ["../../../out/base.yaml", OUT],
+    ["../../../out/missing.yaml", OUT],
+    ["../../.pmctl/servers/acme-1.json", SECRET],
+    ["../../.pmctl/missing.json", SECRET],
+    ["../../.env", SECRET],
+    [".env.local", SECRET],
+    ["../../.git/config", SECRET],
+  ])("%s", (extended, complaint) => {
+    expect(refusals(extended)).toEqual([complaint]);
+  });
+
+  test("links count as what they lead to", () => {
+    const link = (target: string) => (root: string) => symlinkSync(target, join(root, "ops/tenants/acme/link.yaml"));
+    expect(refusals("link.yaml", link("../../../out/base.yaml"))).toEqual([OUT]);
+    expect(refusals("link.yaml", link("../../.env"))).toEqual([SECRET]);
+  });
+
+  test("a folder that the operator lists is a place of bases too", () => {
+    const root = directoryWith({
+      "ops/tenants/acme/tenant.yaml": tenantText({ extends: "../../../out/base.yaml" }),
+      "ops/pmctl.yaml": "version: 1\nsecrets: { files: [../out] }\n",
+      "out/base.yaml": "rateLimit: { perMinute: 7 }\n",
+    });
+    expect(loadTenantFile(join(root, "ops/tenants/acme/tenant.yaml")).rateLimit.perMinute).toBe(7);
   });
 });

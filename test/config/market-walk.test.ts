@@ -78,6 +78,28 @@ describe("markets.files", () => {
     expect(keysOf(tenant(["**/m/?.yaml"], files).file)).toEqual(["a", "b", "c"]);
   });
 
+  test("a pattern of many stars and a long name that nearly fits take no time", () => {
+    const pattern = `${"*a".repeat(200)}*b`;
+    const { file } = tenant([pattern, `${"**/*/".repeat(80)}b`, "{*a*a*a*a*a*a*a*a*a*a*a*b,m/**/b}"], {
+      [`tenants/acme/${"a".repeat(250)}`]: "",
+      [`tenants/acme/m/${"a/".repeat(6)}a`]: "",
+    });
+    const from = performance.now();
+    expect(keysOf(file)).toEqual([]);
+    expect(performance.now() - from).toBeLessThan(2000);
+  });
+
+  test.each([
+    ["+(+(+(a)))b", "has parentheses: only *, **, ?, [a-z] and {a,b} are wildcards"],
+    ["{a,b}".repeat(20), "stands for too many patterns: state the files one by one"],
+    ["{1..9}.yaml", "needs braces around a list, as {a,b}"],
+    ["*.{yaml", "needs braces around a list, as {a,b}"],
+    ["*.yaml}", "needs braces around a list, as {a,b}"],
+  ])("%s is refused at its place", (pattern, message) => {
+    expect(complaints(tenant([pattern]).file)).toEqual([expect.stringMatching(/^7:\d+ markets\.files\[0\]: /)]);
+    expect(complaints(tenant([pattern]).file)[0]).toContain(message);
+  });
+
   test("depth, number and size are bounded, each with a sentence that says what to do", () => {
     const deep = tenant(["**/*.yml"], { [`tenants/acme/${"d/".repeat(10)}a.yml`]: "" });
     expect(complaints(deep.file)).toEqual([expect.stringContaining("looks more than 8 folders deep, at d/d/d/d/d")]);

@@ -31,6 +31,8 @@ describe("the operator's directory", () => {
     ["a b", '"a b"'],
     ["$(id)", '"$(id)"'],
     ["Acme", '"Acme"'],
+    [".hidden", '".hidden"'],
+    ["..x", '"..x"'],
     ["acme\nzeta", String.raw`"acme\nzeta"`],
     ["\u009b31m\u202e", String.raw`"\u009b31m\u202e"`],
   ])("is refused with the folder of a tenant called %j, whichever tenant is meant", (name, shown) => {

@@ -8,6 +8,7 @@ import { newestOf } from "../../src/engine/set-back.ts";
 import { appendAnchor, appendToDirectory, directoryAnchors } from "../../src/services/anchors/anchor-file.ts";
 import { AnchorWriter } from "../../src/services/anchors/anchor-writer.ts";
 import { knownAnchors, scansOf } from "../../src/services/anchors/known-anchors.ts";
+import { fileTarget } from "../../src/webhooks/anchor-targets.ts";
 
 const KEY = auditKey("the audit key of these tests, long enough");
 const TS = "2026-01-02T03:04:05.678Z";
@@ -141,6 +142,26 @@ test("a pipe or a device is refused with a sentence, and holds up nothing; a lin
   await appendAnchor(file, line(5));
   await symlink(file, link);
   expect((await known(link)).anchors).toMatchObject([{ seq: 5n }]);
+});
+
+test("a place that a tenant file names is no link and holds nothing else, by what was opened", async () => {
+  const [kept, link, notes, others] = ["kept", "link", "notes", "others"].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  await fileTarget(kept).write(line(1));
+  await fileTarget(kept).write(line(2));
+  expect(await seqs(kept)).toEqual([1, 2]);
+  await symlink(kept, link);
+  await expect(fileTarget(link).write(line(3))).rejects.toThrow("is a link");
+  await writeFile(notes, "\nSECRET=1\n");
+  await writeFile(others, `${JSON.stringify(signAnchor("other", { seq: 9n, hash: "b".repeat(64), ts: TS }, KEY))}\n`);
+  for (const place of [notes, others])
+    await expect(fileTarget(place).write(line(3))).rejects.toThrow("holds something else than anchors of acme");
+  expect(await readFile(notes, "utf8")).toBe("\nSECRET=1\n");
+  expect(await seqs(kept)).toEqual([1, 2]);
 });
 
 test("a file that cannot be read is named, and one that is not there is none", async () => {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { anchorWarnings } from "../../config/anchor-files.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
@@ -42,6 +43,7 @@ export async function runValidate(context: CommandContext<object>): Promise<Exit
   const valid = eachTenant(context, (file): ValidTenant => {
     const { config, markets } = loadTenant(file);
     checkSecretsAtHand(config, environment);
+    for (const warning of anchorWarnings(config)) context.io.output.note(`Warning: ${warning}`);
     return { tenant: config.tenant, file: config.source.file, markets: markets.length };
   });
   await context.io.output.print(valid, view);

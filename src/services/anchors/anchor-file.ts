@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../../domain/anchor-text.ts";
 import { type AnchorLine, isGenuine, parseAnchor } from "../../engine/anchor.ts";
 import type { AuditKey } from "../../engine/seal.ts";
 import { createRoot } from "../../store/embedded/home.ts";
@@ -24,12 +25,17 @@ async function readFrom(handle: FileHandle, from: number, length: number): Promi
 /**
  * Appends a line and waits for the disk, unless it is the file's newest already. A line that a crash cut short is ended first, so that it does not swallow this
  * one. When another process has put a compact file in the place of this one meanwhile, the line goes there too.
+ *
+ * @param isOurs false for a file that a tenant file names: it is neither a link nor anything but a file of its anchors
  */
-export async function appendAnchor(file: string, anchor: AnchorLine): Promise<void> {
+export async function appendAnchor(file: string, anchor: AnchorLine, isOurs = true): Promise<void> {
   const line = `${JSON.stringify(anchor)}\n`;
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (isOurs ? 0 : constants.O_NOFOLLOW);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   for (let isInPlace = false; !isInPlace; ) {
-    await using handle = await openRegular(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+    await using handle = await openRegular(file, flags);
+    if (!isOurs && !beginsAsAnchors(await readFrom(handle, 0, ANCHOR_HEAD_BYTES), anchor.tenant))
+      throw new Error(`${file} holds something else than anchors of ${anchor.tenant}`);
     const { size, ino } = await handle.stat();
     const end = await readFrom(handle, Math.max(0, size - Buffer.byteLength(line) - 1), Buffer.byteLength(line) + 1);
     if (end !== line && !end.endsWith(`\n${line}`)) {

@@ -22,14 +22,15 @@ const NEWLINE = 0x0a;
 const LINE_START = '{"tenant":';
 
 /**
- * Opens a regular file, whatever links lead to it: only what our keys have signed counts in it, wherever it stands. A
- * pipe or a device may hold up or flood its reader, so it is refused, and opening it waits for nobody.
+ * Opens a regular file, whatever links lead to it unless the flags say otherwise: only what our keys have signed counts
+ * in it, wherever it stands. A pipe or a device may hold up or flood its reader, so it is refused, and opening it waits for nobody.
  *
  * @param flags of `node:fs` constants
  * @throws Error with a sentence, for what is no regular file
  */
 export async function openRegular(file: string, flags: number): Promise<FileHandle> {
   const handle = await open(file, flags | constants.O_NONBLOCK, 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ELOOP") throw new Error(`${file} is a link`);
     throw error.code === "EISDIR" || error.code === "ENXIO" ? notRegular(file) : error;
   });
   if ((await handle.stat()).isFile()) return handle;
