@@ -3,32 +3,40 @@ import { formatPath, type Path } from "./config-error.ts";
 import type { Findings } from "./plan-compare.ts";
 import type { ConfigDocument, Desired, LiveConfig } from "./plan-types.ts";
 import { destinationsOf, type StatedSources } from "./secret-destinations.ts";
-import { referencesIn, type SecretPlace } from "./secret-places.ts";
+import { kindOf, referencesIn, type SecretPlace } from "./secret-places.ts";
 import { describeReference } from "./secrets.ts";
 
 /**
  * A reference to a secret at a place where the last applied document has none, or that sends it to another host: who
  * reviews the plan sees what the file wants to read, and where it wants it to go. It loosens, but for a tenant that has
- * nothing yet.
+ * nothing yet, and for a secret that is only being replaced: it goes from its place to the list of the previous ones
+ * beside it, or back, and to no new reader.
  */
 export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
-  const applied = new Set(usesOf(base).map(({ id }) => id));
+  const before = usesOf(base);
+  const applied = new Set(before.map(({ id }) => id));
+  const slots = new Set(before.map((use) => use.slotId));
   const items = usesOf(document)
     .filter(({ id }) => !applied.has(id))
-    .map(({ field, place }) => ({
+    .map(({ field, place, slotId }) => ({
       field,
       kind: "change" as const,
       base: null,
       desired: place,
       live: null,
-      direction: live.version === 0 ? ("neutral" as const) : ("loosens" as const),
+      direction: live.version === 0 || slots.has(slotId) ? ("neutral" as const) : ("loosens" as const),
     }));
   return { items, warnings: [] };
 }
 
+/** Groups of places whose secrets are replaced one by one: the current one, and the previous ones beside it. */
+const ROTATING: readonly (string | undefined)[] = ["audit", "anchors", "outbound", "jwt", "resolution"];
+
 interface Use {
   /** Equal for equal uses. A program's arguments are part of it, and shown nowhere. */
   id: string;
+  /** Equal for a secret that only becomes the current or a previous one at its place. */
+  slotId: string;
   field: string;
   place: string;
 }
@@ -44,8 +52,12 @@ function usesOf(document: Partial<ConfigDocument>): Use[] {
   );
   const uses = referencesIn(sections).map(({ reference, path }): Use => {
     const host = hosts.get(formatPath(path));
-    const place = `${namedPlace(sections, path)}${host === undefined ? "" : ` -> ${host}`}`;
-    return { id: canonicalJson([reference as Json, place]), field: fieldOf(reference), place };
+    const steps = namedSteps(sections, path);
+    const idAt = (place: string) => canonicalJson([reference as Json, place]);
+    const place = `${formatPath(steps)}${host === undefined ? "" : ` -> ${host}`}`;
+    const rotates = ROTATING.includes(kindOf(path).group?.name);
+    const slotId = idAt(rotates ? formatPath(steps.slice(0, -1)) : place);
+    return { id: idAt(place), slotId, field: fieldOf(reference), place };
   });
   return [...new Map(uses.map((use) => [use.id, use])).values()];
 }
@@ -55,13 +67,12 @@ function fieldOf(reference: SecretPlace["reference"]): string {
 }
 
 /** Entries of lists by their names, or by none: another order is no other place. */
-function namedPlace(document: object, path: Path): string {
+function namedSteps(document: object, path: Path): string[] {
   let value: unknown = document;
-  const steps = path.flatMap((step): (string | number)[] => {
+  return path.flatMap((step) => {
     value = (value as Record<string | number, unknown>)[step];
     if (typeof step === "string") return [step];
     const name = (value as { name?: unknown }).name;
     return typeof name === "string" ? [name] : [];
   });
-  return formatPath(steps);
 }

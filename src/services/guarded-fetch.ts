@@ -2,7 +2,14 @@ import { lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Agent, buildConnector, request } from "undici";
-import { isInNetworks, isListedHost, isListedPort, type Network, type OutgoingRules } from "../domain/networks.ts";
+import {
+  isInNetworks,
+  isListedHost,
+  isListedPort,
+  isPublic,
+  type Network,
+  type OutgoingRules,
+} from "../domain/networks.ts";
 
 /** Why a request of ours got no answer. The message may go to logs, and never to callers: it would map our network. */
 export class OutgoingFailure extends Error {
@@ -140,15 +147,6 @@ export class OutgoingHttp {
   #isAllowed(address: string): boolean {
     return ipaddr.isValid(address) && isInNetworks(ipaddr.process(address), this.#allowed);
   }
-}
-
-/** Whether an address belongs to the public internet. */
-export function isPublic(text: string): boolean {
-  if (!ipaddr.isValid(text)) return false;
-  const address = ipaddr.process(text);
-  if (address.range() !== "unicast") return false;
-  // ipaddr.js calls ::7f00:1 (an IPv4 address in disguise) unicast too; the internet is 2000::/3.
-  return address.kind() === "ipv4" || ((address as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
 }
 
 function codeOf(error: unknown): string {

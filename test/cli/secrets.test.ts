@@ -1,4 +1,4 @@
-import { access, chmod, readFile, writeFile } from "node:fs/promises";
+import { access, chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -54,6 +54,48 @@ test("a secret file that everybody may read gives one line on stderr, which --qu
 test("a key rotates to a value of the shape that its place wants, by whatever door it is made", async () => {
   const made = await pmctlHere(["key", "rotate", "--type", "webhook", "-o", "json"], directory);
   expect(Buffer.byteLength((JSON.parse(made.stdout) as { key: string }).key)).toBeGreaterThanOrEqual(32);
+});
+
+test.each(["check", "sweep"])(
+  "oracle %s tells of a bad secret with its place, before there is a database",
+  async (verb) => {
+    const fresh = await operatorDirectory();
+    try {
+      await pmctlHere(["init", "acme"], fresh);
+      const values = await readFile(join(fresh.cwd, ".env"), "utf8");
+      const jwt = /^ACME_JWT_SECRET=(.*)$/m.exec(values)?.[1] ?? "";
+      const place = String.raw`tenants\/acme\/tenant\.yaml:\d+:\d+`;
+      for (const [audit, message] of [
+        ["too short", "the secret must have at least 32 bytes"],
+        [jwt, "has the same value as"],
+      ]) {
+        await writeFile(join(fresh.cwd, ".env"), values.replace(/^ACME_AUDIT_KEY=.*$/m, `ACME_AUDIT_KEY=${audit}`));
+        const { code, stdout, stderr } = await pmctlHere(["oracle", verb], fresh);
+        expect({ code, stdout, stderr }).toEqual({
+          code: 6,
+          stdout: "",
+          stderr: expect.stringContaining(`${message}`),
+        });
+        expect(stderr).toMatch(new RegExp(place));
+      }
+      await expect(access(join(fresh.cwd, ".pmctl"))).rejects.toThrow("ENOENT");
+    } finally {
+      await fresh.remove();
+    }
+  },
+);
+
+test("validate tells of grants to a tenant that is not here, and refuse nothing", async () => {
+  const file = join(directory.cwd, "pmctl.yaml");
+  await writeFile(join(directory.cwd, "tenants/acme/tenant.yaml"), original);
+  await writeFile(file, "version: 1\ntenants:\n  acne: { env: [FEED] }\n");
+  const validated = await pmctlHere(["validate"], directory);
+  expect(validated).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/pmctl\.yaml:3:3 tenants\.acne: .*"acme"/),
+  });
+  await rm(file);
+  expect((await pmctlHere(["validate"], directory)).stderr).not.toContain("pmctl.yaml");
 });
 
 describe("a tenant file that reaches for what is not its own", () => {

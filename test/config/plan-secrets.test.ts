@@ -78,6 +78,49 @@ describe("the plan's view of secrets", () => {
     ]);
   });
 
+  test("shows a secret that becomes a previous one, which loosens nothing; its successor and any other move do", () => {
+    const outbound = (name: string, secret: string, previous: string) =>
+      `{ name: ${name}, url: "https://${name}.example/", events: [order.filled], secret: { env: ${secret} }, previousSecrets: [${previous}] }`;
+    const found = (after: Record<string, string>, before: Record<string, string>) =>
+      items(after, before).map(({ field, desired: place, direction }) => [field, place, direction]);
+    expect(
+      found(
+        { audit: "{ key: { env: ACME_AUDIT_KEY_2 }, previous: [{ env: ACME_AUDIT_KEY }] }" },
+        { audit: "{ key: { env: ACME_AUDIT_KEY } }" },
+      ),
+    ).toEqual([
+      ["secrets.env ACME_AUDIT_KEY_2", "audit.key", "loosens"],
+      ["secrets.env ACME_AUDIT_KEY", "audit.previous", "neutral"],
+    ]);
+    const before = { webhooks: `{ outbound: [${outbound("a", "ACME_A", "")}, ${outbound("b", "ACME_B", "")}] }` };
+    const after = `{ outbound: [${outbound("a", "ACME_C", "{ env: ACME_A }")}, ${outbound("b", "ACME_B", "{ env: ACME_A }")}] }`;
+    expect(found({ webhooks: after }, before)).toEqual([
+      ["secrets.env ACME_A", "webhooks.outbound.a.previousSecrets", "neutral"],
+      ["secrets.env ACME_C", "webhooks.outbound.a.secret", "loosens"],
+      ["secrets.env ACME_A", "webhooks.outbound.b.previousSecrets", "loosens"],
+    ]);
+    // What all servers know before it seals.
+    expect(
+      found(
+        { audit: "{ key: { env: ACME_OLD } }" },
+        { audit: "{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: ACME_OLD }] }" },
+      ),
+    ).toEqual([["secrets.env ACME_OLD", "audit.key", "neutral"]]);
+  });
+
+  test("takes a header or parameter of that name for none of these: its host counts", () => {
+    const source = (of: string, host: string) => ({
+      oracle: `{ sources: { house: { url: "https://${host}/", ${of}: ${TOKEN} }, price: { pointer: /p }, time: { pointer: /t, unit: s } } } }`,
+      network: "{ allowPorts: [8443] }",
+    });
+    const before = source("query: { key", "prices.acme.example");
+    for (const after of [
+      source("query: { key", "other.example:8443"),
+      source("query: { previous", "prices.acme.example"),
+    ])
+      expect(items(after, before)).toMatchObject([{ direction: "loosens" }]);
+  });
+
   test("shows a program without its arguments, and one with other arguments as new", () => {
     const exec = (argument: string) => ({ audit: `{ key: { exec: [vault, read, ${argument}] } }` });
     const found = items(exec("canary"), exec("other"));
