@@ -141,9 +141,11 @@ export function unready(tenant: string, error: unknown): Fault {
   if (isMissingDatabase(error))
     return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
   if (isDenied(error))
-    return new Fault("REFUSED", `The server's login has no rights in the database yet: run pmctl apply ${tenant}`, {
-      cause: error,
-    });
+    return new Fault(
+      "REFUSED",
+      `The server's login has no rights in the database of ${tenant} yet: run pmctl apply ${tenant}, which grants them`,
+      { cause: error },
+    );
   return unusable(error);
 }
 

@@ -35,9 +35,9 @@ function latestOf(migrations: Migration[]): number {
   return migrations.at(-1)?.version ?? 0;
 }
 
-/** The schema's version; 0 before the first migration. */
+/** The schema's version; 0 before the first migration. By its full name, a schema that may not be used is not taken for an empty one. */
 export async function schemaVersion(sql: Sql): Promise<number> {
-  const [row] = await sql<{ present: boolean }[]>`select to_regclass('migration') is not null as present`;
+  const [row] = await sql<{ present: boolean }[]>`select to_regclass('public.migration') is not null as present`;
   if (!row?.present) return 0;
   const [latest] = await sql<{ version: number }[]>`select coalesce(max(version), 0)::int4 as version from migration`;
   return latest?.version ?? 0;
@@ -51,11 +51,26 @@ export async function requireCurrentSchema(sql: Sql): Promise<void> {
   const known = latestOf(await readMigrations());
   const version = await schemaVersion(sql);
   if (version > known) throw newerSchema(version, known);
-  if (version < known)
-    throw new Fault(
+  if (version < known) throw new SchemaBehind();
+}
+
+/** The schema is of an older version, so nothing of what it holds can be told yet. */
+export class SchemaBehind extends Fault {
+  constructor() {
+    super(
       "REFUSED",
-      `The database schema is at version ${version}, this pmctl needs ${known}: run pmctl apply`,
+      "The directory was last used by an older version of pmctl: `pmctl db migrate` brings the database up to date and changes no configuration, `pmctl apply` does it too",
     );
+    this.name = "SchemaBehind";
+  }
+}
+
+/** The same for a login that may not read the version: an older schema lacks tables, and the catalog tells anyone. */
+export async function isBehind(sql: Sql): Promise<boolean> {
+  const rows = await sql<{ relname: string }[]>`
+    select relname from pg_class where relnamespace = 'public'::regnamespace and relname in ${sql(TABLES)}`;
+  const there = rows.map(({ relname }) => relname);
+  return there.includes("migration") && there.length < TABLES.length;
 }
 
 /**
@@ -152,7 +167,7 @@ const DISPOSABLE = [
   "ended_session",
   "security_event",
 ];
-const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
+export const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
 
 /**
  * Lets whoever serves add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
