@@ -1,5 +1,7 @@
+import { Fault } from "../domain/fault.ts";
 import { type Connection, connect } from "../store/connect.ts";
-import { isDenied, isMissingDatabase, loginOf } from "../store/database.ts";
+import { administer, isDenied, isMissingDatabase, loginOf } from "../store/database.ts";
+import { requireLogin } from "../store/migrate.ts";
 import { type Ownership, readOwnership } from "../store/queries/login.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -18,6 +20,19 @@ export async function ownerProblem(connection: Connection): Promise<string | und
     return undefined;
   } finally {
     await sql.end({ timeout: 5 });
+  }
+}
+
+/**
+ * Refuses what would be granted to a login that is not there, through the `postgres` database, since the tenant's may not be there yet.
+ * A server that cannot be asked is told of by whatever uses it next.
+ * @throws Fault CONFIG_INVALID
+ */
+export async function requireServerLogin(connection: Connection, server: string): Promise<void> {
+  try {
+    await administer(connection, (sql) => requireLogin(sql, server));
+  } catch (error) {
+    if (error instanceof Fault) throw error;
   }
 }
 

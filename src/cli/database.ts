@@ -5,7 +5,7 @@ import type { Connection } from "../store/connect.ts";
 import { externalConnection, loginOf } from "../store/database.ts";
 import { type Cluster, embeddedCluster } from "../store/embedded/cluster.ts";
 import { serverLogin } from "../store/embedded/settings.ts";
-import { ownerProblem, ownerRemedy } from "./database-owner.ts";
+import { ownerProblem, ownerRemedy, requireServerLogin } from "./database-owner.ts";
 
 /** The connection strings of an external database. */
 export interface DatabaseUrls {
@@ -43,7 +43,7 @@ export async function openDatabase(
 /**
  * The same as the database's owner, for what creates, migrates or replaces it.
  * @param urls of an external database; undefined for the embedded one
- * @throws ConfigError when the login that is named is not the owner
+ * @throws ConfigError when the login that is named is not the owner, Fault CONFIG_INVALID when the one that serves does not exist
  */
 export async function openAsOwner(
   directory: string,
@@ -57,12 +57,14 @@ export async function openAsOwner(
   }
   const { url, ownerUrl = url, source } = urls;
   const connection = await externalConnection(ownerUrl);
+  const login = loginOf({ url });
+  const server = login === loginOf(connection) ? undefined : login;
+  if (server !== undefined) await requireServerLogin(connection, server);
   const problem = await ownerProblem(connection);
   if (problem !== undefined) {
     const isNamed = urls.ownerUrl !== undefined;
     const path = ["database", isNamed ? "ownerUrl" : "url"];
     throw new ConfigError(source.problems([{ path, message: `${problem}; ${ownerRemedy(isNamed)}` }]));
   }
-  const server = loginOf({ url });
-  return { connection, server: server === loginOf(connection) ? undefined : server };
+  return { connection, server };
 }

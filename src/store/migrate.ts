@@ -249,7 +249,7 @@ export async function serverRoleAvailable(sql: Sql): Promise<boolean> {
 }
 
 /** @throws Fault CONFIG_INVALID before anything is changed for a server whose login does not exist */
-async function requireLogin(sql: Sql, server: string): Promise<void> {
+export async function requireLogin(sql: Sql, server: string): Promise<void> {
   const rows = await sql`select 1 from pg_roles where rolname = ${server}`;
   if (rows.length > 0) return;
   throw new Fault(
