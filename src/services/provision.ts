@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Seal } from "../domain/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
+import type { Fault } from "../domain/fault.ts";
 import type { ApplyConfig, Results } from "../engine/commands.ts";
 import { type Connection, connect } from "../store/connect.ts";
-import { ensureDatabase, isDenied, isMissingDatabase } from "../store/database.ts";
+import { ensureDatabase, isMissingDatabase, NotGranted } from "../store/database.ts";
 import { requirePostgres } from "../store/engine.ts";
-import { migrate, schemaVersion } from "../store/migrate.ts";
+import { mayRead, migrate, schemaVersion } from "../store/migrate.ts";
 import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 export interface ProvisionOptions {
@@ -95,7 +95,7 @@ export async function openIfApplied(
   try {
     return await openUnlessEmpty(options);
   } catch (error) {
-    if (!(error instanceof Fault) || !isDenied(error.cause)) throw error;
+    if (!(error instanceof NotGranted)) throw error;
     return openUnlessEmpty({ ...options, connection: { ...(await owner(error)), readOnly: true } });
   }
 }
@@ -105,6 +105,7 @@ async function openUnlessEmpty(options: TenantOptions): Promise<TenantServices |
   try {
     await requirePostgres(sql);
     if ((await schemaVersion(sql)) === 0) return undefined;
+    if (!(await mayRead(sql))) throw new NotGranted(options.tenantId);
   } catch (error) {
     if (isMissingDatabase(error)) return undefined;
     throw await refusalOf(options.tenantId, sql, error);

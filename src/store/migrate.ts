@@ -65,7 +65,16 @@ export class SchemaBehind extends Fault {
   }
 }
 
-/** The same for a login that may not read the version: an older schema lacks tables, and the catalog tells anyone. */
+/** Whether the login may read all that is there: an apply that was cut off, or another hand, may have left it without. */
+export async function mayRead(sql: Sql): Promise<boolean> {
+  const denied = await sql`
+    select 1 from pg_class
+     where relnamespace = 'public'::regnamespace and relname in ${sql(TABLES)}
+       and not has_table_privilege(oid, 'select')`;
+  return denied.length === 0;
+}
+
+/** Whether the schema is older, for a login that may not read its version: it lacks tables, and the catalog tells anyone. */
 export async function isBehind(sql: Sql): Promise<boolean> {
   const rows = await sql<{ relname: string }[]>`
     select relname from pg_class where relnamespace = 'public'::regnamespace and relname in ${sql(TABLES)}`;

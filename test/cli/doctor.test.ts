@@ -70,14 +70,17 @@ describe("of an applied tenant", () => {
     [["*.acme.example"], "ok", "for predict.acme.example"],
   ] as const)("a certificate for %s is judged by the host of baseUrl", async (names, status, found) => {
     const { cert, key } = await makePair({ names: [...names] });
-    await writeFile(join(operator.directory, "site.crt"), cert);
-    await writeFile(join(operator.directory, "site.key"), key, { mode: 0o600 });
+    await writeFile(join(operator.directory, "tenants/acme/site.crt"), cert);
+    await writeFile(join(operator.directory, "tenants/acme/site.key"), key, { mode: 0o600 });
     const withCertificate = (text: string) =>
       text
         .replace(/baseUrl: .*/, "baseUrl: https://predict.acme.example")
-        .replace("server: {", "server: { tls: { cert: ../../site.crt, key: { file: ../../site.key } },");
+        .replace("server: {", "server: { tls: { cert: site.crt, key: { file: site.key } },");
     await withFile("tenants/acme/tenant.yaml", withCertificate, async () => {
       const { checks } = await doctor();
+      expect(checks.filter(({ check }) => check === "tenant file").map(({ status, found }) => [status, found])).toEqual(
+        [["ok", expect.any(String)]],
+      );
       expect(checks.find(({ check }) => check === "certificate")).toMatchObject({
         status,
         found: expect.stringContaining(found),
