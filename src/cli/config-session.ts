@@ -1,5 +1,6 @@
 import { httpApi } from "../client/http-api.ts";
 import { localApi } from "../client/local-api.ts";
+import { ConfigError } from "../config/config-error.ts";
 import { loadEnvironment, readKey } from "../config/environment.ts";
 import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../config/resolve-tenant.ts";
 import { loadTenant, type Tenant } from "../config/tenant-file.ts";
@@ -12,12 +13,14 @@ import type { OracleSetup } from "../services/feeds.ts";
 import {
   hashApiKey,
   keyFingerprint,
+  type OwnedDatabase,
   openIfApplied,
   type PutOnRecord,
   prepareDatabase,
   putOnRecord,
 } from "../services/provision.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "../services/tenant.ts";
+import { isUnrecorded } from "../store/load-standing.ts";
 import { anchorPlaces } from "./anchor-sources.ts";
 import { chooseDoor } from "./doors.ts";
 import { readOperatorTenant } from "./operator-tenant.ts";
@@ -31,6 +34,8 @@ export interface LiveTenant {
   config: WireResult<"getConfig">;
   /** Of the admin key in use; undefined straight to the database, where none bind. */
   scopes?: readonly Scope[] | undefined;
+  /** What an older version left is not on record yet, which an apply states before it plans. */
+  isUnrecorded?: boolean;
 }
 
 /** A tenant's files, and the way to what is live of it: over HTTP or straight to its database. */
@@ -44,7 +49,9 @@ export interface ConfigSession extends Tenant {
   keysAtHand(): readonly KeyAtHand[];
   /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
   open(): Promise<LiveTenant | undefined>;
-  /** The same once database and schema are there. Over HTTP they are the server's, and nothing is made. */
+  /** @throws Fault when an apply could not be carried out, whatever it decides: no login is at hand that owns the database */
+  requireOwner(): Promise<void>;
+  /** The same as `open` once database and schema are there. Over HTTP they are the server's, and nothing is made. */
   prepare(): Promise<LiveTenant & { migrations: string[]; recorded?: PutOnRecord | undefined }>;
   close(): Promise<void>;
 }
@@ -118,6 +125,7 @@ function overHttp(loaded: Tenant, directory: string, live: LiveTenant, key: stri
     keys,
     keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(loaded.config, loadEnvironment(directory)),
     open: async () => live,
+    requireOwner: async () => {},
     prepare: async () => ({ ...live, migrations: [] }),
     close: async () => {},
   };
@@ -128,7 +136,12 @@ export function overDatabase(
   ready: ReadyTenant,
   { reason, onSealed }: { reason?: string | undefined; onSealed?: ((seal: Seal) => void) | undefined },
 ): ConfigSession {
-  const { config, markets, directory, secrets, database, openAsOwner } = ready;
+  const { config, markets, directory, secrets, database } = ready;
+  let owned: Promise<OwnedDatabase> | undefined;
+  const asOwner = () => {
+    owned ??= ready.openAsOwner();
+    return owned;
+  };
   const feeds = tenantFeeds(config);
   const options: TenantOptions = {
     tenantId: config.tenant,
@@ -139,11 +152,10 @@ export function overDatabase(
     readers: 2,
     anchors: anchorPlaces({ directory, config }),
   };
-  let services: TenantServices | undefined;
+  const services: TenantServices[] = [];
   const live = async (opened: TenantServices): Promise<LiveTenant> => {
-    services = opened;
     const api = localApi(opened.handlers, { actor: operatorActor(), reason, onSealed });
-    return { api, config: await api.getConfig({}) };
+    return { api, config: await api.getConfig({}), isUnrecorded: await opened.pool.read(isUnrecorded) };
   };
   return {
     config,
@@ -153,17 +165,36 @@ export function overDatabase(
     keys: () => secrets.keys,
     keysAtHand: () => secrets.keys,
     open: async () => {
-      const opened = await openIfApplied(options);
+      const opened = await openIfApplied(options, async (refusal) => {
+        const { connection } = await asOwner().catch((error: unknown) => {
+          throw withoutOwner(refusal, error);
+        });
+        return connection;
+      });
+      if (opened) services.push(opened);
       return opened && live(opened);
     },
+    requireOwner: async () => {
+      await asOwner();
+    },
     prepare: async () => {
-      const owned = await openAsOwner();
-      const migrations = await prepareDatabase(owned);
-      const opened = await openTenant({ ...options, connection: owned.connection });
-      services = opened;
+      const database = await asOwner();
+      const migrations = await prepareDatabase(database);
+      const opened = await openTenant({ ...options, connection: database.connection });
+      services.push(opened);
       const recorded = await putOnRecord(opened, operatorActor());
       return { ...(await live(opened)), migrations, recorded };
     },
-    close: async () => services?.close(),
+    close: async () => {
+      for (const opened of services.splice(0)) await opened.close();
+    },
   };
+}
+
+/** Neither login can look: the server's has no rights, and the owner's is not at hand. */
+function withoutOwner(refusal: Fault, cause: unknown): unknown {
+  if (!(cause instanceof ConfigError)) return cause;
+  const lacking = cause.problems.map(({ path, message }) => `${path} ${message}`).join("; ");
+  const told = `${refusal.message}. To look before that, the owner's login is needed: ${lacking}`;
+  return new Fault(refusal.code, told, { cause });
 }

@@ -1,8 +1,11 @@
+import { ConfigError } from "../config/config-error.ts";
+import type { TenantConfig } from "../config/tenant-file.ts";
 import type { OwnedDatabase } from "../services/provision.ts";
 import type { Connection } from "../store/connect.ts";
 import { externalConnection, loginOf } from "../store/database.ts";
 import { type Cluster, embeddedCluster } from "../store/embedded/cluster.ts";
 import { serverLogin } from "../store/embedded/settings.ts";
+import { ownerProblem, ownerRemedy, requireServerLogin } from "./database-owner.ts";
 
 /** The connection strings of an external database. */
 export interface DatabaseUrls {
@@ -10,6 +13,8 @@ export interface DatabaseUrls {
   url: string;
   /** As the owner; undefined where the login that serves is the owner. */
   ownerUrl: string | undefined;
+  /** The tenant file that they stand in. */
+  source: TenantConfig["source"];
 }
 
 /** A tenant's database as a server reaches it, and every command that creates nothing in it. */
@@ -38,6 +43,7 @@ export async function openDatabase(
 /**
  * The same as the database's owner, for what creates, migrates or replaces it.
  * @param urls of an external database; undefined for the embedded one
+ * @throws ConfigError when the login that is named is not the owner, Fault CONFIG_INVALID when the one that serves does not exist
  */
 export async function openAsOwner(
   directory: string,
@@ -49,8 +55,16 @@ export async function openAsOwner(
     await cluster.start(tenant);
     return { connection: cluster.connection(tenant), server: serverLogin(tenant) };
   }
-  const { url, ownerUrl = url } = urls;
+  const { url, ownerUrl = url, source } = urls;
   const connection = await externalConnection(ownerUrl);
-  const server = loginOf({ url });
-  return { connection, server: server === loginOf(connection) ? undefined : server };
+  const login = loginOf({ url });
+  const server = login === loginOf(connection) ? undefined : login;
+  if (server !== undefined) await requireServerLogin(connection, server);
+  const problem = await ownerProblem(connection);
+  if (problem !== undefined) {
+    const isNamed = urls.ownerUrl !== undefined;
+    const path = ["database", isNamed ? "ownerUrl" : "url"];
+    throw new ConfigError(source.problems([{ path, message: `${problem}; ${ownerRemedy(isNamed)}` }]));
+  }
+  return { connection, server };
 }

@@ -1,7 +1,6 @@
-import { unproven } from "../client/proven-connector.ts";
 import { loadEnvironment, serverUrl, serverUrlVariable } from "../config/environment.ts";
 import { Fault } from "../domain/fault.ts";
-import { findServer, type Search } from "./find-server.ts";
+import { findServer, type Search, unprovenFault } from "./find-server.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 import type { ServerAddress } from "./trust.ts";
 
@@ -49,7 +48,7 @@ export async function chooseDoor(
 }
 
 function noServer(tenant: string, search: Search): Fault {
-  if (search.unproven) return unproven(tenant, new URL(search.unproven.url).host);
+  if (search.unproven) return unprovenFault(tenant, search.unproven);
   return new Fault(
     "UNREACHABLE",
     search.silent === undefined
@@ -61,7 +60,7 @@ function noServer(tenant: string, search: Search): Fault {
 function problemsOf(tenant: string, { silent, unproven: stranger }: Search): string[] {
   return [
     ...(silent ? [`The server of ${tenant} (process ${silent.pid}) runs and did not answer within 5 s`] : []),
-    ...(stranger ? [unproven(tenant, new URL(stranger.url).host).message] : []),
+    ...(stranger ? [unprovenFault(tenant, stranger).message] : []),
   ];
 }
 

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { isCertificateRefusal } from "../client/http-answer.ts";
-import { PROOF_TIMEOUT } from "../client/proven-connector.ts";
+import { PROOF_TIMEOUT, unproven } from "../client/proven-connector.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
@@ -11,10 +11,16 @@ import { findServers, type RunFile } from "./run-file.ts";
 import { type ServerAddress, tryConnection } from "./trust.ts";
 
 /** Where the tenant file says that a server is, or a run file that proves nothing. */
-type Claim = Pick<RunFile, "url" | "opsUrl" | "adminHost"> & Partial<Pick<RunFile, "pid">>;
+type Claim = Pick<RunFile, "url" | "opsUrl" | "adminHost"> & Partial<Pick<RunFile, "pid" | "isOlder">>;
 
 export interface FoundServer extends ServerAddress {
   opsUrl: string;
+}
+
+/** What was found and is not talked to; `older` is the process of a server of a version that could not prove itself yet. */
+export interface Unproven {
+  url: string;
+  older?: number;
 }
 
 /** What stands where a server of the tenant is to be looked for; of several, the first of a kind. */
@@ -23,7 +29,7 @@ export interface Search {
   /** Runs here, and took a connection without answering. */
   silent?: RunFile;
   /** Says that it is the tenant's server, or stands in its place, and cannot prove it. */
-  unproven?: { url: string };
+  unproven?: Unproven;
 }
 
 type Seen = FoundServer | "silent" | "unproven" | "none";
@@ -41,7 +47,7 @@ export async function findServer(tenant: OperatorTenant): Promise<Search> {
   const search: Search = {};
   const note = (seen: Exclude<Seen, FoundServer>, server: RunFile | Claim): void => {
     if (seen === "silent" && server.pid !== undefined) search.silent ??= server as RunFile;
-    if (seen === "unproven") search.unproven ??= { url: server.url };
+    if (seen === "unproven") search.unproven ??= strangerOf(server);
   };
   for (const server of await findServers(tenant.directory, tenant.id)) {
     const seen = await (server.secret === undefined ? probeClaim(server, tenant) : probeRunning(server, tenant));
@@ -53,6 +59,20 @@ export async function findServer(tenant: OperatorTenant): Promise<Search> {
   if (typeof seen === "object") return { ...search, found: seen };
   if (claim !== undefined) note(seen, claim);
   return search;
+}
+
+function strangerOf({ url, pid, isOlder }: Claim): Unproven {
+  return { url, ...(isOlder === true && pid !== undefined ? { older: pid } : {}) };
+}
+
+/** The refusal of what was found. */
+export function unprovenFault(tenant: string, { url, older }: Unproven): Fault {
+  const { host } = new URL(url);
+  if (older === undefined) return unproven(tenant, host);
+  return new Fault(
+    "SERVER_UNPROVEN",
+    `a server of ${tenant} of an older version runs at ${host} (process ${older}) and cannot prove itself: start it again with this version`,
+  );
 }
 
 /** Staging and production of one directory differ by the key of their audit log, and are not each other's to talk to. */

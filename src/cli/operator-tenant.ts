@@ -65,5 +65,6 @@ export function databaseUrlsOf({ config, secret }: OperatorTenant): DatabaseUrls
   return {
     url: secret(url, ["database", "url"]),
     ownerUrl: ownerUrl && secret(ownerUrl, ["database", "ownerUrl"]),
+    source: config.source,
   };
 }

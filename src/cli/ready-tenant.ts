@@ -31,7 +31,9 @@ export async function readyTenant(directory: string, tenant: string, file?: stri
     database,
     openAsOwner: async () => {
       const { databaseUrl: url } = secrets;
-      const urls = url === undefined ? undefined : { url, ownerUrl: resolveOwnerUrl(loaded.config, environment) };
+      const { source } = loaded.config;
+      const urls =
+        url === undefined ? undefined : { url, ownerUrl: resolveOwnerUrl(loaded.config, environment), source };
       return openAsOwner(directory, tenant, urls);
     },
   };

@@ -15,6 +15,8 @@ export interface RunFile {
   secret?: string;
   /** A `Host` under which it has admin operations; any is one unless stated. */
   adminHost?: string;
+  /** The reader's own: it holds no secret at all, so its server is of an older version. */
+  isOlder?: true;
 }
 
 /** 32 random bytes in base64url. */
@@ -80,6 +82,7 @@ function parseRunFile(text: string): RunFile | undefined {
         ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
         ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
         ...(typeof adminHost === "string" ? { adminHost } : {}),
+        ...(secret === undefined ? { isOlder: true } : {}),
       };
   } catch {
     // Not ours: treated like a file without a process.

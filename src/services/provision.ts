@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Seal } from "../domain/audit-link.ts";
+import type { Fault } from "../domain/fault.ts";
 import type { ApplyConfig, Results } from "../engine/commands.ts";
 import { type Connection, connect } from "../store/connect.ts";
-import { ensureDatabase, isMissingDatabase, unready } from "../store/database.ts";
+import { ensureDatabase, isMissingDatabase, NotGranted } from "../store/database.ts";
 import { requirePostgres } from "../store/engine.ts";
-import { migrate, schemaVersion } from "../store/migrate.ts";
-import { openTenant, type TenantOptions, type TenantServices } from "./tenant.ts";
+import { mayRead, migrate, schemaVersion } from "../store/migrate.ts";
+import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 export interface ProvisionOptions {
   tenantId: string;
@@ -83,17 +84,31 @@ export async function prepareDatabase({ connection, server }: OwnedDatabase): Pr
 }
 
 /**
- * Opens a tenant, or tells by undefined that it has no database yet, or an empty one: it was never applied.
+ * Opens a tenant to look at it, or tells by undefined that it has no database yet, or an empty one: it was never applied.
+ * Where nothing is granted to the server's login yet, the owner's looks, in sessions that can only read.
  * @throws Fault REFUSED when its schema is of another version
  */
-export async function openIfApplied(options: TenantOptions): Promise<TenantServices | undefined> {
+export async function openIfApplied(
+  options: TenantOptions,
+  owner: (refusal: Fault) => Promise<Connection>,
+): Promise<TenantServices | undefined> {
+  try {
+    return await openUnlessEmpty(options);
+  } catch (error) {
+    if (!(error instanceof NotGranted)) throw error;
+    return openUnlessEmpty({ ...options, connection: { ...(await owner(error)), readOnly: true } });
+  }
+}
+
+async function openUnlessEmpty(options: TenantOptions): Promise<TenantServices | undefined> {
   const sql = connect(options.connection, { name: "plan", max: 1, statementTimeoutMs: 10_000 });
   try {
     await requirePostgres(sql);
     if ((await schemaVersion(sql)) === 0) return undefined;
+    if (!(await mayRead(sql))) throw new NotGranted(options.tenantId);
   } catch (error) {
     if (isMissingDatabase(error)) return undefined;
-    throw unready(options.tenantId, error);
+    throw await refusalOf(options.tenantId, sql, error);
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -1,10 +1,11 @@
+import type { Fault } from "../domain/fault.ts";
 import { type AuditKey, auditKey, sealCheck } from "../engine/seal.ts";
 import { Sequencer, type SequencerOptions } from "../sequencer/sequencer.ts";
-import { type Connection, type ConnectOptions, connect } from "../store/connect.ts";
-import { answersWithin, unready } from "../store/database.ts";
+import { type Connection, type ConnectOptions, connect, type Sql } from "../store/connect.ts";
+import { answersWithin, isDenied, unready } from "../store/database.ts";
 import { requirePostgres } from "../store/engine.ts";
 import { openJournal } from "../store/journal.ts";
-import { requireCurrentSchema, serverRoleAvailable } from "../store/migrate.ts";
+import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../store/migrate.ts";
 import { openPool, type Pool } from "../store/pool.ts";
 import { followMarketSearch } from "../store/queries/search.ts";
 import { commitsAreSynchronous } from "../store/queries/server.ts";
@@ -166,6 +167,12 @@ interface DatabaseTerms {
   synchronous: boolean;
 }
 
+/** What the checks of a database ran into; whom the database denies its tables is told when they are of an older version. */
+export async function refusalOf(tenantId: string, sql: Sql, error: unknown): Promise<Fault> {
+  const isOlder = isDenied(error) && (await isBehind(sql).catch(() => false));
+  return isOlder ? new SchemaBehind() : unready(tenantId, error);
+}
+
 /** Refuses a schema of another version, and tells how the database is to be worked with. */
 async function checkDatabase(tenantId: string, connection: Connection): Promise<DatabaseTerms> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
@@ -176,7 +183,7 @@ async function checkDatabase(tenantId: string, connection: Connection): Promise<
     await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {
-    throw unready(tenantId, error);
+    throw await refusalOf(tenantId, sql, error);
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -13,9 +13,13 @@ export type Row = postgres.Row;
  * How to reach a tenant's database: a socket directory or host, or a URL from the environment, where a pooler of
  * transactions may stand in between (`externalConnection`).
  */
-export type Connection =
+export type Connection = (
   | { host: string; port: number; user: string; database: string }
-  | { url: string; pooled?: boolean | undefined };
+  | { url: string; pooled?: boolean | undefined }
+) & {
+  /** The database refuses every write of its sessions; behind a pooler, which takes no settings, it cannot. */
+  readOnly?: boolean | undefined;
+};
 
 /** Group role that the running server takes: it may add to the journals but never rewrite them. */
 export const APP_ROLE = "pmctl_app";
@@ -47,7 +51,7 @@ export interface ConnectOptions {
  * Opens a client. bigint columns arrive as strings unless a query converts them; instants and versions are read with
  * `Number`, amounts with `BigInt`.
  */
-export function connect(connection: Connection, asked: ConnectOptions): Sql {
+export function connect({ readOnly, ...connection }: Connection, asked: ConnectOptions): Sql {
   // A pooler hands its sessions from client to client: neither their settings nor their prepared statements would hold,
   // and one that answered is handed on although the next question was under way already, so there is one at a time.
   const pooled = "url" in connection && connection.pooled === true;
@@ -65,7 +69,7 @@ export function connect(connection: Connection, asked: ConnectOptions): Sql {
     },
     // A short, steady pace: after an outage the service is back within a second of the database.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
-    connection: { application_name: `pmctl ${asked.name}`, ...(pooled ? {} : sessionSettings(asked)) },
+    connection: { application_name: `pmctl ${asked.name}`, ...(pooled ? {} : sessionSettings(asked, readOnly)) },
   };
   const sql =
     "url" in connection
@@ -107,14 +111,12 @@ export async function confirmed<T>(sql: Sql, write: PromiseLike<T>): Promise<T> 
 }
 
 /** What holds for the whole of a session. */
-function sessionSettings({
-  statementTimeoutMs,
-  restricted,
-  synchronous,
-  genericPlans,
-  analytical,
-}: ConnectOptions): Record<string, string | number> {
+function sessionSettings(
+  { statementTimeoutMs, restricted, synchronous, genericPlans, analytical }: ConnectOptions,
+  readOnly: boolean | undefined,
+): Record<string, string | number> {
   return {
+    ...(readOnly ? { default_transaction_read_only: "on" } : {}),
     ...(statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),

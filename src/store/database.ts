@@ -136,14 +136,20 @@ export function unusable(error: unknown): Fault {
   });
 }
 
+/** No apply has granted the server's login all of its rights. */
+export class NotGranted extends Fault {
+  constructor(tenant: string, options?: ErrorOptions) {
+    const message = `The server's login has no rights in the database of ${tenant} yet: run pmctl apply ${tenant}, which grants them`;
+    super("REFUSED", message, options);
+    this.name = "NotGranted";
+  }
+}
+
 /** What the checks before serving ran into, for the operator. */
 export function unready(tenant: string, error: unknown): Fault {
   if (isMissingDatabase(error))
     return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
-  if (isDenied(error))
-    return new Fault("REFUSED", `The server's login has no rights in the database yet: run pmctl apply ${tenant}`, {
-      cause: error,
-    });
+  if (isDenied(error)) return new NotGranted(tenant, { cause: error });
   return unusable(error);
 }
 

@@ -176,13 +176,18 @@ function appliedKeys(said: Said | undefined): PastRecord["applied"] {
   };
 }
 
+/** Whether an older version left keys that no apply has put on record yet: they open nothing until then. */
+export async function isUnrecorded(sql: ReadSql): Promise<boolean> {
+  const [state] = await sql`with ${configurationSaid(sql)} select legacy from legacy`;
+  return state?.legacy === true;
+}
+
 /**
  * @throws Fault REFUSED for a tenant whose schema was brought forward without an apply: its keys are not on record yet,
  * so a server would open to nobody
  */
 export async function requireOnRecord(sql: ReadSql, tenantId: string): Promise<void> {
-  const [state] = await sql`with ${configurationSaid(sql)} select legacy from legacy`;
-  if (state?.legacy === true)
+  if (await isUnrecorded(sql))
     throw new Fault(
       "REFUSED",
       `${tenantId}: what an older version left is not on record yet: run pmctl apply ${tenantId}`,

@@ -35,9 +35,9 @@ function latestOf(migrations: Migration[]): number {
   return migrations.at(-1)?.version ?? 0;
 }
 
-/** The schema's version; 0 before the first migration. */
+/** The schema's version; 0 before the first migration. By its full name, a schema that may not be used is not taken for an empty one. */
 export async function schemaVersion(sql: Sql): Promise<number> {
-  const [row] = await sql<{ present: boolean }[]>`select to_regclass('migration') is not null as present`;
+  const [row] = await sql<{ present: boolean }[]>`select to_regclass('public.migration') is not null as present`;
   if (!row?.present) return 0;
   const [latest] = await sql<{ version: number }[]>`select coalesce(max(version), 0)::int4 as version from migration`;
   return latest?.version ?? 0;
@@ -51,11 +51,35 @@ export async function requireCurrentSchema(sql: Sql): Promise<void> {
   const known = latestOf(await readMigrations());
   const version = await schemaVersion(sql);
   if (version > known) throw newerSchema(version, known);
-  if (version < known)
-    throw new Fault(
+  if (version < known) throw new SchemaBehind();
+}
+
+/** The schema is of an older version, so nothing of what it holds can be told yet. */
+export class SchemaBehind extends Fault {
+  constructor() {
+    super(
       "REFUSED",
-      `The database schema is at version ${version}, this pmctl needs ${known}: run pmctl apply`,
+      "The directory was last used by an older version of pmctl: `pmctl db migrate` brings the database up to date and changes no configuration, `pmctl apply` does it too",
     );
+    this.name = "SchemaBehind";
+  }
+}
+
+/** Whether the login may read all that is there: an apply that was cut off, or another hand, may have left it without. */
+export async function mayRead(sql: Sql): Promise<boolean> {
+  const denied = await sql`
+    select 1 from pg_class
+     where relnamespace = 'public'::regnamespace and relname in ${sql(TABLES)}
+       and not has_table_privilege(oid, 'select')`;
+  return denied.length === 0;
+}
+
+/** Whether the schema is older, for a login that may not read its version: it lacks tables, and the catalog tells anyone. */
+export async function isBehind(sql: Sql): Promise<boolean> {
+  const rows = await sql<{ relname: string }[]>`
+    select relname from pg_class where relnamespace = 'public'::regnamespace and relname in ${sql(TABLES)}`;
+  const there = rows.map(({ relname }) => relname);
+  return there.includes("migration") && there.length < TABLES.length;
 }
 
 /**
@@ -152,7 +176,7 @@ const DISPOSABLE = [
   "ended_session",
   "security_event",
 ];
-const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
+export const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
 
 /**
  * Lets whoever serves add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
@@ -234,7 +258,7 @@ export async function serverRoleAvailable(sql: Sql): Promise<boolean> {
 }
 
 /** @throws Fault CONFIG_INVALID before anything is changed for a server whose login does not exist */
-async function requireLogin(sql: Sql, server: string): Promise<void> {
+export async function requireLogin(sql: Sql, server: string): Promise<void> {
   const rows = await sql`select 1 from pg_roles where rolname = ${server}`;
   if (rows.length > 0) return;
   throw new Fault(

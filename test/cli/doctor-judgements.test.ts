@@ -44,6 +44,7 @@ test.each<[string, Partial<MachineFacts>, string, string]>([
   ["a directory that is read-only fails", { isWritable: false }, "directory", "fail"],
   ["little room is a warning", { freeBytes: GIB }, "disk", "warn"],
   ["no room fails", { freeBytes: GIB / 8 }, "disk", "fail"],
+  ["... unless the databases are elsewhere", { freeBytes: GIB / 8, needsEmbedded: false }, "disk", "skipped"],
 ])("%s", (_, change, check, status) => {
   expect(statusOf(judgeMachine({ ...machine, ...change }), check)).toBe(status);
 });

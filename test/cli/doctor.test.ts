@@ -8,6 +8,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Check } from "../../src/cli/doctor/check.ts";
 import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { makePair } from "../support/certificates.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 
 interface Diagnosis {
@@ -62,6 +63,30 @@ describe("of an applied tenant", () => {
     expect((await operator.run("apply", "acme")).exitCode).toBe(0);
   });
   beforeEach(() => chmod(join(operator.directory, ".env"), 0o600));
+
+  test.each([
+    [["localhost", "other.example"], "fail", "it is not for predict.acme.example, the host of baseUrl"],
+    [["localhost"], "fail", "it is not for predict.acme.example"],
+    [["*.acme.example"], "ok", "for predict.acme.example"],
+  ] as const)("a certificate for %s is judged by the host of baseUrl", async (names, status, found) => {
+    const { cert, key } = await makePair({ names: [...names] });
+    await writeFile(join(operator.directory, "tenants/acme/site.crt"), cert);
+    await writeFile(join(operator.directory, "tenants/acme/site.key"), key, { mode: 0o600 });
+    const withCertificate = (text: string) =>
+      text
+        .replace(/baseUrl: .*/, "baseUrl: https://predict.acme.example")
+        .replace("server: {", "server: { tls: { cert: site.crt, key: { file: site.key } },");
+    await withFile("tenants/acme/tenant.yaml", withCertificate, async () => {
+      const { checks } = await doctor();
+      expect(checks.filter(({ check }) => check === "tenant file").map(({ status, found }) => [status, found])).toEqual(
+        [["ok", expect.any(String)]],
+      );
+      expect(checks.find(({ check }) => check === "certificate")).toMatchObject({
+        status,
+        found: expect.stringContaining(found),
+      });
+    });
+  });
 
   test("finds everything in place, and no secret in what it says", async () => {
     const { exitCode, ok, stdout, stderr, checks } = await doctor();

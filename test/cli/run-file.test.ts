@@ -182,7 +182,9 @@ describe("choosing the door", () => {
     const { secret, ...old } = here;
     const url = await api("acme");
     await writeRunFile(directory, "acme", { ...old, url, opsUrl: await livez("acme") });
-    expect((await choose()).notes).toEqual([`${unproven(url)}: going straight to the database`]);
+    const older = `a server of acme of an older version runs at ${new URL(url).host} (process ${old.pid}) and cannot prove itself: start it again with this version`;
+    expect((await choose()).notes).toEqual([`${older}: going straight to the database`]);
+    await expect(choose("http")).rejects.toMatchObject({ code: "SERVER_UNPROVEN", message: older });
     await writeRunFile(directory, "acme", { ...old, url, opsUrl: await livez("globex") });
     expect(await choose()).toEqual({ door: { kind: "db" }, notes: [] });
   });

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type AuditEntry, auditLines, canonicalJson, GENESIS_HASH } from "../../src/domain/audit-link.ts";
 import { auditHash, auditKey } from "../../src/engine/seal.ts";
 import { connect, type Sql } from "../../src/store/connect.ts";
@@ -76,6 +76,17 @@ const useDatabase = async (database: TestDatabase) => {
   await writeFile(file, [...lines, ...urls, ""].join("\n"));
 };
 
+/** Puts the tenant into the old database, as the old version would have left it. */
+const copyOld = async () => {
+  const from = connect(present.connection, { name: "test", max: 1 });
+  const { ACME_AUDIT_KEY = "" } = await operator.secrets();
+  await copyAged(from, sql, ACME_AUDIT_KEY);
+  await from.end();
+  // The copy ends elsewhere than what this directory has seen of the tenant; here it is the only one there ever was.
+  for (const memory of ["verified", "anchors"])
+    await rm(join(operator.directory, ".pmctl", memory), { recursive: true, force: true });
+};
+
 beforeAll(async () => {
   operator = await newOperator();
   [present, old] = await Promise.all([createTestDatabase(), createTestDatabase()]);
@@ -94,17 +105,49 @@ beforeAll(async () => {
   await json("policy", "set", "maxTradeUsd=50", "--yes");
   await json("suitability", "submit", "--user", "ann", "--answers", '{"a":4,"b":3}');
   await json("user", "restrict", "ann");
-  const from = connect(present.connection, { name: "test", max: 1 });
   sql = connect(old.connection, { name: "test", max: 1 });
-  const { ACME_AUDIT_KEY = "" } = await operator.secrets();
-  await copyAged(from, sql, ACME_AUDIT_KEY);
-  await from.end();
+  await copyOld();
   await useDatabase(old);
 });
 afterAll(async () => {
   await sql.end();
   await operator.close();
   await Promise.all([present.drop(), old.drop()]);
+});
+
+describe("before the schema is brought forward", () => {
+  const SENTENCE = "The directory was last used by an older version of pmctl: `pmctl db migrate` brings the database";
+
+  test.each([
+    ["plan"],
+    ["apply", "--dry-run"],
+    ["drift"],
+    ["history"],
+    ["audit", "verify"],
+    ["key", "list"],
+    ["market", "list"],
+  ])("%s %s says so, and what to do", async (...command) => {
+    const { exitCode, stderr } = await run(...command);
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining(SENTENCE)]);
+  });
+
+  test("the login that serves is told the same where it sees which tables there are", async () => {
+    await sql`grant usage on schema public to public`;
+    vi.stubEnv("ACME_OWNER_URL", "");
+    for (const command of [["plan"], ["key", "list"]]) {
+      const { exitCode, stderr } = await run(...command);
+      expect([exitCode, stderr]).toEqual([3, expect.stringContaining(SENTENCE)]);
+    }
+    vi.unstubAllEnvs();
+  });
+
+  test("an apply that is refused has only brought it forward, and says so; then a plan can be made", async () => {
+    const { exitCode, stderr } = await run("apply", "--yes");
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining("The database was brought up to date first")]);
+    expect(await sql`select 1 from audit where type = 'config.applied'`).toHaveLength(1);
+    expect((await run("plan")).exitCode).toBe(0);
+    await copyOld();
+  });
 });
 
 describe("what an older version left", () => {
@@ -187,13 +230,7 @@ describe("what an older version left", () => {
 });
 
 test("a schema brought forward without an apply is not served: its keys would open to nobody", async () => {
-  const { ACME_AUDIT_KEY = "" } = await operator.secrets();
-  const from = connect(present.connection, { name: "test", max: 1 });
-  await copyAged(from, sql, ACME_AUDIT_KEY);
-  await from.end();
-  // The copy ends before what this directory has seen of the tenant; here it is the only one there ever was.
-  for (const memory of ["verified", "anchors"])
-    await rm(join(operator.directory, ".pmctl", memory), { recursive: true, force: true });
+  await copyOld();
   expect((await operator.run("db", "migrate", "-t", "acme")).exitCode).toBe(0);
   await expect(operator.serve("acme")).rejects.toThrow("run pmctl apply acme");
 });

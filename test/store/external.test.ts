@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Check } from "../../src/cli/doctor/check.ts";
 import { judgeLogin } from "../../src/cli/doctor/login.ts";
 import { environmentPrefix } from "../../src/config/environment.ts";
@@ -83,10 +83,99 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
 
   test("a market is traded over HTTP, settled, reconciled and verified", () => tradeAndSettle("acme"));
 
-  const loginOf = async (tenant: string) => {
-    const { stdout } = await operator.run("doctor", "-t", tenant, "-o", "json");
-    return (JSON.parse(stdout) as { checks: Check[] }).checks.find(({ check }) => check === "database login");
+  const checkOf = async (tenant: string, name: string) => {
+    const { stdout } = await operator.run("doctor", tenant, "-o", "json");
+    return (JSON.parse(stdout) as { checks: Check[] }).checks.find(({ check }) => check === name);
   };
+  const loginOf = (tenant: string) => checkOf(tenant, "database login");
+
+  describe("of a tenant that was set up as the README says", () => {
+    const [OWNER, SERVER] = ["GLOBEX_OWNER_URL", "GLOBEX_SERVER_URL"];
+    const stubUrls = () => {
+      vi.stubEnv(OWNER, urlOf("acme_owner", "globex"));
+      vi.stubEnv(SERVER, urlOf("acme_server", "globex"));
+    };
+    const tables = () => query("globex", "select count(*)::int as count from pg_class where relname = 'audit'");
+
+    beforeAll(async () => {
+      await administer("create database globex owner acme_owner");
+      await administer("revoke connect on database globex from public");
+      await operator.run("init", "globex");
+      await operator.edit("globex", (text) => withDatabase(text, SERVER, OWNER));
+    });
+    beforeEach(stubUrls);
+    afterEach(() => void vi.unstubAllEnvs());
+
+    test("a plan before the first apply looks as the owner, and makes nothing", async () => {
+      for (const command of [
+        ["plan", "globex"],
+        ["apply", "globex", "--dry-run"],
+      ]) {
+        const { exitCode, stdout, stderr } = await operator.run(...command, "-o", "json");
+        expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining("rights")]);
+        expect(JSON.parse(stdout)).toMatchObject([{ tenant: "globex", liveVersion: 0 }]);
+      }
+      expect(await tables()).toEqual([{ count: 0 }]);
+    });
+
+    test("without the owner's login at hand it says which is missing", async () => {
+      vi.stubEnv(OWNER, undefined);
+      const { exitCode, stderr } = await operator.run("plan", "globex");
+      expect([exitCode, stderr]).toEqual([
+        3,
+        expect.stringMatching(/no rights .*database.ownerUrl.*GLOBEX_OWNER_URL/s),
+      ]);
+    });
+
+    test("the server's login in the owner's place is refused by name and place, and doctor warns", async () => {
+      const refused = async (place: string) => {
+        for (const command of [
+          ["apply", "globex", "--yes"],
+          ["db", "migrate", "-t", "globex"],
+        ]) {
+          const { exitCode, stderr } = await operator.run(...command);
+          expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/tenant.yaml:\d+:\d+ /)]);
+          expect(stderr).toContain(`names the login acme_server, which`);
+          expect(stderr).toContain(place);
+        }
+      };
+      vi.stubEnv(OWNER, urlOf("acme_server", "globex"));
+      await refused("database.ownerUrl");
+      stubUrls();
+      expect((await operator.run("apply", "globex", "--yes")).exitCode).toBe(0);
+      expect(await checkOf("globex", "database owner")).toMatchObject({ status: "ok" });
+      vi.stubEnv(OWNER, urlOf("acme_server", "globex"));
+      await refused("database.ownerUrl");
+      expect(await checkOf("globex", "database owner")).toMatchObject({
+        status: "warn",
+        found: "database.ownerUrl names the login acme_server, which does not own the database globex: acme_owner does",
+      });
+      await operator.edit("globex", (text) => text.replace(`, ownerUrl: { env: ${OWNER} }`, ""));
+      await refused("database.url");
+      expect(await loginOf("globex")).toMatchObject({ status: "ok", found: expect.stringContaining("owns nothing") });
+      expect(await checkOf("globex", "database owner")).toMatchObject({
+        status: "warn",
+        found: expect.stringContaining("no login is named that can migrate it"),
+        remedy: "Put the connection string of the owner into database.ownerUrl",
+      });
+      await operator.edit("globex", (text) => text.replace(`{ env: ${SERVER} }`, `$&, ownerUrl: { env: ${OWNER} }`));
+    });
+
+    test("what an apply refuses is decided before any right is granted", async () => {
+      const mayRead = () => query("globex", "select has_table_privilege('acme_server', 'audit', 'select') as may");
+      await administer("revoke select on audit from acme_server", "globex");
+      await operator.edit("globex", (text) => text.replace(/maxTradeUsd: \d+/, "maxTradeUsd: 900000"));
+      const { exitCode, stderr } = await operator.run("apply", "globex", "--yes");
+      expect([exitCode, stderr]).toEqual([3, expect.stringContaining("nothing was written")]);
+      expect(await mayRead()).toEqual([{ may: false }]);
+      expect((await operator.run("apply", "globex", "--yes", "--accept-loosening")).exitCode).toBe(0);
+      expect(await mayRead()).toEqual([{ may: true }]);
+    });
+
+    test("doctor says nothing of this machine's disk", async () => {
+      expect(await checkOf("globex", "disk")).toMatchObject({ status: "skipped" });
+    });
+  });
 
   test("the server's machine need not know the owner's address, and others do not get in", async () => {
     vi.stubEnv("ACME_OWNER_URL", undefined);
@@ -219,8 +308,15 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     expect((await run("audit", "verify")).exitCode).toBe(0);
   }
 
-  async function administer(statement: string): Promise<void> {
-    await postgres(bin("psql"), ["-h", directory, "-U", "admin", "-d", "postgres", "-c", statement]);
+  async function administer(statement: string, database = "postgres"): Promise<void> {
+    await postgres(bin("psql"), ["-h", directory, "-U", "admin", "-d", database, "-c", statement]);
+  }
+
+  async function query(database: string, statement: string): Promise<unknown[]> {
+    const sql = connect({ url: urlOf("admin", database) }, { name: "test", max: 1 });
+    const rows = await sql.unsafe(statement);
+    await sql.end({ timeout: 5 });
+    return rows.map((row) => ({ ...row }));
   }
 });
 

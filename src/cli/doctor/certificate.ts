@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 import { readCertificate } from "../../config/certificate.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
@@ -22,12 +23,16 @@ export function gatherCertificate(config: TenantConfig, directory: string): Cert
     if (!found) return undefined;
     const host = new URL(config.baseUrl).hostname.replace(/^\[|\]$/g, "");
     const parsed = new X509Certificate(found.cert);
-    const isForHost = (parsed.checkHost(host) ?? parsed.checkIP(host)) !== undefined;
-    return { host, isForHost, daysLeft: Math.floor((found.expires - wallClockMs()) / DAY_MS) };
+    return { host, isForHost: isFor(parsed, host), daysLeft: Math.floor((found.expires - wallClockMs()) / DAY_MS) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { problem: error.problems.map(({ path, message }) => `${path} ${message}`).join("; ") };
   }
+}
+
+/** `checkIP` throws at a name. */
+function isFor(certificate: X509Certificate, host: string): boolean {
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
 export function judgeCertificate(facts: CertificateFacts | undefined): Check[] {

@@ -1,14 +1,16 @@
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { OPERATOR_FILE, strayGrants } from "../../config/operator-file.ts";
+import type { SecretReference } from "../../config/scalars.ts";
 import { resolveSecret } from "../../config/secrets.ts";
 import { loadTenant, type TenantConfig } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Sql } from "../../store/connect.ts";
-import { readLoginRights } from "../../store/queries/login.ts";
+import { readLoginRights, readOwnership } from "../../store/queries/login.ts";
 import { listPromises } from "../../store/queries/oracle.ts";
 import { counted } from "../cells.ts";
+import { ownerProblem, problemOf } from "../database-owner.ts";
 import { readOperatorTenant } from "../operator-tenant.ts";
 import { tenantFeeds } from "../tenant-oracle.ts";
 import { judgeAddresses } from "./addresses.ts";
@@ -16,7 +18,7 @@ import { gatherCertificate, judgeCertificate } from "./certificate.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 import { judgeDatabase, reachDatabase, withoutDatabase } from "./database.ts";
 import { gatherKeySet, judgeKeySet } from "./key-set.ts";
-import { judgeLogin } from "./login.ts";
+import { judgeLogin, judgeOwner } from "./login.ts";
 import { gatherMachine, judgeMachine } from "./machine.ts";
 import { judgePromises } from "./oracle.ts";
 import { gatherRecord, judgeRecord } from "./record.ts";
@@ -112,11 +114,14 @@ function readTenant(directory: string, id: string): ReturnType<typeof loadTenant
 }
 
 /** Of an external database; undefined when it is embedded, or its secret is missing, which has its own check. */
-function urlOf({ database, source }: TenantConfig, directory: string): string | undefined {
-  if (database === "embedded") return undefined;
+function urlOf(config: TenantConfig, directory: string): string | undefined {
+  return config.database === "embedded" ? undefined : secretOf(config.database.url, config, directory);
+}
+
+function secretOf(reference: SecretReference, { source }: TenantConfig, directory: string): string | undefined {
   try {
     const { directory: folder, roots } = source;
-    return resolveSecret(database.url, { environment: loadEnvironment(directory), directory: folder, roots });
+    return resolveSecret(reference, { environment: loadEnvironment(directory), directory: folder, roots });
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;
@@ -128,9 +133,28 @@ async function checkKeySet({ config, secrets }: Patient): Promise<Check[]> {
   return [judgeKeySet(await gatherKeySet(secrets.jwt, config.network))];
 }
 
-async function checkLogin({ sql, config: { database } }: Patient): Promise<Check[]> {
-  if (!sql) return withoutDatabase("database login");
-  return [judgeLogin(await readLoginRights(sql), database !== "embedded" && database.ownerUrl === undefined)];
+async function checkLogin({ sql, directory, config }: Patient): Promise<Check[]> {
+  const { database } = config;
+  if (database === "embedded")
+    return sql ? [judgeLogin(await readLoginRights(sql), false)] : withoutDatabase("database login");
+  const owner = await checkOwner(database, config, directory);
+  if (!sql) return [...withoutDatabase("database login"), ...owner];
+  const problem = database.ownerUrl === undefined ? problemOf(await readOwnership(sql)) : undefined;
+  const isOwner = database.ownerUrl === undefined && problem === undefined;
+  return [
+    judgeLogin(await readLoginRights(sql), isOwner),
+    ...(problem === undefined ? owner : [judgeOwner(problem, false)]),
+  ];
+}
+
+/** Nothing where the owner's connection string is not at hand: the machine that serves has no need of it. */
+async function checkOwner(
+  { ownerUrl }: Exclude<TenantConfig["database"], "embedded">,
+  config: TenantConfig,
+  directory: string,
+): Promise<Check[]> {
+  const url = ownerUrl && secretOf(ownerUrl, config, directory);
+  return url === undefined ? [] : [judgeOwner(await ownerProblem({ url, pooled: true }), true)];
 }
 
 async function checkRecord(patient: Patient): Promise<Check[]> {

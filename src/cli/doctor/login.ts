@@ -1,8 +1,23 @@
 import type { LoginRights } from "../../store/queries/login.ts";
+import { ownerRemedy } from "../database-owner.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 const CHECK = "database login";
+const OWNER_CHECK = "database owner";
 const SHOWN = 6;
+
+/**
+ * Whether the login that creates and migrates the database can do so.
+ * @param problem why not
+ * @param isNamed whether the tenant file has a `database.ownerUrl`; without, the login that serves has to be the owner
+ */
+export function judgeOwner(problem: string | undefined, isNamed: boolean): Check {
+  const field = isNamed ? "database.ownerUrl" : "database.url";
+  if (problem === undefined) return ok(OWNER_CHECK, `the login that ${field} names can migrate the database`);
+  const nobody = isNamed ? "" : ", and no login is named that can migrate it";
+  const remedy = ownerRemedy(isNamed);
+  return warn(OWNER_CHECK, `${field} ${problem}${nobody}`, remedy.replace(/^p/, "P"));
+}
 
 /**
  * Whether the login that serves can do more than it needs.

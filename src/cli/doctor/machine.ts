@@ -72,7 +72,8 @@ function judgeDirectory({ directory, isWritable: writable }: MachineFacts): Chec
   return fail("directory", `${directory} cannot be written to`, `Give this user the right to write to ${directory}`);
 }
 
-function judgeDisk({ dataDir, freeBytes: free }: MachineFacts): Check {
+function judgeDisk({ needsEmbedded, dataDir, freeBytes: free }: MachineFacts): Check {
+  if (!needsEmbedded) return skipped("disk", "no tenant's database is on it");
   if (free === null) return skipped("disk", `the file system of ${dataDir} does not say how much is free`);
   const found = `${Math.floor(free / MIB)} MiB are free at ${dataDir}`;
   const remedy = "Make room, or move the directory: without room PostgreSQL stops, and trading with it";

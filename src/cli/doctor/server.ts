@@ -1,7 +1,6 @@
 import { createServer } from "node:net";
-import { unproven } from "../../client/proven-connector.ts";
 import { isErrno } from "../../config/environment.ts";
-import { findServer } from "../find-server.ts";
+import { findServer, unprovenFault } from "../find-server.ts";
 import type { OperatorTenant } from "../operator-tenant.ts";
 import { tenantFetch } from "../trust.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
@@ -12,13 +11,14 @@ export interface ServerFacts {
   /** What the running server of this tenant answers; undefined when none runs here. */
   running: { url: string; health: string; ready: string; integrity?: string | undefined } | undefined;
   /** Of a process that says it is this tenant's server and does not prove it. */
-  unproven?: string;
+  unproven?: { problem: string; remedy: string };
 }
 
 const TIMEOUT_MS = 3000;
 const GOOD = "200";
 const UNPROVEN_REMEDY =
   "No key is sent to it. If it is yours, serve from this directory, or with server.tls; if not, find out whose it is";
+const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to date with pmctl apply, and serve again";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
 export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts> {
@@ -45,12 +45,17 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
   return {
     ports: await Promise.all(tried),
     running: undefined,
-    ...(stranger && { unproven: unproven(tenant.id, new URL(stranger.url).host).message }),
+    ...(stranger && {
+      unproven: {
+        problem: unprovenFault(tenant.id, stranger).message,
+        remedy: stranger.older === undefined ? UNPROVEN_REMEDY : OLDER_REMEDY,
+      },
+    }),
   };
 }
 
 export function judgeServer({ ports, running, unproven }: ServerFacts): Check[] {
-  if (unproven !== undefined) return [warn("server", unproven, UNPROVEN_REMEDY)];
+  if (unproven !== undefined) return [warn("server", unproven.problem, unproven.remedy)];
   if (!running) return [...ports.map(judgePort), skipped("server", "no server of this tenant runs on this machine")];
   const { url, health, ready, integrity } = running;
   const cause = integrity === undefined || integrity === "ok" ? "" : `, and the audit log does not hold (${integrity})`;

@@ -1,5 +1,5 @@
 import type { ReadSql } from "../connect.ts";
-import { JOURNALS } from "../migrate.ts";
+import { JOURNALS, TABLES } from "../migrate.ts";
 
 /** What the login of a connection may do that whoever serves should not. */
 export interface LoginRights {
@@ -80,4 +80,30 @@ export async function readLoginRights(sql: ReadSql): Promise<LoginRights> {
      order by by, rights`;
   const [self] = await sql<{ login: string }[]>`select session_user::text as login`;
   return { login: self?.login ?? "", excess: [...rows, ...tables].map(({ excess }) => excess) };
+}
+
+/** Whether the login of a connection is the owner: it may create tables, and alter those that there are. */
+export interface Ownership {
+  login: string;
+  database: string;
+  isOwner: boolean;
+  /** Who owns the tables or, before there are any, the database. */
+  owner: string;
+}
+
+export async function readOwnership(sql: ReadSql): Promise<Ownership> {
+  const [row] = await sql<Ownership[]>`
+    with place as (
+      select n.oid, d.datname::text as database, d.datdba
+        from pg_namespace n, pg_database d
+       where n.nspname = 'public' and d.datname = current_database()
+    ), ours as (
+      select c.relowner from pg_class c join place on place.oid = c.relnamespace where c.relname in ${sql(TABLES)}
+    )
+    select session_user::text as login, database,
+           has_schema_privilege(session_user, place.oid, 'create')
+           and not exists (select 1 from ours where not pg_has_role(session_user, relowner, 'usage')) as "isOwner",
+           pg_get_userbyid(coalesce((select min(relowner) from ours), datdba))::text as owner
+      from place`;
+  return row ?? { login: "", database: "", isOwner: false, owner: "" };
 }
