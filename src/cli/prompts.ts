@@ -1,3 +1,4 @@
+import type { Key } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { Fault } from "../domain/fault.ts";
 import { Interrupted } from "./errors.ts";
@@ -47,7 +48,9 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
 
     async confirm(question) {
       const { confirm } = await import("@clack/prompts");
-      return answered(await confirm({ message: question, initialValue: false, ...streams }));
+      return answered(
+        await withPlainKeys(stdin, () => confirm({ message: question, initialValue: false, ...streams })),
+      );
     },
 
     async ask(question, { fallback, problem }) {
@@ -62,7 +65,8 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
     async choose(question, choices, first) {
       const { select } = await import("@clack/prompts");
       const options = choices.map(({ value, name }) => ({ value: value as string, label: name }));
-      const chosen = answered(await select({ message: question, options, initialValue: first as string, ...streams }));
+      const settings = { message: question, options, initialValue: first as string, ...streams };
+      const chosen = answered(await withPlainKeys(stdin, () => select(settings)));
       return chosen as typeof first;
     },
 
@@ -81,6 +85,27 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
       });
     },
   };
+}
+
+const PLAIN_KEYS = ["up", "down", "left", "right", "space", "return"];
+
+/**
+ * Lets arrows, space and Enter move an answer, and no other key. The library goes by a key's name alone: Ctrl-L, which
+ * redraws the screen elsewhere, is its `l`, which vi takes for an arrow, and a line feed, such as an Enter that was typed
+ * before the question stood there, turns a no into a yes. Escape, Ctrl-C, y and n are known by what they send.
+ */
+async function withPlainKeys<Answer>(stdin: Readable, ask: () => Promise<Answer>): Promise<Answer> {
+  const forgetName = (_: string | undefined, key: Key) => {
+    if (key.name === "escape") return;
+    if (key.ctrl || key.meta || !PLAIN_KEYS.includes(key.name ?? "")) delete key.name;
+  };
+  // Before the library listens: it is told of the same key afterwards.
+  stdin.on("keypress", forgetName);
+  try {
+    return await ask();
+  } finally {
+    stdin.off("keypress", forgetName);
+  }
 }
 
 /** What a command ends with when the answer was no. */

@@ -2,7 +2,14 @@ import { lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Agent, buildConnector, request } from "undici";
-import { isInNetworks, isListedHost, isListedPort, type Network, type OutgoingRules } from "../domain/networks.ts";
+import {
+  isInNetworks,
+  isListedHost,
+  isListedPort,
+  isPublic,
+  type Network,
+  type OutgoingRules,
+} from "../domain/networks.ts";
 
 /** Why a request of ours got no answer. The message may go to logs, and never to callers: it would map our network. */
 export class OutgoingFailure extends Error {
