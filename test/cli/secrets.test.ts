@@ -56,6 +56,35 @@ test("a key rotates to a value of the shape that its place wants, by whatever do
   expect(Buffer.byteLength((JSON.parse(made.stdout) as { key: string }).key)).toBeGreaterThanOrEqual(32);
 });
 
+test.each(["check", "sweep"])(
+  "oracle %s tells of a bad secret with its place, before there is a database",
+  async (verb) => {
+    const fresh = await operatorDirectory();
+    try {
+      await pmctlHere(["init", "acme"], fresh);
+      const values = await readFile(join(fresh.cwd, ".env"), "utf8");
+      const jwt = /^ACME_JWT_SECRET=(.*)$/m.exec(values)?.[1] ?? "";
+      const place = String.raw`tenants\/acme\/tenant\.yaml:\d+:\d+`;
+      for (const [audit, message] of [
+        ["too short", "the secret must have at least 32 bytes"],
+        [jwt, "has the same value as"],
+      ]) {
+        await writeFile(join(fresh.cwd, ".env"), values.replace(/^ACME_AUDIT_KEY=.*$/m, `ACME_AUDIT_KEY=${audit}`));
+        const { code, stdout, stderr } = await pmctlHere(["oracle", verb], fresh);
+        expect({ code, stdout, stderr }).toEqual({
+          code: 6,
+          stdout: "",
+          stderr: expect.stringContaining(`${message}`),
+        });
+        expect(stderr).toMatch(new RegExp(place));
+      }
+      await expect(access(join(fresh.cwd, ".pmctl"))).rejects.toThrow("ENOENT");
+    } finally {
+      await fresh.remove();
+    }
+  },
+);
+
 describe("a tenant file that reaches for what is not its own", () => {
   const LISTS = 'version: 1\nsecrets: { env: ["BETA_*"], destinations: { "env BETA_ADMIN_KEY": ["127.0.0.1"] } }\n';
   const runner = ([word]: string[]) => (word === "serve" ? pmctl : pmctlHere);

@@ -4,7 +4,7 @@ import type { TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { FeedCheck } from "../../oracle/check.ts";
-import type { SweepReport } from "../../oracle/context.ts";
+import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { counted, orDash, time } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -45,19 +45,23 @@ export function register(noun: Command, host: Host): void {
     .description("ask every source once, and judge each feed as if it had to decide now; stores nothing")
     .argument("[feed...]", "only these feeds, such as pm:btc")
     .action(
-      host.action(async ({ options, args, io }) =>
-        withSession({ ...options, via: "db" }, io, (session) =>
-          runOracleCheck({ named: args.length > 0, run: () => check(session, args) }, io),
-        ),
-      ),
+      host.action(async ({ options, args, io }) => {
+        const secrets = await oracleSecrets(options.tenant);
+        return withSession({ ...options, via: "db" }, io, (session) =>
+          runOracleCheck({ named: args.length > 0, run: () => check(session, secrets, args) }, io),
+        );
+      }),
     );
   noun
     .command("sweep")
     .description("look once at every market whose time has come, straight on the database")
     .action(
-      host.action(({ options, io }) =>
-        withSession({ ...options, via: "db" }, io, (session) => runOracleSweep(() => sweepOnce(session), io)),
-      ),
+      host.action(async ({ options, io }) => {
+        const secrets = await oracleSecrets(options.tenant);
+        return withSession({ ...options, via: "db" }, io, (session) =>
+          runOracleSweep(() => sweepOnce(session, secrets), io),
+        );
+      }),
     );
 }
 
@@ -168,10 +172,12 @@ async function feedLines({ config }: OperatorTenant): Promise<FeedLine[]> {
 /** The tenant's services with its sources, for as long as `work` runs. */
 async function withOracle<Result>(
   { tenant, services }: Session,
-  work: (context: Awaited<ReturnType<typeof openContext>>) => Promise<Result>,
+  secrets: OracleSecrets,
+  work: (context: OracleContext) => Promise<Result>,
 ): Promise<Result> {
   if (!services) throw new Error("the oracle works on the database");
-  const context = await openContext(tenant, services);
+  const { openOracle } = await import("../tenant-oracle.ts");
+  const context = openOracle(tenant.config, secrets, services);
   try {
     return await work(context);
   } finally {
@@ -179,12 +185,19 @@ async function withOracle<Result>(
   }
 }
 
-async function openContext({ config, directory, secret }: OperatorTenant, services: NonNullable<Session["services"]>) {
-  const [{ openOracle }, { checkSecretsAtHand }, { resolutionSecretsOf }] = await Promise.all([
-    import("../tenant-oracle.ts"),
+type OracleSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries" | "resolutionSecrets">;
+
+/**
+ * What sources are asked with. Read before a database is started: a secret that cannot be used is known without one.
+ * @throws ConfigError with every secret at hand that cannot be used; Fault CONFIG_INVALID for one that is missing
+ */
+async function oracleSecrets(named: string | undefined): Promise<OracleSecrets> {
+  const [{ readOperatorTenant }, { checkSecretsAtHand }, { resolutionSecretsOf }] = await Promise.all([
+    import("../operator-tenant.ts"),
     import("../../config/resolve-tenant.ts"),
     import("../../config/resolution-secrets.ts"),
   ]);
+  const { config, directory, secret } = readOperatorTenant(named);
   checkSecretsAtHand(config, loadEnvironment(directory));
   const { sources } = config.oracle;
   const values = (of: "headers" | "query"): TenantSecrets["sourceHeaders"] =>
@@ -200,15 +213,11 @@ async function openContext({ config, directory, secret }: OperatorTenant, servic
       ]),
     );
   const resolutionSecrets = resolutionSecretsOf(config).map(({ reference, path }) => secret(reference, path));
-  return openOracle(
-    config,
-    { sourceHeaders: values("headers"), sourceQueries: values("query"), resolutionSecrets },
-    services,
-  );
+  return { sourceHeaders: values("headers"), sourceQueries: values("query"), resolutionSecrets };
 }
 
-function check(session: Session, names: readonly string[]): Promise<FeedCheck[]> {
-  return withOracle(session, async (context) => {
+function check(session: Session, secrets: OracleSecrets, names: readonly string[]): Promise<FeedCheck[]> {
+  return withOracle(session, secrets, async (context) => {
     const { checkFeeds } = await import("../../oracle/check.ts");
     const wanted = names.map((name) => name.toLowerCase());
     const feeds = [...context.services.oracle.feeds.values()];
@@ -216,8 +225,8 @@ function check(session: Session, names: readonly string[]): Promise<FeedCheck[]>
   });
 }
 
-function sweepOnce(session: Session): Promise<SweepReport> {
-  return withOracle(session, async (context) => {
+function sweepOnce(session: Session, secrets: OracleSecrets): Promise<SweepReport> {
+  return withOracle(session, secrets, async (context) => {
     const { sweep } = await import("../../oracle/sweep.ts");
     return sweep(context);
   });
