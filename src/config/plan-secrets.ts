@@ -9,26 +9,37 @@ import { describeReference } from "./secrets.ts";
 /**
  * A reference to a secret at a place where the last applied document has none, or that sends it to another host: who
  * reviews the plan sees what the file wants to read, and where it wants it to go. It loosens, but for a tenant that has
- * nothing yet.
+ * nothing yet, and for a secret that is only being replaced: it goes from its place to the list of the previous ones
+ * beside it, and to no new reader.
  */
 export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const applied = new Set(usesOf(base).map(({ id }) => id));
   const items = usesOf(document)
     .filter(({ id }) => !applied.has(id))
-    .map(({ field, place }) => ({
+    .map(({ field, place, currentIds }) => ({
       field,
       kind: "change" as const,
       base: null,
       desired: place,
       live: null,
-      direction: live.version === 0 ? ("neutral" as const) : ("loosens" as const),
+      direction:
+        live.version === 0 || currentIds.some((id) => applied.has(id)) ? ("neutral" as const) : ("loosens" as const),
     }));
   return { items, warnings: [] };
 }
 
+/** Lists of secrets that are being replaced, and where the current one stands beside them. */
+const CURRENT: Readonly<Record<string, readonly string[]>> = {
+  previous: ["key", "secret"],
+  previousSecrets: ["secret"],
+  previousResolutionSecrets: ["resolutionSecret"],
+};
+
 interface Use {
   /** Equal for equal uses. A program's arguments are part of it, and shown nowhere. */
   id: string;
+  /** Of a previous secret: the uses that it may have had as the current one. */
+  currentIds: readonly string[];
   field: string;
   place: string;
 }
@@ -44,8 +55,13 @@ function usesOf(document: Partial<ConfigDocument>): Use[] {
   );
   const uses = referencesIn(sections).map(({ reference, path }): Use => {
     const host = hosts.get(formatPath(path));
-    const place = `${namedPlace(sections, path)}${host === undefined ? "" : ` -> ${host}`}`;
-    return { id: canonicalJson([reference as Json, place]), field: fieldOf(reference), place };
+    const steps = namedSteps(sections, path);
+    const idAt = (place: string) => canonicalJson([reference as Json, place]);
+    const place = `${formatPath(steps)}${host === undefined ? "" : ` -> ${host}`}`;
+    const currentIds = (CURRENT[steps.at(-1) ?? ""] ?? []).map((name) =>
+      idAt(formatPath([...steps.slice(0, -1), name])),
+    );
+    return { id: idAt(place), currentIds, field: fieldOf(reference), place };
   });
   return [...new Map(uses.map((use) => [use.id, use])).values()];
 }
@@ -55,13 +71,12 @@ function fieldOf(reference: SecretPlace["reference"]): string {
 }
 
 /** Entries of lists by their names, or by none: another order is no other place. */
-function namedPlace(document: object, path: Path): string {
+function namedSteps(document: object, path: Path): string[] {
   let value: unknown = document;
-  const steps = path.flatMap((step): (string | number)[] => {
+  return path.flatMap((step) => {
     value = (value as Record<string | number, unknown>)[step];
     if (typeof step === "string") return [step];
     const name = (value as { name?: unknown }).name;
     return typeof name === "string" ? [name] : [];
   });
-  return formatPath(steps);
 }

@@ -78,6 +78,36 @@ describe("the plan's view of secrets", () => {
     ]);
   });
 
+  test("shows a secret that becomes a previous one, which loosens nothing; its successor and any other move do", () => {
+    const outbound = (name: string, secret: string, previous: string) =>
+      `{ name: ${name}, url: "https://${name}.example/", events: [order.filled], secret: { env: ${secret} }, previousSecrets: [${previous}] }`;
+    const found = (after: Record<string, string>, before: Record<string, string>) =>
+      items(after, before).map(({ field, desired: place, direction }) => [field, place, direction]);
+    expect(
+      found(
+        { audit: "{ key: { env: ACME_AUDIT_KEY_2 }, previous: [{ env: ACME_AUDIT_KEY }] }" },
+        { audit: "{ key: { env: ACME_AUDIT_KEY } }" },
+      ),
+    ).toEqual([
+      ["secrets.env ACME_AUDIT_KEY_2", "audit.key", "loosens"],
+      ["secrets.env ACME_AUDIT_KEY", "audit.previous", "neutral"],
+    ]);
+    const before = { webhooks: `{ outbound: [${outbound("a", "ACME_A", "")}, ${outbound("b", "ACME_B", "")}] }` };
+    const after = `{ outbound: [${outbound("a", "ACME_C", "{ env: ACME_A }")}, ${outbound("b", "ACME_B", "{ env: ACME_A }")}] }`;
+    expect(found({ webhooks: after }, before)).toEqual([
+      ["secrets.env ACME_A", "webhooks.outbound.a.previousSecrets", "neutral"],
+      ["secrets.env ACME_C", "webhooks.outbound.a.secret", "loosens"],
+      ["secrets.env ACME_A", "webhooks.outbound.b.previousSecrets", "loosens"],
+    ]);
+    // A key that was retired is put to work again.
+    expect(
+      found(
+        { audit: "{ key: { env: ACME_OLD } }" },
+        { audit: "{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: ACME_OLD }] }" },
+      ),
+    ).toEqual([["secrets.env ACME_OLD", "audit.key", "loosens"]]);
+  });
+
   test("shows a program without its arguments, and one with other arguments as new", () => {
     const exec = (argument: string) => ({ audit: `{ key: { exec: [vault, read, ${argument}] } }` });
     const found = items(exec("canary"), exec("other"));
