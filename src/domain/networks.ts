@@ -72,7 +72,18 @@ export function refusalOfAddress(url: URL, rules: OutgoingRules): string | undef
   const mayBePrivate = address === undefined ? allowPrivate.length > 0 : isInNetworks(address, networks);
   if (mayBePrivate) return undefined;
   if (url.protocol !== "https:") return "must begin with https://; http:// is for hosts in network.allowPrivate";
+  if (address !== undefined && !isPublic(address.toString()))
+    return "its host is no public address, and none of network.allowPrivate";
   return isListedPort(url, rules) ? undefined : "its port must be 80, 443 or one of network.allowPorts";
+}
+
+/** Whether an address belongs to the public internet. */
+export function isPublic(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  if (address.range() !== "unicast") return false;
+  // ipaddr.js calls ::7f00:1 (an IPv4 address in disguise) unicast too; the internet is 2000::/3.
+  return address.kind() === "ipv4" || ((address as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
 }
 
 /** Whether a port may be reached anywhere. `port` is as a URL has it: empty for its protocol's own. */

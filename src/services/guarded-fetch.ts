@@ -149,15 +149,6 @@ export class OutgoingHttp {
   }
 }
 
-/** Whether an address belongs to the public internet. */
-export function isPublic(text: string): boolean {
-  if (!ipaddr.isValid(text)) return false;
-  const address = ipaddr.process(text);
-  if (address.range() !== "unicast") return false;
-  // ipaddr.js calls ::7f00:1 (an IPv4 address in disguise) unicast too; the internet is 2000::/3.
-  return address.kind() === "ipv4" || ((address as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
-}
-
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   return "code" in error && typeof error.code === "string" ? error.code : error.message;

@@ -235,6 +235,7 @@ describe("what a file is refused for", () => {
   describe("an outgoing address at a port or host that the file does not allow", () => {
     const PORT = "its port must be 80, 443 or one of network.allowPorts";
     const HOST = "its host must be one of network.allowHosts";
+    const PRIVATE = "its host is no public address, and none of network.allowPrivate";
     const places = (url: string): [Record<string, string>, string][] => [
       [{ policy: `{ resolution_url: '${url}' }` }, "policy.resolution_url"],
       [{ auth: `{ jwt: { algorithm: RS256, jwks: { url: '${url}' } } }` }, "auth.jwt.jwks.url"],
@@ -270,6 +271,14 @@ describe("what a file is refused for", () => {
       ["https://x.example:80/a", undefined, undefined],
       ["https://93.184.216.34:8443/a", "{ allowPrivate: [10.0.0.0/8] }", PORT],
       ["https://10.0.0.1:8443/a", "{ allowPrivate: [10.0.0.0/8] }", undefined],
+      ["https://10.0.0.1/a", undefined, PRIVATE],
+      ["https://10.0.0.1/a", "{ allowPrivate: [192.168.0.0/16] }", PRIVATE],
+      ["https://0x7f.1/a", undefined, PRIVATE],
+      ["https://169.254.169.254/a", "{ allowPorts: [8443] }", PRIVATE],
+      ["https://[::ffff:10.0.0.1]/a", undefined, PRIVATE],
+      ["https://[fd00::1]:8443/a", undefined, PRIVATE],
+      ["https://[fd00::1]/a", "{ allowPrivate: ['fd00::/8'] }", undefined],
+      ["https://93.184.216.34/a", undefined, undefined],
       ["https://x.example/a", "{ allowHosts: [y.example] }", HOST],
       ["https://X.Example./a", "{ allowHosts: [x.example] }", undefined],
       ["https://a.x.example/a", "{ allowHosts: ['*.x.example'] }", undefined],
