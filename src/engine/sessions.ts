@@ -15,9 +15,9 @@ export function revokeUser(draft: Draft, { traderId, before }: RevokeUser, now: 
   const wanted = before ?? now;
   if (wanted > now + MAX_AHEAD_MS) throw new Fault("BAD_REQUEST", "revokeBefore: must not be in the future");
   const standing = draft.get("revocation", traderId)?.before ?? null;
-  if (standing !== null && standing >= wanted) return { before: standing };
+  if (standing !== null && standing >= wanted) return { before: standing, moved: false };
   ensureTrader(draft, traderId, now);
   draft.put("revocation", traderId, { before: wanted });
   draft.record("session.revoked", { userId: traderId, revokeBefore: new Date(wanted).toISOString() });
-  return { before: wanted };
+  return { before: wanted, moved: true };
 }

@@ -103,7 +103,8 @@ export interface TraderResults {
   decideWithdrawal: Withdrawal;
   creditWallet: { balanceMicro: bigint; ts: number };
   restrictUser: { state: TraderState };
-  revokeUser: { before: number };
+  /** `moved` is false where a later instant stood already. */
+  revokeUser: { before: number; moved: boolean };
 }
 
 export interface TradeResult {

@@ -57,12 +57,15 @@ export class EndedSessions {
     return this.#tokens.has(hash) || issuedAtMs < (this.#users.get(userId) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Ends the session of a token, here at once and everywhere within a second. Only of tokens that were verified. */
-  async end({ hash, expiresAtMs }: SessionToken): Promise<void> {
+  /**
+   * Ends the session of a token, here at once and everywhere within a second. Only of tokens that were verified.
+   * @returns false when it was ended before
+   */
+  async end({ hash, expiresAtMs }: SessionToken): Promise<boolean> {
     const until = expiresAtMs + SLACK_MS;
     this.#tokens.set(hash, until);
     this.#watch.tell();
-    await this.#pool.write((sql) => endSession(sql, hash, until));
+    return this.#pool.write((sql) => endSession(sql, hash, until));
   }
 
   /**

@@ -44,8 +44,8 @@ export function sessionRoutes({ identities, security }: { identities: Identities
         if (exchange.header("cookie") !== undefined) identities.origins.require(exchange);
         await authenticate(exchange, deleteSession, identities);
         for (const token of await tokensOf(exchange, identities)) {
-          await withDatabaseFaults(identities.ended.end(token));
-          security.note("session.revoked", "logout", originOf(exchange));
+          const isNew = await withDatabaseFaults(identities.ended.end(token));
+          if (isNew) security.note("session.revoked", "logout", originOf(exchange));
         }
         return ok(encodeResult("deleteSession", { ended: true }), [["set-cookie", clearedCookie()]]);
       },

@@ -50,9 +50,13 @@ function restrict(context: ServiceContext, operation: "restrictUser" | "releaseU
 
 async function revoke(context: ServiceContext, id: string, before: number | undefined, caller: Caller) {
   const command = { type: "revokeUser", traderId: id, before } as const;
-  const toResult = (result: { before: number }) => ({ userId: id, revokeBefore: result.before });
+  let ended = false;
+  const toResult = (result: { before: number; moved: boolean }) => {
+    ended = result.moved;
+    return { userId: id, revokeBefore: result.before };
+  };
   const answered = await submit(context, "revokeUser", command, caller, toResult);
-  context.security.note("session.revoked", "operator", caller.origin ?? NO_ORIGIN);
+  if (ended) context.security.note("session.revoked", "operator", caller.origin ?? NO_ORIGIN);
   return answered;
 }
 

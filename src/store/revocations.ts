@@ -118,9 +118,10 @@ export async function loadRevocations(
 }
 
 /** Ends one token for all servers of the tenant; twice does no harm. */
-export async function endSession(sql: Sql, tokenHash: string, expiresAt: number): Promise<void> {
-  await sql`
+export async function endSession(sql: Sql, tokenHash: string, expiresAt: number): Promise<boolean> {
+  const { count } = await sql`
     insert into ended_session (token_hash, expires_at, ended_at)
     values (${tokenHash}, ${expiresAt}, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)
         on conflict (token_hash) do nothing`;
+  return count > 0;
 }
