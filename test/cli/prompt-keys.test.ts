@@ -15,7 +15,7 @@ async function answersTo(ask: string, keys: readonly string[]): Promise<unknown[
     const prompts = terminalPrompts({ stdin: process.stdin, stderr: process.stderr, allowed: true });
     const answers = [];
     for (let n = 0; n < ${keys.length}; n++)
-      answers.push(await prompts.${ask.replace("QUESTION", "`Question ${n}?`")}.catch((error) => error.constructor.name));
+      answers.push(await prompts.${ask.replace("QUESTION", '"Question " + n + "?"')}.catch((error) => error.constructor.name));
     console.log("answers=" + JSON.stringify(answers));
     process.exit(0);`;
   const quoted = [process.execPath, "--input-type=module", "-e", program].map((part) => `'${part}'`).join(" ");

@@ -89,6 +89,15 @@ describe("pmctl webhook", () => {
       expect((await sign(...wrong)).exitCode).toBe(6);
   });
 
+  test("sign does as the endpoint takes it, and v2 is JSON in a pipe without being asked for", async () => {
+    const sign = (...args: string[]) => operator.run("webhook", "sign", "--body", "body.json", ...args);
+    const { scheme, headers } = JSON.parse((await sign("--endpoint", "payments", "--id", "msg_1")).stdout);
+    expect([scheme, headers["webhook-id"]]).toEqual(["v2", "msg_1"]);
+    expect(() => new Webhook(PAYMENTS_SECRET).verify(BODY, headers)).not.toThrow();
+    expect((await sign("--endpoint", "kyc")).stdout).toBe(createHmac("sha256", secret).update(BODY).digest("hex"));
+    expect((await sign("--endpoint", "payments", "--scheme", "v1")).stdout).toMatch(/^[0-9a-f]{64}$/);
+  });
+
   test("send signs as the endpoint takes it, or as told, and an endpoint that takes v2 only refuses v1", async () => {
     expect((await run("webhook", "send", "kyc.passed", "--scheme", "v2")).exitCode).toBe(0);
     expect((await run("webhook", "send", "deposit.completed", "--scheme", "v2")).exitCode).toBe(0);

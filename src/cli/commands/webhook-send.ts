@@ -44,8 +44,8 @@ export function registerSending(noun: Command, host: Host): void {
     .command("sign")
     .description("the X-Signature of a body, or with --scheme v2 its headers, under the tenant's webhook secret")
     .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
-    .addOption(schemeOption("v1"))
-    .addOption(endpointOption("whose secret signs; the shared one unless given"))
+    .addOption(schemeOption("what the --endpoint takes, v1 where it takes any or none is named,"))
+    .addOption(endpointOption("whose secret signs; v2 needs it, v1 takes the shared one unless given"))
     .option("--id <id>", "the webhook-id of v2; a new one unless given", identifier)
     .option("--timestamp <seconds>", "the webhook-timestamp of v2, since the epoch; now unless given", epochSeconds)
     .action(
@@ -77,6 +77,11 @@ interface SignOptions {
   endpoint?: InboundEndpoint | undefined;
   id?: string | undefined;
   timestamp?: number | undefined;
+}
+
+/** How an endpoint wants to be signed for; the older way where it takes both. */
+function schemeTaken({ config }: OperatorTenant, endpoint: InboundEndpoint | undefined): Scheme {
+  return endpoint !== undefined && config.webhooks.inbound[endpoint]?.scheme === "v2" ? "v2" : "v1";
 }
 
 function schemeOption(otherwise: string): Option {
@@ -152,9 +157,8 @@ async function signatureOf(
     const secret = firstSecret(tenant, { references: tenant.config.webhooks.inbound.stripe, path });
     return { "stripe-signature": await signAsStripe(body, secret, wallClockMs()) };
   }
-  const taken = tenant.config.webhooks.inbound[endpoint]?.scheme === "v2" ? "v2" : "v1";
   const secret = firstSecret(tenant, inboundSecretsOf(tenant.config, endpoint));
-  if ((scheme ?? taken) === "v2") return signMessageOf(Buffer.from(body), secret, {});
+  if ((scheme ?? schemeTaken(tenant, endpoint)) === "v2") return signMessageOf(Buffer.from(body), secret, {});
   return { "x-signature": signBody(Buffer.from(body), secret) };
 }
 
@@ -205,20 +209,17 @@ interface SignedMessage {
   headers: SignedHeaders;
 }
 
-/** As curl takes them with `-H @-`. */
 const headersView: View<SignedMessage, SignedMessage> = {
-  kind: "text",
-  text: ({ headers }) =>
-    Object.entries(headers)
-      .map(([name, value]) => `${name}: ${value}`)
-      .join("\n"),
+  kind: "record",
+  fields: ({ scheme, headers }) => [["scheme", scheme], ...Object.entries(headers)],
 };
 
 export async function runWebhookSign(
-  { body, scheme, endpoint, id, timestamp }: { body: Buffer } & SignOptions,
+  { body, scheme: asked, endpoint, id, timestamp }: { body: Buffer } & SignOptions,
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<ExitCode> {
+  const scheme = asked ?? schemeTaken(tenant, endpoint);
   if (scheme !== "v2" && (id !== undefined || timestamp !== undefined))
     throw new Fault("USAGE", "--id and --timestamp are signed by --scheme v2 only");
   if (scheme === "v2" && endpoint === undefined)
