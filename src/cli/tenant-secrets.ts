@@ -1,8 +1,10 @@
 import { formatPath, type Path } from "../config/config-error.ts";
 import { environmentPrefix } from "../config/environment.ts";
+import { inboundSecretsOf, sharedInboundSecrets } from "../config/inbound-secrets.ts";
 import type { SecretReference } from "../config/scalars.ts";
 import { kindOf, referencesIn } from "../config/secret-places.ts";
 import { describeReference, fingerprint } from "../config/secrets.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../contract/webhooks.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
 import { hashApiKey, keyFingerprint } from "../services/provision.ts";
@@ -23,14 +25,7 @@ export interface FileSecret {
 /** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */
 export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   const { source: _, ...document } = tenant.config;
-  const read = (reference: SecretReference, path: Path) => {
-    try {
-      return tenant.secret(reference, path);
-    } catch (error) {
-      if (error instanceof Fault) return undefined;
-      throw error;
-    }
-  };
+  const read = (reference: SecretReference, path: Path) => readable(tenant, reference, path);
   const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
   return referencesIn(document).map(({ reference, path }) => {
     const name = formatPath(path);
@@ -69,42 +64,93 @@ export interface FileRotation {
  * keeps its secrets, and the file under version control.
  *
  * @param key the new value
+ * @throws Fault USAGE when every inbound endpoint has secrets of its own and none is named
  */
-export function planFileRotation(tenant: OperatorTenant, type: "webhook" | "audit", key: string): FileRotation {
-  const { audit, webhooks, source } = tenant.config;
-  const isAudit = type === "audit";
+export function planFileRotation(
+  tenant: OperatorTenant,
+  { type, endpoint }: { type: "webhook" | "audit"; endpoint?: InboundEndpoint | undefined },
+  key: string,
+): FileRotation {
+  const { audit, source } = tenant.config;
+  if (type === "webhook") return planWebhookRotation(tenant, endpoint, key);
   const at = (...path: string[]) => {
     const { file, line } = source.positionOf(path, true);
     return `${file}:${line}`;
   };
-  const current = isAudit ? audit.key : webhooks.inbound.secrets[0];
-  const usual = `${environmentPrefix(tenant.id)}_${isAudit ? "AUDIT_KEY" : "WEBHOOK_SECRET"}`;
-  const variable = freeVariable(tenant, current && "env" in current ? current.env : usual);
+  const variable = freeVariable(tenant, audit.key, "AUDIT_KEY");
   const sealing = `key: { env: ${variable} }`;
   const previous = `previous: [${[audit.key, ...audit.previous].map(inline).join(", ")}]`;
-  const secrets = `secrets: [${[...webhooks.inbound.secrets.map(inline), `{ env: ${variable} }`].join(", ")}]`;
   const steps = [
     `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
-    ...(isAudit
+    `First let every server know it: put { env: ${variable} } into \`previous\` beside ${at("audit", "key")}, ${APPLY}, and start the servers again, one after the other`,
+    `Then let the audit key at ${at("audit", "key")} read: ${sealing}`,
+    source.states(["audit", "previous"])
+      ? `Let the list at ${at("audit", "previous")} read: ${previous}`
+      : `Put beside it: ${previous}`,
+    "Start the servers again, one after the other. The old key stays in `previous` for ever: it sealed what was written.",
+  ];
+  return { type, variable, key, yaml: `${sealing}\n${previous}`, steps };
+}
+
+/** A variable that the file did not read before is for the operator to accept. */
+const APPLY = "`pmctl apply --accept-loosening` (the plan lists the new variable)";
+
+function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint | undefined, key: string): FileRotation {
+  const { config } = tenant;
+  const lists = INBOUND_ENDPOINTS.map((each) => inboundSecretsOf(config, each));
+  if (endpoint === undefined && lists.every(({ isShared }) => !isShared))
+    throw new Fault("USAGE", `Every endpoint has secrets of its own: add --endpoint ${INBOUND_ENDPOINTS.join("|")}`);
+  const { references, path } = endpoint ? inboundSecretsOf(config, endpoint) : sharedInboundSecrets(config);
+  const usable = references.filter((reference, index) => isUsable(tenant, reference, [...path, index]));
+  const own = path.length > 3 && endpoint ? `${endpoint.toUpperCase()}_` : "";
+  const variable = freeVariable(tenant, references[0], `${own}WEBHOOK_SECRET`);
+  const yaml = `${path.at(-1)}: [${[...usable.map(inline), `{ env: ${variable} }`].join(", ")}]`;
+  const unfit = references.filter((reference) => !usable.includes(reference)).map(describeReference);
+  const { file, line } = config.source.positionOf(path, true);
+  const steps = [
+    `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
+    ...(unfit.length > 0
       ? [
-          `First let every server know it: put { env: ${variable} } into \`previous\` beside ${at("audit", "key")}, and start the servers again, one after the other`,
-          `Then let the audit key at ${at("audit", "key")} read: ${sealing}`,
-          source.states(["audit", "previous"])
-            ? `Let the list at ${at("audit", "previous")} read: ${previous}`
-            : `Put beside it: ${previous}`,
-          "Start the servers again, one after the other. The old key stays in `previous` for ever: it sealed what was written.",
+          `${unfit.join(" and ")} cannot stay beside it: no server starts with a secret of this shape, so it is replaced at once`,
+        ]
+      : []),
+    `Let ${file}:${line} read: ${yaml}`,
+    `Run ${APPLY}`,
+    ...(usable.length > 0
+      ? [
+          "Start the servers again, one after the other: from then on the old value and the new one are accepted.",
+          "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
         ]
       : [
-          `Let ${at("webhooks", "inbound", "secrets")} read: ${secrets}`,
-          "Start the servers again, one after the other: from then on both values are accepted.",
-          "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
+          "Give the new value to the providers, and start the servers: until a provider signs with it, its webhooks are answered 401, and it has to send them again.",
         ]),
   ];
-  return { type, variable, key, yaml: isAudit ? `${sealing}\n${previous}` : secrets, steps };
+  return { type: "webhook", variable, key, yaml, steps };
+}
+
+/** Whether a server would take it; a value that is not at hand here is taken to be sound. */
+function isUsable(tenant: OperatorTenant, reference: SecretReference, path: Path): boolean {
+  const value = readable(tenant, reference, path);
+  return value === undefined || kindOf(path).problemOf(value) === undefined;
+}
+
+/** The value of a secret; undefined where it is not at hand. */
+function readable(tenant: OperatorTenant, reference: SecretReference, path: Path): string | undefined {
+  try {
+    return tenant.secret(reference, path);
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
 }
 
 /** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */
-function freeVariable({ config: { source: _, ...document } }: OperatorTenant, name: string): string {
+function freeVariable(
+  { id, config: { source: _, ...document } }: OperatorTenant,
+  current: SecretReference | undefined,
+  usual: string,
+): string {
+  const name = current && "env" in current ? current.env : `${environmentPrefix(id)}_${usual}`;
   const taken = new Set(referencesIn(document).map(({ reference }) => ("env" in reference ? reference.env : "")));
   const stem = name.replace(/_\d+$/, "");
   for (let number = 2; ; number++) if (!taken.has(`${stem}_${number}`)) return `${stem}_${number}`;

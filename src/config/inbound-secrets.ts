@@ -17,5 +17,10 @@ export function inboundSecretsOf({ webhooks }: Pick<TenantConfig, "webhooks">, e
   const field = endpoint === "kyc" && inbound.kyc?.provider ? "genericSecrets" : "secrets";
   const own = field === "genericSecrets" ? inbound.kyc?.genericSecrets : inbound[endpoint]?.secrets;
   if (own) return { references: own, path: ["webhooks", "inbound", endpoint, field], isShared: false };
-  return { references: inbound.secrets, path: ["webhooks", "inbound", "secrets"], isShared: true };
+  return sharedInboundSecrets({ webhooks });
+}
+
+/** What endpoints take that have no secrets of their own. */
+export function sharedInboundSecrets({ webhooks }: Pick<TenantConfig, "webhooks">): SecretList {
+  return { references: webhooks.inbound.secrets, path: ["webhooks", "inbound", "secrets"], isShared: true };
 }

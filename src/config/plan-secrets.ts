@@ -3,43 +3,40 @@ import { formatPath, type Path } from "./config-error.ts";
 import type { Findings } from "./plan-compare.ts";
 import type { ConfigDocument, Desired, LiveConfig } from "./plan-types.ts";
 import { destinationsOf, type StatedSources } from "./secret-destinations.ts";
-import { referencesIn, type SecretPlace } from "./secret-places.ts";
+import { kindOf, referencesIn, type SecretPlace } from "./secret-places.ts";
 import { describeReference } from "./secrets.ts";
 
 /**
  * A reference to a secret at a place where the last applied document has none, or that sends it to another host: who
  * reviews the plan sees what the file wants to read, and where it wants it to go. It loosens, but for a tenant that has
  * nothing yet, and for a secret that is only being replaced: it goes from its place to the list of the previous ones
- * beside it, and to no new reader.
+ * beside it, or back, and to no new reader.
  */
 export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
-  const applied = new Set(usesOf(base).map(({ id }) => id));
+  const before = usesOf(base);
+  const applied = new Set(before.map(({ id }) => id));
+  const slots = new Set(before.map((use) => use.slotId));
   const items = usesOf(document)
     .filter(({ id }) => !applied.has(id))
-    .map(({ field, place, currentIds }) => ({
+    .map(({ field, place, slotId }) => ({
       field,
       kind: "change" as const,
       base: null,
       desired: place,
       live: null,
-      direction:
-        live.version === 0 || currentIds.some((id) => applied.has(id)) ? ("neutral" as const) : ("loosens" as const),
+      direction: live.version === 0 || slots.has(slotId) ? ("neutral" as const) : ("loosens" as const),
     }));
   return { items, warnings: [] };
 }
 
-/** Lists of secrets that are being replaced, and where the current one stands beside them. */
-const CURRENT: Readonly<Record<string, readonly string[]>> = {
-  previous: ["key", "secret"],
-  previousSecrets: ["secret"],
-  previousResolutionSecrets: ["resolutionSecret"],
-};
+/** Groups of places whose secrets are replaced one by one: the current one, and the previous ones beside it. */
+const ROTATING: readonly (string | undefined)[] = ["audit", "anchors", "outbound", "jwt", "resolution"];
 
 interface Use {
   /** Equal for equal uses. A program's arguments are part of it, and shown nowhere. */
   id: string;
-  /** Of a previous secret: the uses that it may have had as the current one. */
-  currentIds: readonly string[];
+  /** Equal for a secret that only becomes the current or a previous one at its place. */
+  slotId: string;
   field: string;
   place: string;
 }
@@ -58,10 +55,9 @@ function usesOf(document: Partial<ConfigDocument>): Use[] {
     const steps = namedSteps(sections, path);
     const idAt = (place: string) => canonicalJson([reference as Json, place]);
     const place = `${formatPath(steps)}${host === undefined ? "" : ` -> ${host}`}`;
-    const currentIds = (CURRENT[steps.at(-1) ?? ""] ?? []).map((name) =>
-      idAt(formatPath([...steps.slice(0, -1), name])),
-    );
-    return { id: idAt(place), currentIds, field: fieldOf(reference), place };
+    const rotates = ROTATING.includes(kindOf(path).group?.name);
+    const slotId = idAt(rotates ? formatPath(steps.slice(0, -1)) : place);
+    return { id: idAt(place), slotId, field: fieldOf(reference), place };
   });
   return [...new Map(uses.map((use) => [use.id, use])).values()];
 }

@@ -148,6 +148,45 @@ test("the audit key's lines are told one by one, each where it stands, and nothi
   expect(yaml).not.toContain("audit:");
 });
 
+describe("replacing webhook secrets", () => {
+  const steps = async (inbound: string, rotation: { endpoint?: "kyc" | "payments" } = {}) => {
+    const config = parse(tenantText({ webhooks: `{ inbound: ${inbound} }` }));
+    const environment: Record<string, string> = { ACME_SHORT: "short", ACME_PAY: "p".repeat(32) };
+    const secret: OperatorTenant["secret"] = (reference) =>
+      resolveSecret(reference, { environment, directory: config.source.directory });
+    const io = testIo({ format: "json" });
+    await runSecretRotate({ type: "webhook", ...rotation }, { ...operatorTenant(), config, secret }, io);
+    const { yaml, steps: told } = JSON.parse(io.stdout.text);
+    return { yaml, told: told.join("\n") };
+  };
+  const PAYMENTS = "payments: { secrets: [{ env: ACME_PAY }] }";
+
+  test("plans the list of the endpoint, and says that the new variable is to be accepted", async () => {
+    const payments = await steps(`{ secrets: [{ env: ACME_SHARED }], ${PAYMENTS} }`, { endpoint: "payments" });
+    expect(payments.yaml).toBe("secrets: [{ env: ACME_PAY }, { env: ACME_PAY_2 }]");
+    expect(payments.told).toContain("pmctl apply --accept-loosening");
+    const shared = await steps(`{ secrets: [{ env: ACME_SHARED }], ${PAYMENTS} }`, { endpoint: "kyc" });
+    expect(shared.yaml).toBe("secrets: [{ env: ACME_SHARED }, { env: ACME_SHARED_2 }]");
+    const provider = "kyc: { provider: sumsub, secrets: [{ env: ACME_S }], genericSecrets: [{ env: ACME_G }] }";
+    expect((await steps(`{ ${provider} }`, { endpoint: "kyc" })).yaml).toBe(
+      "genericSecrets: [{ env: ACME_G }, { env: ACME_G_2 }]",
+    );
+  });
+
+  test("refuses to plan a shared list that no endpoint takes", async () => {
+    const own = ["kyc", "oracle"].map((name) => `${name}: { secrets: [{ env: ACME_${name.toUpperCase()} }] }`);
+    await expect(steps(`{ ${[...own, PAYMENTS].join()} }`)).rejects.toThrow("--endpoint");
+  });
+
+  test("leaves out an old value that no server starts with, and says what follows", async () => {
+    const { yaml, told } = await steps("{ secrets: [{ env: ACME_SHORT }] }");
+    expect(yaml).toBe("secrets: [{ env: ACME_SHORT_2 }]");
+    expect(told).toMatch(/ACME_SHORT cannot stay.*at once/);
+    expect(told).toContain("answered 401");
+    expect(told).not.toContain("old value and the new one are accepted");
+  });
+});
+
 describe("the options of key commands", () => {
   test("a key is named by argument or by --name, and by both only if they agree", () => {
     expect([keyName("a", {}), keyName(undefined, { name: "b" }), keyName("c", { name: "c" })]).toEqual(["a", "b", "c"]);

@@ -99,13 +99,26 @@ describe("the plan's view of secrets", () => {
       ["secrets.env ACME_C", "webhooks.outbound.a.secret", "loosens"],
       ["secrets.env ACME_A", "webhooks.outbound.b.previousSecrets", "loosens"],
     ]);
-    // A key that was retired is put to work again.
+    // What all servers know before it seals.
     expect(
       found(
         { audit: "{ key: { env: ACME_OLD } }" },
         { audit: "{ key: { env: ACME_AUDIT_KEY }, previous: [{ env: ACME_OLD }] }" },
       ),
-    ).toEqual([["secrets.env ACME_OLD", "audit.key", "loosens"]]);
+    ).toEqual([["secrets.env ACME_OLD", "audit.key", "neutral"]]);
+  });
+
+  test("takes a header or parameter of that name for none of these: its host counts", () => {
+    const source = (of: string, host: string) => ({
+      oracle: `{ sources: { house: { url: "https://${host}/", ${of}: ${TOKEN} }, price: { pointer: /p }, time: { pointer: /t, unit: s } } } }`,
+      network: "{ allowPorts: [8443] }",
+    });
+    const before = source("query: { key", "prices.acme.example");
+    for (const after of [
+      source("query: { key", "other.example:8443"),
+      source("query: { previous", "prices.acme.example"),
+    ])
+      expect(items(after, before)).toMatchObject([{ direction: "loosens" }]);
   });
 
   test("shows a program without its arguments, and one with other arguments as new", () => {

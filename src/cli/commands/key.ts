@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Api } from "../../contract/operations.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { SCOPES, type Scope } from "../../domain/scopes.ts";
 import { type Host, type Io, withSession } from "../command.ts";
@@ -38,6 +39,11 @@ export interface RevokeOptions {
 interface Flags extends KeyName {
   expires?: string;
   overlap?: number;
+}
+
+interface RotateFlags extends Flags {
+  type?: KeyType | "webhook" | "audit";
+  endpoint?: InboundEndpoint;
 }
 
 export function register(noun: Command, host: Host): void {
@@ -80,14 +86,20 @@ export function register(noun: Command, host: Host): void {
     .addOption(
       new Option("--type <type>", "of the key, or the kind of secret").choices(["admin", "public", "webhook", "audit"]),
     )
+    .addOption(
+      new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
+        INBOUND_ENDPOINTS,
+      ),
+    )
     .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
     .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", expiry)
     .action(
-      host.action<Flags & { type?: KeyType | "webhook" | "audit" }>(async ({ options, args, io }) => {
-        const { type } = options;
+      host.action<RotateFlags>(async ({ options, args, io }) => {
+        const { type, endpoint } = options;
+        if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
         if (type === "webhook" || type === "audit") {
           const { readOperatorTenant } = await import("../operator-tenant.ts");
-          return runSecretRotate({ type }, readOperatorTenant(options.tenant), io);
+          return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
         }
         const { overlap: overlapSeconds, expires: expiresAt } = options;
         const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
@@ -179,7 +191,7 @@ export async function runKeyRotate(
 
 /** Prints the new value of a secret that lives outside the database, and what to put where. Changes nothing. */
 export async function runSecretRotate(
-  { type }: { type: "webhook" | "audit" },
+  rotation: { type: "webhook" | "audit"; endpoint?: InboundEndpoint | undefined },
   tenant: OperatorTenant,
   { output }: Io,
 ): Promise<ExitCode> {
@@ -187,7 +199,7 @@ export async function runSecretRotate(
     import("../tenant-secrets.ts"),
     import("../../config/init.ts"),
   ]);
-  await output.print(planFileRotation(tenant, type, randomSecret()), rotationView);
+  await output.print(planFileRotation(tenant, rotation, randomSecret()), rotationView);
   output.note("Nothing was changed yet.");
   return EXIT.ok;
 }
