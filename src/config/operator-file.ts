@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { nearest } from "../domain/nearest.ts";
 import { ConfigError, fileProblem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
@@ -43,6 +44,24 @@ export function secretBounds(tenantDirectory: string, tenant: string): SecretBou
     roots: grants.flatMap(({ files }) => files.map((root) => resolve(directory, root))),
     destinations: grants.flatMap(({ destinations }) => Object.entries(destinations)),
   };
+}
+
+/**
+ * What to say of tenants that `pmctl.yaml` grants something to and that the directory has not: it may be a slip, and it
+ * may be a tenant that was removed, so nothing is refused for it.
+ */
+export function strayGrants(directory: string): string[] {
+  const known = openWorkspace(directory).tenants;
+  const strays = Object.keys(readOperatorFile(directory).tenants).filter((tenant) => !known.includes(tenant));
+  if (strays.length === 0) return [];
+  const file = join(directory, OPERATOR_FILE);
+  const yaml = new YamlSource(readConfigFile(file), displayPath(file), new SchemaGuide(operatorJsonSchema()));
+  return strays.map((tenant) => {
+    const { line, column } = yaml.positionOf(["tenants", tenant], true);
+    const meant = nearest(tenant, known);
+    const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
+    return `${yaml.file}:${line}:${column} tenants.${tenant}: there is no such tenant here${hint}`;
+  });
 }
 
 function readOperatorFile(directory: string): OperatorFile {

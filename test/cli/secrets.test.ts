@@ -1,4 +1,4 @@
-import { access, chmod, readFile, writeFile } from "node:fs/promises";
+import { access, chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -84,6 +84,19 @@ test.each(["check", "sweep"])(
     }
   },
 );
+
+test("validate tells of grants to a tenant that is not here, and refuse nothing", async () => {
+  const file = join(directory.cwd, "pmctl.yaml");
+  await writeFile(join(directory.cwd, "tenants/acme/tenant.yaml"), original);
+  await writeFile(file, "version: 1\ntenants:\n  acne: { env: [FEED] }\n");
+  const validated = await pmctlHere(["validate"], directory);
+  expect(validated).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/pmctl\.yaml:3:3 tenants\.acne: .*"acme"/),
+  });
+  await rm(file);
+  expect((await pmctlHere(["validate"], directory)).stderr).not.toContain("pmctl.yaml");
+});
 
 describe("a tenant file that reaches for what is not its own", () => {
   const LISTS = 'version: 1\nsecrets: { env: ["BETA_*"], destinations: { "env BETA_ADMIN_KEY": ["127.0.0.1"] } }\n';

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { anchorWarnings } from "../../config/anchor-files.ts";
 import { loadEnvironment } from "../../config/environment.ts";
+import { strayGrants } from "../../config/operator-file.ts";
 import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
 import { openWorkspace } from "../../config/workspace.ts";
@@ -39,7 +40,8 @@ export function register(noun: Command, host: Host): void {
  * have the shape of their place, and a value of their own.
  */
 export async function runValidate(context: CommandContext<object>): Promise<ExitCode> {
-  const environment = loadEnvironment(openWorkspace().directory);
+  const { directory } = openWorkspace();
+  const environment = loadEnvironment(directory);
   const valid = eachTenant(context, (file): ValidTenant => {
     const { config, markets } = loadTenant(file);
     checkSecretsAtHand(config, environment);
@@ -47,5 +49,6 @@ export async function runValidate(context: CommandContext<object>): Promise<Exit
     return { tenant: config.tenant, file: config.source.file, markets: markets.length };
   });
   await context.io.output.print(valid, view);
+  for (const stray of strayGrants(directory)) context.io.output.note(`Warning: ${stray}`);
   return EXIT.ok;
 }

@@ -1,5 +1,6 @@
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
+import { OPERATOR_FILE, strayGrants } from "../../config/operator-file.ts";
 import { resolveSecret } from "../../config/secrets.ts";
 import { loadTenant, type TenantConfig } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
@@ -12,7 +13,7 @@ import { readOperatorTenant } from "../operator-tenant.ts";
 import { tenantFeeds } from "../tenant-oracle.ts";
 import { judgeAddresses } from "./addresses.ts";
 import { gatherCertificate, judgeCertificate } from "./certificate.ts";
-import { type Check, fail, ok, skipped } from "./check.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
 import { judgeDatabase, reachDatabase, withoutDatabase } from "./database.ts";
 import { gatherKeySet, judgeKeySet } from "./key-set.ts";
 import { judgeLogin } from "./login.ts";
@@ -55,7 +56,13 @@ export async function examineMachine(directory: string, needsEmbedded: boolean):
 }
 
 export async function examineFiles(directory: string): Promise<Check[]> {
-  return attempt(".env", async () => judgeEnvFile(await gatherEnvFile(directory)));
+  const env = await attempt(".env", async () => judgeEnvFile(await gatherEnvFile(directory)));
+  const grants = await attempt(OPERATOR_FILE, async () =>
+    strayGrants(directory).map((stray) =>
+      warn(OPERATOR_FILE, stray, "Name a tenant of this directory, or take it out"),
+    ),
+  );
+  return [...env, ...grants];
 }
 
 /** All checks of one tenant. One that cannot be made is one that failed; the others go on. */
