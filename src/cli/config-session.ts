@@ -18,6 +18,7 @@ import {
   putOnRecord,
 } from "../services/provision.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "../services/tenant.ts";
+import { adminKey } from "./admin-key.ts";
 import { anchorPlaces } from "./anchor-sources.ts";
 import { chooseDoor } from "./doors.ts";
 import { readOperatorTenant } from "./operator-tenant.ts";
@@ -71,7 +72,13 @@ export async function openConfigSession(
   const reason = checkReason(options.reason);
   const loaded = loadTenant(tenantPath(directory, tenant));
   const operator = readOperatorTenant(tenant, directory);
-  const door = await chooseDoor(operator, options.via, options.url, events.note);
+  const door = await chooseDoor(
+    operator,
+    options.via,
+    options.url,
+    events.note,
+    () => adminKey(operator, options.key).secretName,
+  );
   const { key } = options;
   if (door.kind === "http") {
     const { url } = door;
