@@ -21,6 +21,7 @@ import {
 } from "../services/provision.ts";
 import { openTenant, type TenantOptions, type TenantServices } from "../services/tenant.ts";
 import { isUnrecorded } from "../store/load-standing.ts";
+import { adminKey } from "./admin-key.ts";
 import { anchorPlaces } from "./anchor-sources.ts";
 import { chooseDoor } from "./doors.ts";
 import { readOperatorTenant } from "./operator-tenant.ts";
@@ -78,7 +79,13 @@ export async function openConfigSession(
   const reason = checkReason(options.reason);
   const loaded = loadTenant(tenantPath(directory, tenant));
   const operator = readOperatorTenant(tenant, directory);
-  const door = await chooseDoor(operator, options.via, options.url, events.note);
+  const door = await chooseDoor(
+    operator,
+    options.via,
+    options.url,
+    events.note,
+    () => adminKey(operator, options.key).secretName,
+  );
   const { key } = options;
   if (door.kind === "http") {
     const { url } = door;

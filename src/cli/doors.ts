@@ -1,4 +1,4 @@
-import { loadEnvironment, serverUrl, serverUrlVariable } from "../config/environment.ts";
+import { isServerUrlInFile, serverUrl, serverUrlVariable } from "../config/environment.ts";
 import { Fault } from "../domain/fault.ts";
 import { findServer, type Search, unprovenFault } from "./find-server.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
@@ -20,6 +20,8 @@ export type Door = { kind: "db" } | HttpDoor;
  * else the database.
  *
  * @param note told of a server that runs here and was passed by, and of a process that is not proven to be one
+ * @param secretName gives what `pmctl.yaml` calls the secret that the server is shown, or its signature; the admin key
+ * unless given
  * @throws Fault USAGE for options that contradict each other or a variable without https, UNREACHABLE or SERVER_UNPROVEN
  * when HTTP was asked for and there is no server; ConfigError when the tenant file names another machine without TLS
  */
@@ -28,22 +30,28 @@ export async function chooseDoor(
   via: Via,
   url: string | undefined,
   note: (message: string) => void = () => {},
+  secretName?: () => string | undefined,
 ): Promise<Door> {
   if (url !== undefined) {
     if (via === "db")
       throw new Fault("USAGE", "--url names a server, and --via db asks for the database: leave one out");
-    return { kind: "http", url: checkUrl(url), asked: true };
+    return { kind: "http", url: checkUrl(url), accepts: "stated", asked: true };
   }
   if (via === "db") return { kind: "db" };
-  const usual = serverUrl(tenant.id, loadEnvironment(tenant.directory));
-  if (usual !== undefined) return { kind: "http", url: checkUsual(usual, serverUrlVariable(tenant.id)), asked: true };
-  const search = await findServer(tenant);
+  const variable = serverUrlVariable(tenant.id);
+  const usual = serverUrl(tenant.id);
+  if (usual !== undefined) return { kind: "http", url: checkUsual(usual, variable), asked: true };
+  if (isServerUrlInFile(tenant.id, tenant.directory))
+    note(`${variable} of .env is ignored: set it for the process, with export or in the settings of the pipeline`);
+  const search = await findServer(tenant, secretName);
   if (search.found) {
     const { opsUrl: _, ...server } = search.found;
     return { kind: "http", ...server, ...(via === "http" ? { asked: true } : {}) };
   }
   if (via === "http") throw noServer(tenant.id, search);
-  for (const problem of problemsOf(tenant.id, search)) note(`${problem}: going straight to the database`);
+  const remedy = search.unproven?.remedy;
+  for (const problem of problemsOf(tenant.id, search))
+    note(`${problem}: going straight to the database${remedy === undefined ? "" : `; ${remedy}`}`);
   return { kind: "db" };
 }
 

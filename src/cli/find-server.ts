@@ -1,11 +1,13 @@
-import { lookup } from "node:dns/promises";
-import { networkInterfaces } from "node:os";
-import ipaddr from "ipaddr.js";
 import { isCertificateRefusal } from "../client/http-answer.ts";
 import { PROOF_TIMEOUT, unproven } from "../client/proven-connector.ts";
+import { isThisMachine } from "../client/this-machine.ts";
 import { ConfigError } from "../config/config-error.ts";
+import { serverUrlVariable } from "../config/environment.ts";
+import { OPERATOR_FILE, secretBounds } from "../config/operator-file.ts";
+import { destinationLine, mayBeSentTo } from "../config/secret-destinations.ts";
 import { Fault } from "../domain/fault.ts";
 import { auditKey } from "../engine/seal.ts";
+import { adminKey } from "./admin-key.ts";
 import { auditSecretsOf, type OperatorTenant } from "./operator-tenant.ts";
 import { findServers, type RunFile } from "./run-file.ts";
 import { type ServerAddress, tryConnection } from "./trust.ts";
@@ -14,25 +16,30 @@ import { type ServerAddress, tryConnection } from "./trust.ts";
 type Claim = Pick<RunFile, "url" | "opsUrl" | "adminHost"> & Partial<Pick<RunFile, "pid" | "isOlder">>;
 
 export interface FoundServer extends ServerAddress {
-  opsUrl: string;
-}
-
-/** What was found and is not talked to; `older` is the process of a server of a version that could not prove itself yet. */
-export interface Unproven {
-  url: string;
-  older?: number;
+  /** Undefined for one on another machine. */
+  opsUrl?: string;
 }
 
 /** What stands where a server of the tenant is to be looked for; of several, the first of a kind. */
 export interface Search {
   found?: FoundServer;
   /** Runs here, and took a connection without answering. */
-  silent?: RunFile;
+  silent?: { pid: number };
   /** Says that it is the tenant's server, or stands in its place, and cannot prove it. */
   unproven?: Unproven;
 }
 
-type Seen = FoundServer | "silent" | "unproven" | "none";
+/** What was found and is not talked to. */
+export interface Unproven {
+  url: string;
+  /** The process of a server of a version that could not prove itself yet. */
+  older?: number;
+  /** What would let a secret go there. */
+  remedy?: string;
+}
+
+/** Gives what `pmctl.yaml` calls the secret that a command sends, or signs with. */
+type SecretName = () => string | undefined;
 
 /** A port of the tenant file may be any program's, and one that accepts and stays silent is no server. */
 const CLAIM_TIMEOUT_MS = 2000;
@@ -40,35 +47,33 @@ const CLAIM_TIMEOUT_MS = 2000;
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Looks for a server of this tenant that is shown to be it: by the secret of its run file, else by its certificate.
+ * Looks for a server of this tenant that is shown to be it: by the secret of its run file, else by its certificate, and on
+ * another machine by the operator's leave as well.
  * @throws ConfigError when none of this machine is, and the tenant file names another machine without TLS
  */
-export async function findServer(tenant: OperatorTenant): Promise<Search> {
-  const search: Search = {};
-  const note = (seen: Exclude<Seen, FoundServer>, server: RunFile | Claim): void => {
-    if (seen === "silent" && server.pid !== undefined) search.silent ??= server as RunFile;
-    if (seen === "unproven") search.unproven ??= strangerOf(server);
-  };
+export async function findServer(
+  tenant: OperatorTenant,
+  secretName: SecretName = () => adminKey(tenant, undefined).secretName,
+): Promise<Search> {
+  let search: Search = {};
   for (const server of await findServers(tenant.directory, tenant.id)) {
-    const seen = await (server.secret === undefined ? probeClaim(server, tenant) : probeRunning(server, tenant));
-    if (typeof seen === "object") return { ...search, found: seen };
-    note(seen, server);
+    const probe = server.secret === undefined ? probeClaim : probeRunning;
+    search = { ...withAge(await probe(server, tenant, secretName), server), ...search };
+    if (search.found) return search;
   }
-  const claim = await configuredServer(tenant.config);
-  const seen = claim === undefined ? "none" : await probeClaim(claim, tenant);
-  if (typeof seen === "object") return { ...search, found: seen };
-  if (claim !== undefined) note(seen, claim);
-  return search;
+  const claim = configuredServer(tenant.config);
+  return claim === undefined ? search : { ...(await probeClaim(claim, tenant, secretName)), ...search };
 }
 
-function strangerOf({ url, pid, isOlder }: Claim): Unproven {
-  return { url, ...(isOlder === true && pid !== undefined ? { older: pid } : {}) };
+function withAge({ unproven, ...seen }: Search, { pid, isOlder }: RunFile): Search {
+  if (!unproven) return seen;
+  return { ...seen, unproven: isOlder ? { ...unproven, older: pid } : unproven };
 }
 
 /** The refusal of what was found. */
-export function unprovenFault(tenant: string, { url, older }: Unproven): Fault {
+export function unprovenFault(tenant: string, { url, older, remedy }: Unproven): Fault {
   const { host } = new URL(url);
-  if (older === undefined) return unproven(tenant, host);
+  if (older === undefined) return unproven(tenant, host, remedy);
   return new Fault(
     "SERVER_UNPROVEN",
     `a server of ${tenant} of an older version runs at ${host} (process ${older}) and cannot prove itself: start it again with this version`,
@@ -76,46 +81,97 @@ export function unprovenFault(tenant: string, { url, older }: Unproven): Fault {
 }
 
 /** Staging and production of one directory differ by the key of their audit log, and are not each other's to talk to. */
-async function probeRunning({ url, opsUrl, auditKeyId, adminHost }: RunFile, tenant: OperatorTenant): Promise<Seen> {
-  if (auditKeyId !== undefined && !isOurKey(auditKeyId, tenant)) return "none";
-  return probeConnection({ url, opsUrl, proven: true, ...askedUnder(adminHost) }, tenant);
+async function probeRunning(server: RunFile, tenant: OperatorTenant): Promise<Search> {
+  const { url, opsUrl, auditKeyId, adminHost, pid } = server;
+  if (auditKeyId !== undefined && !isOurKey(auditKeyId, tenant)) return {};
+  return probeConnection({ url, opsUrl, proven: true, ...askedUnder(adminHost) }, tenant, pid);
 }
 
 function askedUnder(host: string | undefined): Pick<ServerAddress, "host"> {
   return host === undefined ? {} : { host };
 }
 
-async function probeConnection(server: FoundServer, tenant: OperatorTenant): Promise<Seen> {
+async function probeConnection(server: FoundServer, tenant: OperatorTenant, pid?: number): Promise<Search> {
   try {
     await tryConnection(tenant, server);
-    return server;
+    return { found: server };
   } catch (error) {
-    if (error instanceof Fault) return "unproven";
+    const { url } = server;
+    if (error instanceof Fault) return { unproven: { url } };
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (code === PROOF_TIMEOUT || code === "UND_ERR_CONNECT_TIMEOUT") return "silent";
-    return isCertificateRefusal(code) ? "unproven" : "none";
+    if (code === PROOF_TIMEOUT || code === "UND_ERR_CONNECT_TIMEOUT") return silence(pid);
+    return isCertificateRefusal(code) ? { unproven: { url } } : {};
   }
+}
+
+/** A port that nothing but the tenant file speaks of may be any program's. */
+function silence(pid: number | undefined): Search {
+  return pid === undefined ? {} : { silent: { pid } };
+}
+
+/** Elsewhere the operations listener cannot be asked, which listens on its own machine alone. */
+function probeClaim(claim: Claim, tenant: OperatorTenant, secretName: SecretName): Promise<Search> {
+  return isThisMachine(new URL(claim.url).hostname)
+    ? probeHere(claim, tenant)
+    : probeElsewhere(claim, tenant, secretName);
 }
 
 /**
  * Asks the operations listener, which is never rate limited, whether it is this tenant's at all: that is only said, so a
  * certificate has to show it.
  */
-async function probeClaim({ url, opsUrl, pid, adminHost }: Claim, tenant: OperatorTenant): Promise<Seen> {
+async function probeHere({ url, opsUrl, pid, adminHost }: Claim, tenant: OperatorTenant): Promise<Search> {
   const signal = AbortSignal.timeout(pid === undefined ? CLAIM_TIMEOUT_MS : BUSY_TIMEOUT_MS);
   try {
     const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, { redirect: "error", signal });
     const body: unknown = await response.json();
-    if (!response.ok || typeof body !== "object" || body === null) return "none";
+    if (!response.ok || typeof body !== "object" || body === null) return {};
     const keyId = response.headers.get("audit-key-id");
     const isOurs = "tenant" in body && body.tenant === tenant.id && (keyId === null || isOurKey(keyId, tenant));
-    if (!isOurs) return "none";
+    if (!isOurs) return {};
     // Upwards only: whatever answers in the place of a server that speaks TLS must not make the key travel in the clear.
     const isTls = url.startsWith("https:") || response.headers.get("api-scheme") === "https";
-    if (!isTls) return "unproven";
-    return probeConnection({ url: url.replace(/^http:/, "https:"), opsUrl, ...askedUnder(adminHost) }, tenant);
+    if (!isTls) return { unproven: { url } };
+    return probeConnection({ url: url.replace(/^http:/, "https:"), opsUrl, ...askedUnder(adminHost) }, tenant, pid);
   } catch {
-    return signal.aborted && pid !== undefined ? "silent" : "none";
+    return signal.aborted ? silence(pid) : {};
+  }
+}
+
+/**
+ * A certificate for a name shows who holds that name, and a tenant file may state any: only the operator's own file says
+ * that the key in use may go there.
+ */
+async function probeElsewhere(
+  { url, adminHost }: Claim,
+  tenant: OperatorTenant,
+  secretName: SecretName,
+): Promise<Search> {
+  if (!url.startsWith("https:")) return { unproven: { url } };
+  const remedy = remedyElsewhere(url, tenant, secretName);
+  if (remedy !== undefined) return { unproven: { url, remedy } };
+  return probeConnection({ url, accepts: "authorities", ...askedUnder(adminHost) }, tenant);
+}
+
+/** What has to be done before the secret may go there; undefined when it may. */
+function remedyElsewhere(url: string, tenant: OperatorTenant, secretName: SecretName): string | undefined {
+  const { hostname, port } = new URL(url);
+  const byName = `name it with --url or ${serverUrlVariable(tenant.id)}`;
+  const name = nameAtHand(secretName);
+  if (name === undefined) return `if it is yours, ${byName}`;
+  const { directory } = tenant.config.source;
+  const sending = { name, host: `${hostname}:${port || 443}` };
+  if (mayBeSentTo(sending, directory, secretBounds(directory, tenant.id).destinations)) return undefined;
+  return `if it is yours, ${byName}, or list ${destinationLine(sending)} in ${OPERATOR_FILE} under secrets.destinations`;
+}
+
+/** Undefined without a value too: there is nothing to send then. */
+function nameAtHand(secretName: SecretName): string | undefined {
+  try {
+    return secretName();
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
   }
 }
 
@@ -130,15 +186,18 @@ function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
 }
 
 /** A server that another directory or a container started has no run file here. */
-async function configuredServer({ server, source }: OperatorTenant["config"]): Promise<Claim | undefined> {
+function configuredServer({ server, source }: OperatorTenant["config"]): Claim | undefined {
   const { host, port, opsPort, tls, adminHosts } = server;
-  if (tls === undefined && !(await isThisMachine(host))) {
+  const scheme = tls === undefined ? "http" : "https";
+  const stated = `${scheme}://${dialledHost(host)}`;
+  // Whatever else the text says, the host is what is dialled.
+  const hostname = URL.canParse(stated) ? new URL(stated).hostname : undefined;
+  if (tls === undefined && (hostname === undefined || !isThisMachine(hostname))) {
     const message = `is not this machine (${host}), so server.tls has to be set: a key may not travel there in the clear; --url names a server for one command, --via db goes past it`;
     throw new ConfigError(source.problems([{ path: ["server", "host"], message }]));
   }
-  if (port === 0 || opsPort === 0) return undefined;
-  const scheme = tls === undefined ? "http" : "https";
-  const url = `${scheme}://${dialledHost(host)}:${port}`;
+  if (port === 0 || opsPort === 0 || hostname === undefined) return undefined;
+  const url = `${scheme}://${hostname}:${port}`;
   return { url, opsUrl: `http://127.0.0.1:${opsPort}`, ...adminHostOf(adminHosts) };
 }
 
@@ -146,17 +205,6 @@ async function configuredServer({ server, source }: OperatorTenant["config"]): P
 export function adminHostOf([name]: readonly string[]): Pick<RunFile, "adminHost"> {
   if (name === undefined) return {};
   return { adminHost: name.includes(":") && !name.startsWith("[") ? `[${name}]` : name };
-}
-
-async function isThisMachine(host: string): Promise<boolean> {
-  const found = await lookup(host, { all: true }).catch(() => []);
-  const own = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
-  return found.length > 0 && found.every(({ address }) => isEverywhereHere(address) || own.includes(address));
-}
-
-/** `127.0.0.1` and its like, and the addresses that mean all of this machine's. */
-function isEverywhereHere(address: string): boolean {
-  return ipaddr.isValid(address) && /^(loopback|unspecified)$/.test(ipaddr.process(address).range());
 }
 
 /** A host as it stands in a URL. What listens everywhere is dialled over loopback. */

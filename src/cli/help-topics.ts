@@ -69,7 +69,8 @@ function codesEndingWith(exit: number): FaultCode[] {
 const ENVIRONMENT = `Variables that pmctl reads:
 
   PMCTL_TENANT          the tenant that a command without -t means
-  PMCTL_URL_ACME        the https:// address of the server of the tenant acme
+  PMCTL_URL_ACME        the https:// address of the server of the tenant acme;
+                        one in .env is ignored
   ACME_READ_KEY         a key of scope read, where no other of acme is at hand
   NODE_EXTRA_CA_CERTS   a file of certificates to trust, such as a server's own
   NO_COLOR              plain text, whatever its value

@@ -1,14 +1,13 @@
 import { userInfo } from "node:os";
 import { eventSource, type StreamEvent } from "../client/event-source.ts";
 import { httpApi } from "../client/http-api.ts";
-import { loadEnvironment, readKey } from "../config/environment.ts";
 import type { Api } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { nearest } from "../domain/nearest.ts";
 import { isLoopback } from "../domain/networks.ts";
 import { unplainIn } from "../domain/text.ts";
 import type { TenantServices } from "../services/tenant.ts";
+import { adminKey, indexOfKey } from "./admin-key.ts";
 import { wallClockMs } from "./clock.ts";
 import { chooseDoor, type HttpDoor, type Via } from "./doors.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
@@ -56,7 +55,7 @@ export async function openSession(
 ): Promise<Session> {
   const reason = checkReason(options.reason);
   const tenant = readOperatorTenant(options.tenant);
-  const door = await chooseDoor(tenant, options.via, options.url, note);
+  const door = await chooseDoor(tenant, options.via, options.url, note, () => adminKey(tenant, options.key).secretName);
   const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
   const { key } = options;
   if (door.kind === "db") {
@@ -88,7 +87,7 @@ export async function serverAccess(
   note: (message: string) => void,
 ) {
   const { url } = door;
-  const apiKey = adminKey(tenant, key);
+  const { value: apiKey } = adminKey(tenant, key);
   if (isReadableOnTheWay(url)) note("The admin key travels unencrypted: this address begins with http://");
   return { url, apiKey, fetch: await tenantFetch(tenant, door), onWait: note };
 }
@@ -101,39 +100,6 @@ function isReadableOnTheWay(url: string): boolean {
 
 async function userToken(tenant: OperatorTenant, userId: string): Promise<string> {
   return (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
-}
-
-/**
- * The admin key of that name; of none the first that has not expired or, where its value is not at hand, the read key of
- * the environment: a pipeline that plans holds that one alone, and neither the file nor a server needs to know it.
- * @throws Fault USAGE for a name that the file does not have, CONFIG_INVALID when the key has expired or has no value here
- */
-function adminKey(tenant: OperatorTenant, name: string | undefined): string {
-  const { id, directory, config, secret } = tenant;
-  const keys = config.keys.admin;
-  const now = wallClockMs();
-  const isValid = ({ expires }: (typeof keys)[number]) => expires === undefined || expires > now;
-  const index = name === undefined ? keys.findIndex(isValid) : indexOfKey(tenant, name);
-  const key = keys[index];
-  if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);
-  if (!isValid(key)) throw new Fault("CONFIG_INVALID", `The admin key ${key.name} of ${id} has expired`);
-  try {
-    return secret(key.secret, ["keys", "admin", index, "secret"]);
-  } catch (error) {
-    const fallback = name === undefined ? readKey(id, loadEnvironment(directory)) : undefined;
-    if (error instanceof Fault && fallback !== undefined) return fallback;
-    throw error;
-  }
-}
-
-/** @throws Fault USAGE */
-function indexOfKey({ id, config }: OperatorTenant, name: string): number {
-  const names = config.keys.admin.map((key) => key.name);
-  const index = names.indexOf(name);
-  if (index >= 0) return index;
-  const meant = nearest(name, names);
-  const hint = meant === undefined ? `it has ${names.join(", ") || "none"}` : `did you mean "${meant}"?`;
-  throw new Fault("USAGE", `--key: the file of ${id} has no admin key ${JSON.stringify(name)}; ${hint}`);
 }
 
 /** Straight at the database no key is asked for, and the file's owner may do everything. */

@@ -9,11 +9,19 @@ import type { OperatorTenant } from "./operator-tenant.ts";
 import { findServers } from "./run-file.ts";
 import { selfSignedFile } from "./self-signed.ts";
 
+/**
+ * `authorities`: none. `stated`: this directory's own and the one that the tenant file names, for addresses that the
+ * operator names for one command: whoever writes the file must not decide both where a key goes and who is believed there.
+ */
+export type Accepted = "authorities" | "stated";
+
 /** An address, and how whoever answers there has to show that it is the tenant's server. */
 export interface ServerAddress {
   url: string;
   /** By the secret of the run file, on each connection; else by its certificate, and over http not at all. */
   proven?: true;
+  /** Which certificate counts besides those that the machine's authorities verify; this directory's own unless given. */
+  accepts?: Accepted;
   /** The `Host` to ask under; the address's own unless given. */
   host?: string;
 }
@@ -26,7 +34,12 @@ export async function tenantFetch(tenant: Tenant, server: ServerAddress): Promis
   const isTls = url.startsWith("https:");
   if (!isTls && !proven) return fetch;
   // Node's own fetch heeds the proxies of the environment, which reach servers elsewhere.
-  if (!proven && host === undefined && certificatesAreVerified() && (await ownCertificate(tenant)) === undefined)
+  if (
+    !proven &&
+    host === undefined &&
+    certificatesAreVerified() &&
+    (await ownCertificates(tenant, server)).length === 0
+  )
     return fetch;
   // Node's own fetch takes no agent of another version of undici than the one inside it.
   const { Agent, fetch: fetchThrough } = await import("undici");
@@ -61,23 +74,25 @@ export async function tryConnection(tenant: Tenant, server: ServerAddress): Prom
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Besides what the machine trusts, it accepts the very certificate that this directory serves the tenant with, under any
- * name: whoever shows it holds the key, and on this machine the server is reached as 127.0.0.1, which no authority signs.
+ * Besides what the machine trusts, it accepts the very certificates that this directory serves the tenant with, under any
+ * name: whoever shows one holds its key, and on this machine the server is reached as 127.0.0.1, which no authority signs.
  */
-async function connectorTo(tenant: Tenant, { url, proven }: ServerAddress): Promise<buildConnector.connector> {
+async function connectorTo(tenant: Tenant, server: ServerAddress): Promise<buildConnector.connector> {
   const { buildConnector } = await import("undici");
-  const own = await ownCertificate(tenant);
+  const { url, proven } = server;
+  const own = await ownCertificates(tenant, server);
+  const fingerprints = own.map(({ fingerprint256 }) => fingerprint256);
   const connect = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     // The proof is one request of HTTP/1.1.
     allowH2: false,
     rejectUnauthorized: true,
-    ...(own && {
-      ca: [...getCACertificates("default"), own.toString()],
+    ...(own.length > 0 && {
+      ca: [...getCACertificates("default"), ...own.map(String)],
       // A certificate that an authority signed may stand for itself too.
       allowPartialTrustChain: true,
       checkServerIdentity: (host: string, shown: Parameters<typeof checkServerIdentity>[1]) =>
-        shown.fingerprint256 === own.fingerprint256 ? undefined : checkServerIdentity(host, shown),
+        fingerprints.includes(shown.fingerprint256) ? undefined : checkServerIdentity(host, shown),
     }),
   });
   if (!proven) return connect;
@@ -89,8 +104,15 @@ async function connectorTo(tenant: Tenant, { url, proven }: ServerAddress): Prom
   return provenConnector(connect, { tenant: id, address: new URL(url).host, secrets });
 }
 
-async function ownCertificate({ id, directory, config }: Tenant): Promise<X509Certificate | undefined> {
-  return parseCertificate(await readFile(certificateFile(config) ?? selfSignedFile(directory, id)).catch(() => ""));
+async function ownCertificates(
+  { id, directory, config }: Tenant,
+  { accepts, proven }: ServerAddress,
+): Promise<X509Certificate[]> {
+  if (accepts === "authorities") return [];
+  const stated = accepts === "stated" || proven ? certificateFile(config) : undefined;
+  const files = [selfSignedFile(directory, id), ...(stated === undefined ? [] : [stated])];
+  const found = await Promise.all(files.map(async (file) => parseCertificate(await readFile(file).catch(() => ""))));
+  return found.filter((certificate) => certificate !== undefined);
 }
 
 /** The first one of a file, which is the server's own. A file that holds none is the server's to complain about. */

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import { isProof, PROOF_BODY_BYTES, proofPath } from "../contract/server-proof.ts";
 import { Fault } from "../domain/fault.ts";
+import { isThisMachine } from "./this-machine.ts";
 
 /** Whom a connection is opened to. */
 export interface ExpectedServer {
@@ -20,9 +21,10 @@ export const PROOF_LOST = "PROOF_LOST";
 const TIMEOUT_MS = 5000;
 const MAX_HEAD_BYTES = 4096;
 
-/** The refusal of a process that may be anybody's. */
-export function unproven(tenant: string, address: string): Fault {
-  return new Fault("SERVER_UNPROVEN", `the process at ${address} is not proven to be the server of ${tenant}`);
+/** The refusal of a process that may be anybody's, and what there is to do about it. */
+export function unproven(tenant: string, address: string, remedy?: string): Fault {
+  const message = `the process at ${address} is not proven to be the server of ${tenant}`;
+  return new Fault("SERVER_UNPROVEN", remedy === undefined ? message : `${message}; ${remedy}`);
 }
 
 /**
@@ -48,7 +50,9 @@ async function prove(socket: Socket, { tenant, address: shown, secrets }: Expect
   const nonce = randomBytes(32).toString("base64url");
   const { remoteAddress: address, remotePort: port } = socket;
   const known = await secrets();
-  if (address === undefined || port === undefined || known.length === 0) throw unproven(tenant, shown);
+  // A run file that leads elsewhere was copied, or came with the files of a repository, and others know its secret.
+  if (address === undefined || port === undefined || known.length === 0 || !isThisMachine(address))
+    throw unproven(tenant, shown);
   socket.write(`GET ${proofPath(nonce)} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
   const body = await readProof(socket);
   const holds = known.filter((secret) => isProof(body, secret, tenant, nonce, { address, port }));

@@ -17,6 +17,9 @@ export const SECRET_WARNING = "PmctlSecretFile";
 /** What `--allow-exec` is to child processes and containers: set to 1, secret references may run programs. */
 export const ALLOW_EXEC = "PMCTL_ALLOW_EXEC";
 
+/** How the variables begin that name the servers of tenants. */
+const URL_PREFIX = "PMCTL_URL_";
+
 /** The variables that `pmctl demo` made up for its tenant, relative to the operator's directory. */
 export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
 
@@ -28,8 +31,9 @@ export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
  */
 export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
   const files = { ...readDotEnv(join(directory, DEMO_ENVIRONMENT)), ...readDotEnv(join(directory, ".env")) };
-  // A file of the directory must not give the directory's own files leave to run programs.
-  delete files[ALLOW_EXEC];
+  // A file of the directory must not give the directory's own files leave to run programs, nor say where the process's
+  // keys go.
+  for (const name of Object.keys(files)) if (name === ALLOW_EXEC || name.startsWith(URL_PREFIX)) delete files[name];
   return { ...files, ...own };
 }
 
@@ -61,19 +65,29 @@ export function defaultTenant(environment = processEnvironment()): string | unde
 
 /**
  * The server that a tenant's commands go to unless `--url` names one: `PMCTL_URL_ACME` for `acme`. Each tenant has its
- * own, so that no tenant's key is ever sent to another one's server.
+ * own, so that no tenant's key is ever sent to another one's server. Only the process's own variables count: `.env` may
+ * come with the files of a stranger's pull request.
  */
-export function serverUrl(tenant: string, environment: Environment): string | undefined {
-  return environment[serverUrlVariable(tenant)] || undefined;
+export function serverUrl(tenant: string, own: Environment = processEnvironment()): string | undefined {
+  return own[serverUrlVariable(tenant)] || undefined;
+}
+
+/** Whether `.env` names the tenant's server, which does not count. */
+export function isServerUrlInFile(tenant: string, directory: string): boolean {
+  return Boolean(readDotEnv(join(directory, ".env"))[serverUrlVariable(tenant)]);
 }
 
 export function serverUrlVariable(tenant: string): string {
-  return `PMCTL_URL_${environmentPrefix(tenant)}`;
+  return `${URL_PREFIX}${environmentPrefix(tenant)}`;
 }
 
 /** `ACME_READ_KEY`: the key of scope `read` that a pipeline which only plans has, and no other secret beside it. */
 export function readKey(tenant: string, environment: Environment): string | undefined {
-  return environment[`${environmentPrefix(tenant)}_READ_KEY`] || undefined;
+  return environment[readKeyVariable(tenant)] || undefined;
+}
+
+export function readKeyVariable(tenant: string): string {
+  return `${environmentPrefix(tenant)}_READ_KEY`;
 }
 
 /** `my-shop` as `MY_SHOP`: what the tenant's variables begin with. */

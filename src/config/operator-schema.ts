@@ -33,7 +33,8 @@ const SecretGrants = z.strictObject({
       "Folders below which tenant files may refer to files, beyond their tenant's own; relative to this file.",
   }),
   destinations: z.record(SecretName, z.array(Destination).max(100)).default({}).meta({
-    description: "Hosts that a secret may be sent to by sources of prices, by env NAME, file PATH or sops PATH.",
+    description:
+      "Hosts that a secret may be sent to by sources of prices, and by commands where a tenant file alone states the server, by env NAME, file PATH or sops PATH.",
   }),
 });
 export type SecretGrants = z.output<typeof SecretGrants>;

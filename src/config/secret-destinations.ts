@@ -59,8 +59,33 @@ export function destinationName(reference: SecretReference): string | undefined 
   return "sops" in reference ? `sops ${reference.sops}` : undefined;
 }
 
+/** A secret as the operator's file names it, and host and port that it would be sent to. */
+interface Sending {
+  name: string;
+  host: string;
+}
+
+/**
+ * Whether the operator's file lists the host for the secret.
+ * @param directory the tenant's folder, which paths in names are relative to
+ */
+export function mayBeSentTo(
+  { name, host }: Sending,
+  directory: string,
+  destinations: readonly (readonly [secret: string, hosts: readonly string[]])[],
+): boolean {
+  return destinations.some(
+    ([listed, hosts]) => isSameSecret(listed, name, directory) && hosts.some((each) => isListed(host, each)),
+  );
+}
+
+/** What the operator's file would have to say under `secrets.destinations`. */
+export function destinationLine({ name, host }: Sending): string {
+  return `"${name}": ["${host.replace(/:443$/, "")}"]`;
+}
+
 /** Whether two such names mean one secret. Paths may be written in several ways. */
-export function isSameSecret(one: string, other: string, directory: string): boolean {
+function isSameSecret(one: string, other: string, directory: string): boolean {
   const [kind, name] = split(one);
   const [otherKind, otherName] = split(other);
   if (kind !== otherKind) return false;
@@ -73,7 +98,7 @@ function split(name: string): [kind: string, rest: string] {
 }
 
 /** Whether a host with its port is one that the operator's file lists: 443 unless stated, and `*.` is one label. */
-export function isListed(host: string, listed: string): boolean {
+function isListed(host: string, listed: string): boolean {
   const wanted = /:\d+$/.test(listed) ? listed : `${listed}:443`;
   if (!wanted.startsWith("*.")) return host === wanted;
   const label = host.indexOf(".");

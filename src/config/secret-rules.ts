@@ -4,7 +4,13 @@ import type { Finding, Path } from "./config-error.ts";
 import { environmentPrefix } from "./environment.ts";
 import { OPERATOR_FILE, type SecretBounds } from "./operator-file.ts";
 import type { Draft } from "./rules.ts";
-import { type Destination, destinationName, destinationsOf, isListed, isSameSecret } from "./secret-destinations.ts";
+import {
+  type Destination,
+  destinationLine,
+  destinationName,
+  destinationsOf,
+  mayBeSentTo,
+} from "./secret-destinations.ts";
 import { referencesIn } from "./secret-places.ts";
 
 /**
@@ -72,8 +78,6 @@ function problemOfDestination(
   const name = destinationName(reference);
   if (name === undefined) return "what a program prints is sent to no source: keep the secret in a variable or a file";
   if (host === undefined) return "the host that a secret is sent to must not depend on {id}";
-  const hosts = destinations.filter(([listed]) => isSameSecret(listed, name, directory)).flatMap(([, own]) => own);
-  if (hosts.some((listed) => isListed(host, listed))) return undefined;
-  const line = `"${name}": ["${host.replace(/:443$/, "")}"]`;
-  return `the secret would be sent to ${host}: ${toList("secrets.destinations", line)}`;
+  if (mayBeSentTo({ name, host }, directory, destinations)) return undefined;
+  return `the secret would be sent to ${host}: ${toList("secrets.destinations", destinationLine({ name, host }))}`;
 }

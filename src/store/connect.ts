@@ -73,7 +73,7 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
   };
   const sql =
     "url" in connection
-      ? postgres(connection.url, { ...options, ...socketOf(connection.url) })
+      ? postgres(connection.url, { ...options, ...socketOf(connection.url), ...passwordOf(connection.url) })
       : postgres({ ...options, ...connection });
   warnings.set(sql, heard);
   return sql;
@@ -136,6 +136,14 @@ function sessionSettings(
 function socketOf(url: string): { host?: string } {
   const host = decodeURIComponent(new URL(url).hostname);
   return host.startsWith("/") ? { host } : {};
+}
+
+/**
+ * The driver would send `PGPASSWORD` to an address without a password, and the tenant file's author may have chosen it: the
+ * environment's password goes to no database that its operator did not mean.
+ */
+function passwordOf(url: string): { password?: () => string } {
+  return new URL(url).password === "" ? { password: () => "" } : {};
 }
 
 /** The statement failed as a whole and nothing of it is in the database. */

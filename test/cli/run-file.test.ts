@@ -6,7 +6,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { chooseDoor } from "../../src/cli/doors.ts";
 import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
 import { findServers, removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
@@ -22,6 +22,7 @@ beforeEach(async () => {
   directory = await mkdtemp("/tmp/pmctl-run-");
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const close of closing.splice(0)) await close();
   await rm(directory, { recursive: true, force: true });
 });
@@ -115,7 +116,7 @@ describe("choosing the door", () => {
     const audit = { key: { env: "KEY" }, previous: [{ env: "OLD_KEY" }] };
     const secret = ({ env }: { env: string }) => env;
     const source = { directory, problems: (problems: object[]) => problems };
-    const config = { server: { adminHosts: [], ...server }, audit, source };
+    const config = { server: { adminHosts: [], ...server }, audit, source, keys: { admin: [] } };
     return { id: "acme", directory, config, secret } as unknown as OperatorTenant;
   }
 
@@ -236,9 +237,11 @@ describe("choosing the door", () => {
     });
   });
 
-  test("what answers at the ports of the tenant file is not believed: only its certificate counts", async () => {
+  test("what answers at the ports of the tenant file is not believed: only this directory's own certificate counts", async () => {
     const [pair, other] = [await makePair(), await makePair()];
-    await writeFile(join(directory, "site.crt"), pair.cert);
+    await mkdir(join(directory, ".pmctl", "tls"), { recursive: true });
+    await writeFile(join(directory, ".pmctl", "tls", "acme.crt"), pair.cert);
+    await writeFile(join(directory, "site.crt"), other.cert);
     const tls = { cert: "site.crt", key: { file: "site.key" } };
     const [ours, theirs] = [await listen((_, response) => response.end(), pair), await listen(() => {}, other)];
     const opsPort = portOf(await livez("acme", 0, undefined, "http"));
@@ -282,7 +285,12 @@ describe("choosing the door", () => {
   test("http without a server is UNREACHABLE; --url needs no probe; contradictions are refused", async () => {
     await expect(chooseDoor(tenant(), "http", undefined)).rejects.toMatchObject({ code: "UNREACHABLE" });
     const url = "https://predict.acme.example";
-    expect(await chooseDoor(tenant(), "auto", `${url}/`)).toEqual({ kind: "http", url, asked: true });
+    expect(await chooseDoor(tenant(), "auto", `${url}/`)).toEqual({
+      kind: "http",
+      url,
+      accepts: "stated",
+      asked: true,
+    });
     await expect(chooseDoor(tenant(), "db", url)).rejects.toMatchObject({ code: "USAGE" });
     for (const wrong of ["predict.acme.example", "ftp://x", "https://key@x.example", "https://x.example/?key=1"])
       await expect(chooseDoor(tenant(), "auto", wrong)).rejects.toMatchObject({ code: "USAGE" });
@@ -290,23 +298,41 @@ describe("choosing the door", () => {
 
   test("the tenant's variable names its usual server: --url and --via db win over it, and an empty one is none", async () => {
     const url = "https://predict.acme.example";
-    const env = (value: string) =>
-      writeFile(join(directory, ".env"), `PMCTL_URL_ACME=${value}\nPMCTL_URL_B=${url}/b\n`);
-    await env(`${url}/`);
+    const env = (value: string) => vi.stubEnv("PMCTL_URL_ACME", value);
+    vi.stubEnv("PMCTL_URL_B", `${url}/b`);
+    env(`${url}/`);
     for (const via of ["auto", "http"] as const)
       expect(await chooseDoor(tenant(), via, undefined)).toEqual({ kind: "http", url, asked: true });
     expect(await chooseDoor(tenant(), "auto", `${url}/a`)).toMatchObject({ url: `${url}/a` });
     expect(await chooseDoor(tenant(), "db", undefined)).toEqual({ kind: "db" });
-    await env("predict.acme.example");
+    env("predict.acme.example");
     await expect(chooseDoor(tenant(), "auto", undefined)).rejects.toThrow("PMCTL_URL_ACME must be an address");
     for (const plain of ["http://predict.acme.example", await api("acme")]) {
-      await env(plain);
+      env(plain);
       await expect(chooseDoor(tenant(), "auto", undefined)).rejects.toMatchObject({
         code: "USAGE",
         message: expect.stringContaining("PMCTL_URL_ACME must begin with https://"),
       });
     }
-    await env("");
+    env("");
     expect(await chooseDoor(tenant(), "auto", undefined)).toEqual({ kind: "db" });
+  });
+
+  test("a variable of .env names no server, and is said to be ignored where the process has none", async () => {
+    await writeFile(join(directory, ".env"), "PMCTL_URL_ACME=https://evil.example\nPMCTL_URL_B=https://evil.example\n");
+    expect(await choose()).toEqual({
+      door: { kind: "db" },
+      notes: [expect.stringMatching(/^PMCTL_URL_ACME of \.env is ignored: set it for the process/)],
+    });
+    const url = "https://predict.acme.example";
+    vi.stubEnv("PMCTL_URL_ACME", url);
+    expect(await choose()).toEqual({ door: { kind: "http", url, asked: true }, notes: [] });
+  });
+
+  test("a run file that leads to another machine proves nothing, whatever answers there", async () => {
+    const url = "https://evil.example";
+    const { secret, ...old } = { ...here, url, opsUrl: await livez("acme") };
+    await writeRunFile(directory, "acme", old);
+    await expect(choose("http")).rejects.toMatchObject({ code: "SERVER_UNPROVEN" });
   });
 });

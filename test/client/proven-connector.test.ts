@@ -8,7 +8,7 @@ import { eventSource } from "../../src/client/event-source.ts";
 import { connectionFailure } from "../../src/client/http-answer.ts";
 import { httpApi } from "../../src/client/http-api.ts";
 import { provenConnector } from "../../src/client/proven-connector.ts";
-import { nonceOf, proofPath, signProof } from "../../src/contract/server-proof.ts";
+import { nonceOf, proofBody, proofPath, signProof } from "../../src/contract/server-proof.ts";
 import { proving } from "../../src/server/server-proof.ts";
 
 const TENANT = "acme";
@@ -88,6 +88,33 @@ const UNPROVEN = "the process at ADDRESS is not proven to be the server of acme"
 const list = (port: number, fetch = provenFetch(), host = "127.0.0.1") =>
   httpApi({ url: `http://${host}:${port}`, apiKey: KEY, fetch, sleep: async () => {} }).listMarkets({});
 const refused = expect.objectContaining({ code: "SERVER_UNPROVEN", message: UNPROVEN });
+
+/** Connects to this machine, and has the socket say that it leads to an address. */
+function leadingTo(address: string): typeof globalThis.fetch {
+  const connect = buildConnector({ allowH2: false });
+  const lead: typeof connect = (options, callback) =>
+    connect(options, (error, socket) => {
+      if (error) return callback(error, null);
+      callback(null, Object.defineProperty(socket, "remoteAddress", { value: address }));
+    });
+  const expected = { tenant: TENANT, address: "ADDRESS", secrets: async () => [SECRET] };
+  const agent = new Agent({ connect: provenConnector(lead, expected) });
+  closing.push(() => void agent.destroy());
+  const proven = (input: string, init: object = {}) => fetch(input, { ...init, dispatcher: agent });
+  return proven as unknown as typeof globalThis.fetch;
+}
+
+describe("a run file that came with the files of a repository, so that a stranger knows its secret", () => {
+  test("proves nothing at an address of another machine", async () => {
+    const process = await impostor((socket, sent) => {
+      const nonce = nonceOf(sent.split(" ")[1]) ?? "";
+      const { port } = process;
+      socket.write(answerOf(proofBody(signProof(SECRET, TENANT, nonce, { address: "192.0.2.1", port })).toString()));
+    });
+    await expect(list(process.port, leadingTo("192.0.2.1"))).rejects.toEqual(refused);
+    expect(process.text).toBe("");
+  });
+});
 
 describe("a connection to the server of this directory", () => {
   test.each([

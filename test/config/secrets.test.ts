@@ -76,6 +76,13 @@ describe(".env in the operator's directory", () => {
     expect(loadEnvironment(directory, { PMCTL_ALLOW_EXEC: "1" })).toEqual({ PMCTL_ALLOW_EXEC: "1" });
   });
 
+  test("cannot say where the keys of the process go: only the process can", () => {
+    const files = { ".env": "PMCTL_URL_ACME=https://a.example\nPMCTL_URL_MY_SHOP=https://b.example" };
+    expect(loadEnvironment(directoryWith(files), {})).toEqual({});
+    const own = { PMCTL_URL_ACME: "https://c.example" };
+    expect(loadEnvironment(directoryWith(files), own)).toEqual(own);
+  });
+
   test("need not exist", () => {
     expect(loadEnvironment(directoryWith(), { A: "own" })).toEqual({ A: "own" });
   });

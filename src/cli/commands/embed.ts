@@ -94,7 +94,7 @@ export async function runCheck({ options, io }: CommandContext<CheckOptions>): P
     origin: options.origin === undefined ? undefined : parseOrigin(options.origin),
     allowedOrigins: config.embed.allowedOrigins,
     loader: readAssets().loader,
-    fetch: await tenantFetch(tenant, { url }),
+    fetch: await tenantFetch(tenant, { url, accepts: "stated" }),
   });
   await io.output.print({ checks }, checkView);
   const failed = checks.filter(({ result }) => result === "fail");

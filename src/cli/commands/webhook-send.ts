@@ -5,6 +5,7 @@ import { type Command, Option } from "commander";
 import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
 import { formatPath } from "../../config/config-error.ts";
 import { inboundSecretsOf, type SecretList } from "../../config/inbound-secrets.ts";
+import { destinationName } from "../../config/secret-destinations.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isMessageId, signInbound } from "../../webhooks/endpoint.ts";
@@ -37,7 +38,8 @@ export function registerSending(noun: Command, host: Host): void {
         const { scheme } = options;
         const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
         const tenant = readOperatorTenant(options.tenant);
-        return runWebhookSend({ event, sample, scheme, server: await serverOf(tenant, options, io) }, tenant, io);
+        const server = await serverOf(tenant, sample, { options, io });
+        return runWebhookSend({ event, sample, scheme, server }, tenant, io);
       }),
     );
   noun
@@ -100,10 +102,20 @@ function collect(value: string, previous: readonly string[]): string[] {
 }
 
 /** @throws Fault USAGE, UNREACHABLE when no server answers, SERVER_UNPROVEN when it may be another process */
-async function serverOf(tenant: OperatorTenant, { via, url }: Globals, { output }: Io): Promise<ServerAddress> {
+async function serverOf(
+  tenant: OperatorTenant,
+  { endpoint }: SampleWebhook,
+  { options: { via, url }, io: { output } }: { options: Globals; io: Io },
+): Promise<ServerAddress> {
   if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
   const { chooseDoor } = await import("../doors.ts");
-  const door = await chooseDoor(tenant, "http", url, (message) => output.note(message));
+  const note = (message: string) => output.note(message);
+  // The signature of a deposit is as good as the deposit, so it goes where its secret may go.
+  const secretName = () => {
+    const [secret] = signingSecretsOf(tenant, endpoint).references;
+    return secret && destinationName(secret);
+  };
+  const door = await chooseDoor(tenant, "http", url, note, secretName);
   if (door.kind === "db") throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers`);
   return door;
 }
@@ -145,21 +157,24 @@ export async function runWebhookSend(
   return EXIT.ok;
 }
 
+function signingSecretsOf({ config }: OperatorTenant, endpoint: SampleWebhook["endpoint"]): References {
+  if (endpoint !== "stripe") return inboundSecretsOf(config, endpoint);
+  return { references: config.webhooks.inbound.stripe, path: ["webhooks", "inbound", "stripe"] };
+}
+
 async function signatureOf(
   { endpoint }: SampleWebhook,
   scheme: Scheme | undefined,
   body: string,
   tenant: OperatorTenant,
 ): Promise<Record<string, string>> {
+  const secret = () => firstSecret(tenant, signingSecretsOf(tenant, endpoint));
   if (endpoint === "stripe") {
     if (scheme) throw new Fault("USAGE", "Stripe signs in its own way: leave --scheme out");
-    const path = ["webhooks", "inbound", "stripe"];
-    const secret = firstSecret(tenant, { references: tenant.config.webhooks.inbound.stripe, path });
-    return { "stripe-signature": await signAsStripe(body, secret, wallClockMs()) };
+    return { "stripe-signature": await signAsStripe(body, secret(), wallClockMs()) };
   }
-  const secret = firstSecret(tenant, inboundSecretsOf(tenant.config, endpoint));
-  if ((scheme ?? schemeTaken(tenant, endpoint)) === "v2") return signMessageOf(Buffer.from(body), secret, {});
-  return { "x-signature": signBody(Buffer.from(body), secret) };
+  if ((scheme ?? schemeTaken(tenant, endpoint)) === "v2") return signMessageOf(Buffer.from(body), secret(), {});
+  return { "x-signature": signBody(Buffer.from(body), secret()) };
 }
 
 async function post(

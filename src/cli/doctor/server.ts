@@ -9,7 +9,7 @@ export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
   ports: { field: string; port: number; problem: string | undefined }[];
   /** What the running server of this tenant answers; undefined when none runs here. */
-  running: { url: string; health: string; ready: string; integrity?: string | undefined } | undefined;
+  running: { url: string; health: string; ready?: string | undefined; integrity?: string | undefined } | undefined;
   /** Of a process that says it is this tenant's server and does not prove it. */
   unproven?: { problem: string; remedy: string };
 }
@@ -17,8 +17,9 @@ export interface ServerFacts {
 const TIMEOUT_MS = 3000;
 const GOOD = "200";
 const UNPROVEN_REMEDY =
-  "No key is sent to it. If it is yours, serve from this directory, or with server.tls; if not, find out whose it is";
+  "No key is sent to it. If it is yours, serve from this directory, or with a certificate that an authority signed; if not, find out whose it is";
 const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to date with pmctl apply, and serve again";
+const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
 export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts> {
@@ -30,7 +31,7 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
       running: {
         url: server.url,
         health: (await answerOf(await tenantFetch(tenant, server), `${server.url}/health`)).status,
-        ...(await readinessOf(`${server.opsUrl}/readyz`)),
+        ...(server.opsUrl === undefined ? {} : await readinessOf(`${server.opsUrl}/readyz`)),
       },
     };
   const ports = [
@@ -57,16 +58,20 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
 export function judgeServer({ ports, running, unproven }: ServerFacts): Check[] {
   if (unproven !== undefined) return [warn("server", unproven.problem, unproven.remedy)];
   if (!running) return [...ports.map(judgePort), skipped("server", "no server of this tenant runs on this machine")];
-  const { url, health, ready, integrity } = running;
-  const cause = integrity === undefined || integrity === "ok" ? "" : `, and the audit log does not hold (${integrity})`;
-  const remedy = "Look at the server's log; pmctl db status says whether the database is there";
+  const { url, health } = running;
   return [
     ok("ports", "served by this tenant"),
-    health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, remedy),
-    ready === GOOD
-      ? ok("readiness", "/readyz is good")
-      : fail("readiness", `/readyz answers ${ready}${cause}`, cause === "" ? remedy : AUDIT_REMEDY),
+    health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, REMEDY),
+    judgeReadiness(running),
   ];
+}
+
+function judgeReadiness({ ready, integrity }: Pick<NonNullable<ServerFacts["running"]>, "ready" | "integrity">): Check {
+  if (ready === undefined) return skipped("readiness", "the server tells it on its own machine only");
+  if (ready === GOOD) return ok("readiness", "/readyz is good");
+  return integrity === undefined || integrity === "ok"
+    ? fail("readiness", `/readyz answers ${ready}`, REMEDY)
+    : fail("readiness", `/readyz answers ${ready}, and the audit log does not hold (${integrity})`, AUDIT_REMEDY);
 }
 
 function judgePort({ field, port, problem }: ServerFacts["ports"][number]): Check {
