@@ -68,7 +68,7 @@ function noServer(tenant: string, search: Search): Fault {
 function problemsOf(tenant: string, { silent, unproven: stranger }: Search): string[] {
   return [
     ...(silent ? [`The server of ${tenant} (process ${silent.pid}) runs and did not answer within 5 s`] : []),
-    ...(stranger ? [unprovenFault(tenant, stranger).message] : []),
+    ...(stranger ? [unprovenFault(tenant, { ...stranger, remedy: undefined }).message] : []),
   ];
 }
 

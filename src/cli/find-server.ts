@@ -20,6 +20,14 @@ export interface FoundServer extends ServerAddress {
   opsUrl?: string;
 }
 
+/** What was found and is not talked to; `older` is the process of a server of a version that could not prove itself yet. */
+export interface Unproven {
+  url: string;
+  older?: number;
+  /** What would let a secret go there. */
+  remedy?: string | undefined;
+}
+
 /** What stands where a server of the tenant is to be looked for; of several, the first of a kind. */
 export interface Search {
   found?: FoundServer;
@@ -27,15 +35,6 @@ export interface Search {
   silent?: { pid: number };
   /** Says that it is the tenant's server, or stands in its place, and cannot prove it. */
   unproven?: Unproven;
-}
-
-/** What was found and is not talked to. */
-export interface Unproven {
-  url: string;
-  /** The process of a server of a version that could not prove itself yet. */
-  older?: number;
-  /** What would let a secret go there. */
-  remedy?: string;
 }
 
 /** Gives what `pmctl.yaml` calls the secret that a command sends, or signs with. */
@@ -58,16 +57,15 @@ export async function findServer(
   let search: Search = {};
   for (const server of await findServers(tenant.directory, tenant.id)) {
     const probe = server.secret === undefined ? probeClaim : probeRunning;
-    search = { ...withAge(await probe(server, tenant, secretName), server), ...search };
+    search = { ...(await probe(server, tenant, secretName)), ...search };
     if (search.found) return search;
   }
   const claim = configuredServer(tenant.config);
   return claim === undefined ? search : { ...(await probeClaim(claim, tenant, secretName)), ...search };
 }
 
-function withAge({ unproven, ...seen }: Search, { pid, isOlder }: RunFile): Search {
-  if (!unproven) return seen;
-  return { ...seen, unproven: isOlder ? { ...unproven, older: pid } : unproven };
+function strangerOf({ url, pid, isOlder }: Claim): Unproven {
+  return { url, ...(isOlder === true && pid !== undefined ? { older: pid } : {}) };
 }
 
 /** The refusal of what was found. */
@@ -110,10 +108,10 @@ function silence(pid: number | undefined): Search {
 }
 
 /** Elsewhere the operations listener cannot be asked, which listens on its own machine alone. */
-function probeClaim(claim: Claim, tenant: OperatorTenant, secretName: SecretName): Promise<Search> {
-  return isThisMachine(new URL(claim.url).hostname)
-    ? probeHere(claim, tenant)
-    : probeElsewhere(claim, tenant, secretName);
+async function probeClaim(claim: Claim, tenant: OperatorTenant, secretName: SecretName): Promise<Search> {
+  const isHere = isThisMachine(new URL(claim.url).hostname);
+  const seen = await (isHere ? probeHere(claim, tenant) : probeElsewhere(claim, tenant, secretName));
+  return seen.unproven ? { ...seen, unproven: { ...seen.unproven, ...strangerOf(claim) } } : seen;
 }
 
 /**
