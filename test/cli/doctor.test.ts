@@ -214,7 +214,7 @@ describe("of an applied tenant", () => {
     );
     const refused = await withFile(
       "tenants/acme/tenant.yaml",
-      (text) => `${jwt(`https://127.0.0.1:${port}/keys`)(text)}network: { allowPorts: [${port}] }\n`,
+      (text) => `${jwt(`https://localhost:${port}/keys`)(text)}network: { allowPorts: [${port}] }\n`,
       () => doctor(),
     );
     issuer.close();

@@ -223,7 +223,7 @@ describe("a secret that sources send", () => {
     ["https://prices.acme.example/{id}", '"prices.acme.example:443"'],
     ["https://prices.acme.example:8443/{id}", '"prices.acme.example:8443"'],
     ["https://eu.feeds.example:8443/{id}", '"*.feeds.example:8443"'],
-    ["https://[2001:db8::1]:8443/{id}", '"[2001:db8::1]:8443"'],
+    ["https://[2606:4700::1]:8443/{id}", '"[2606:4700::1]:8443"'],
   ])("%s is reached by the entry %s", (url, entry) => {
     expect(complaints(reaching(url), to(entry))).toEqual([]);
   });

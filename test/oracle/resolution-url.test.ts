@@ -140,9 +140,13 @@ describe("resolution_url", () => {
     expect(await status(id)).toBe("closed");
   });
 
-  test("a private address is never reached", async () => {
+  test("a private address cannot be stated", async () => {
+    await expect(setUrl("https://169.254.169.254/latest")).rejects.toThrow("is no public address");
+  });
+
+  test("a name that leads to a private address is never reached", async () => {
     const { id } = await stage.closedMarket("the press");
-    await setUrl("https://169.254.169.254/latest");
+    await setUrl("https://localhost/latest");
     await stage.sweepAt(Date.now());
     expect(await heldReasons(id)).toEqual(["resolution_url failed"]);
     expect(await stage.scene.api().listHeldMarkets({ marketId: id })).toHaveLength(1);
