@@ -54,12 +54,18 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
   }, [api]);
 
   const refresh = useCallback(async () => {
-    if (api.token === null) return;
+    const { token } = api;
+    if (token === null) return;
+    // What was asked for one user is not shown to the next, nor once nobody is signed in.
+    const isStale = () => api.token === null || userOf(api.token) !== userOf(token);
     try {
-      setPortfolio(await api.portfolio());
+      const own = await api.portfolio();
+      if (isStale()) return;
+      setPortfolio(own);
       setProblem(undefined);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      if (isStale()) return;
       if (error.code === "USER_REQUIRED") dropToken();
       else setProblem(wordsFor(error));
     }

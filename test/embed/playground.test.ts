@@ -70,3 +70,29 @@ test("alice trades in the widget, bob moves her price from the page around, and 
   await page.frameLocator("#portfolio iframe").getByRole("button", { name: "Sign in" }).waitFor();
   await close();
 });
+
+test("positions that were asked for before signing out and arrive after it are not shown", async () => {
+  const { page, close } = await openPage(browser);
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let asked = 0;
+  await page.route("**/v1/portfolio*", async (route) => {
+    asked += 1;
+    const response = await route.fetch();
+    await released;
+    await route.fulfill({ response });
+  });
+  await page.goto(`${tenant.url}/playground`);
+  await expect.poll(() => asked).toBeGreaterThan(0);
+  await page.getByRole("radio", { name: "nobody" }).check();
+  const portfolio = page.frameLocator("#portfolio iframe");
+  await portfolio.getByRole("button", { name: "Sign in" }).waitFor();
+  const arrived = page.waitForResponse("**/v1/portfolio*");
+  release();
+  await arrived;
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 250)));
+  expect(await portfolio.getByRole("button", { name: "Sign in" }).isVisible()).toBe(true);
+  await close();
+});
