@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** Names by role, so that the server finds what was built: see `src/server/assets.ts`. */
+/** Names by role, so that the server finds what was built: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
   const path = (name) => fileURLToPath(new URL(name, root));
   const bundle = async (entry, options) => {

@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Api, WireResult } from "../contract/operations.ts";
-import { auditLines, type ChainProblem, canonicalJson } from "../domain/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
+import { auditLines, type ChainProblem, canonicalJson } from "../domain/audit/audit-link.ts";
 import {
   type ChainBreak,
   GENESIS,
@@ -10,8 +9,9 @@ import {
   type SealedLines,
   type WalkOptions,
   walkChain,
-} from "../engine/chain-walk.ts";
-import { auditKey } from "../engine/seal.ts";
+} from "../domain/audit/chain-walk.ts";
+import { auditKey } from "../domain/audit/seal.ts";
+import { Fault } from "../domain/fault.ts";
 import { PAGE } from "./paging.ts";
 
 /** An entry as it travels over HTTP and stands in an export. */

@@ -44,8 +44,3 @@ export function plain(value: unknown): string {
 export function orDash(value: string | null | undefined): string {
   return value === null || value === undefined || value === "" ? "-" : value;
 }
-
-/** `1 market`, `2 markets`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}

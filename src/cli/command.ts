@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import type { ConfigSession } from "./config-session.ts";
+import type { ConfigSession } from "../app/tenant/config-session.ts";
+import type { Session, SessionOptions } from "../app/tenant/session.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { Format, Output } from "./output.ts";
 import type { Prompts } from "./prompts.ts";
 import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./receipts.ts";
-import type { Session, SessionOptions } from "./session.ts";
 
 /** Options that every command takes. */
 export interface Globals extends SessionOptions, ReceiptOptions {
@@ -60,7 +60,7 @@ export async function withSession(
   { output }: Io,
   work: (session: Session) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { openSession } = await import("./session.ts");
+  const { openSession } = await import("../app/tenant/session.ts");
   const receipts = openReceipts(options, output);
   try {
     const session = await openSession(options, (message) => output.note(message), receipts.onSealed);
@@ -82,7 +82,7 @@ export async function withConfig<Value>(
   { output, onSealed }: Pick<Io, "output"> & { onSealed?: ReceiptBook["onSealed"] },
   work: (session: ConfigSession) => Promise<Value>,
 ): Promise<Value> {
-  const { openConfigSession } = await import("./config-session.ts");
+  const { openConfigSession } = await import("../app/tenant/config-session.ts");
   const session = await openConfigSession(directory, tenant, options, {
     note: (message) => output.note(message),
     onSealed: (seal) => onSealed?.(tenant, seal),

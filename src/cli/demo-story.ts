@@ -1,11 +1,11 @@
 import { createHmac, randomUUID } from "node:crypto";
+import { wallClockMs } from "../app/clock.ts";
+import type { ReadyTenant } from "../app/tenant/ready-tenant.ts";
+import { mintUserToken } from "../app/tenant/user-token.ts";
 import { httpApi } from "../client/http-api.ts";
 import type { Api, WireOutput } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import { wallClockMs } from "./clock.ts";
 import type { Output } from "./output.ts";
-import type { ReadyTenant } from "./ready-tenant.ts";
-import { mintUserToken } from "./user-token.ts";
 
 const HOUR_MS = 3_600_000;
 /** A page left open over a working day still trades. */

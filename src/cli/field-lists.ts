@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { TenantFileSchema } from "../config/schema.ts";
+import { TenantFileSchema } from "../config/schema/schema.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 

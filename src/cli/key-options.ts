@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "commander";
+import { isoTime, wallClockMs } from "../app/clock.ts";
 import { Fault } from "../domain/fault.ts";
 import { normalRange } from "../domain/networks.ts";
 import { isScope, normalScopes, noScope, type Scope } from "../domain/scopes.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import { isoTime, wallClockMs } from "./clock.ts";
 import { timeSpan } from "./parsers.ts";
 
 /** A key is named by the argument, or by `--name`. */

@@ -1,7 +1,7 @@
+import type { FileRotation } from "../app/tenant/tenant-secrets.ts";
 import type { WireResult } from "../contract/operations.ts";
 import { orDash, time } from "./cells.ts";
 import type { View } from "./output.ts";
-import type { FileRotation } from "./tenant-secrets.ts";
 
 type Created = WireResult<"createKey">;
 type Rotated = WireResult<"rotateKey">;

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { ConfigError } from "../config/config-error.ts";
 import { readConfigFile } from "../config/config-file.ts";
 import { checkMarketFile } from "../config/market-files.ts";
-import { MarketInput } from "../contract/markets.ts";
 import type { WireInput } from "../contract/operations.ts";
+import { MarketInput } from "../contract/resources/markets.ts";
 import { Fault } from "../domain/fault.ts";
 
 /** The options of `market create`. */

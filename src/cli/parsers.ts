@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { isMapping } from "../config/mapping.ts";
+import { isMapping } from "../config/yaml/mapping.ts";
 
 /** Readers of option values. They throw what commander turns into a usage error that names the option. */
 

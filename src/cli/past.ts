@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
+import { isoTime, wallClockMs } from "../app/clock.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import { isoTime, wallClockMs } from "./clock.ts";
 import { timeSpan } from "./parsers.ts";
 
 /** `24h` for a day ago, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */

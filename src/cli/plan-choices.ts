@@ -1,7 +1,7 @@
 import { Option } from "commander";
-import { blockers, type Choices, contested, loosening } from "../config/plan-decision.ts";
-import type { Plan } from "../config/plan-types.ts";
-import type { Chooser } from "./apply-tenant.ts";
+import type { Chooser } from "../app/apply/apply-tenant.ts";
+import { blockers, type Choices, contested, loosening } from "../plan/plan-decision.ts";
+import type { Plan } from "../plan/plan-types.ts";
 import type { Io } from "./command.ts";
 import { noteRest, planLines, shownPlan } from "./plan-view.ts";
 import { declined } from "./prompts.ts";

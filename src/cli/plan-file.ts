@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { isErrno } from "../config/environment.ts";
-import type { Plan } from "../config/plan-types.ts";
-import { canonicalJson } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Plan } from "../plan/plan-types.ts";
 import { type ShownPlan, shownPlan } from "./plan-view.ts";
 
 const FORMAT = "pmctl-plan-v1";

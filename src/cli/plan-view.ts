@@ -1,7 +1,8 @@
-import { SEARCH } from "../config/plan-settings.ts";
-import type { Plan, PlanItem } from "../config/plan-types.ts";
-import type { Json } from "../domain/audit-link.ts";
-import { counted, plain, usd } from "./cells.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
+import { counted } from "../domain/text.ts";
+import { SEARCH } from "../plan/plan-settings.ts";
+import type { Plan, PlanItem } from "../plan/plan-types.ts";
+import { plain, usd } from "./cells.ts";
 import type { Output, View } from "./output.ts";
 
 /** What a change does to the limits, as people look for it; of a secret, in small letters. */

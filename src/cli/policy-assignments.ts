@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { PolicyPatchSchema } from "../contract/policy.ts";
+import { PolicyPatchSchema } from "../contract/resources/policy.ts";
 import { Fault } from "../domain/fault.ts";
 import { nearest } from "../domain/nearest.ts";
 import type { PolicyPatch } from "../domain/policy.ts";

@@ -1,9 +1,9 @@
 import { execa } from "execa";
+import { openTenantDatabase } from "../app/tenant/tenant-database.ts";
 import { processEnvironment } from "../config/environment.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Connection } from "../store/connect.ts";
+import type { Connection } from "../postgres/connect.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
-import { openTenantDatabase } from "./tenant-database.ts";
 
 /** What psql ends with when it could not connect, or lost the connection. */
 const PSQL_NO_CONNECTION = 2;

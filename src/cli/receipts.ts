@@ -1,11 +1,11 @@
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from "node:fs";
-import type { Seal } from "../domain/audit-link.ts";
+import { isGenuine, parseAnchor } from "../domain/audit/anchor.ts";
+import type { Seal } from "../domain/audit/audit-link.ts";
+import type { AuditKey } from "../domain/audit/seal.ts";
+import type { KnownAnchor } from "../domain/audit/set-back.ts";
 import { Fault } from "../domain/fault.ts";
-import { isGenuine, parseAnchor } from "../engine/anchor.ts";
-import type { AuditKey } from "../engine/seal.ts";
-import type { KnownAnchor } from "../engine/set-back.ts";
+import { counted } from "../domain/text.ts";
 import { openRegular } from "../services/anchors/anchor-scan.ts";
-import { counted } from "./cells.ts";
 import type { Output } from "./output.ts";
 
 /** Proof of what a command put on record, to be kept where nobody who can write to the database can reach it. */

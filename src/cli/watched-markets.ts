@@ -1,5 +1,5 @@
 import type { StreamEvent } from "../client/event-source.ts";
-import type { StreamEvents } from "../contract/stream.ts";
+import type { StreamEvents } from "../contract/resources/stream.ts";
 import { time, usd } from "./cells.ts";
 
 /** A market as somebody who watches sees it. */

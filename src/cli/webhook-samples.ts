@@ -1,4 +1,4 @@
-import type { InboundEndpoint } from "../contract/webhooks.ts";
+import type { InboundEndpoint } from "../contract/resources/webhooks.ts";
 import { Fault } from "../domain/fault.ts";
 import { nearest } from "../domain/nearest.ts";
 

@@ -2,10 +2,10 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:
 import { parseDocument } from "yaml";
 import type { Path } from "../config/config-error.ts";
 import type { DeclaredMarket } from "../config/market-files.ts";
-import type { PlanItem } from "../config/plan-types.ts";
 import type { Tenant } from "../config/tenant-file.ts";
-import { setInYaml } from "../config/yaml-edit.ts";
-import type { Json } from "../domain/audit-link.ts";
+import { setInYaml } from "../config/yaml/yaml-edit.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
+import type { PlanItem } from "../plan/plan-types.ts";
 
 /** One value of a file that is to become the live one. */
 export interface FileEdit {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { StreamEvents } from "../contract/stream.ts";
+import type { StreamEvents } from "../contract/resources/stream.ts";
 import { Fault } from "../domain/fault.ts";
 import { connectionFailure, faultFrom } from "./http-answer.ts";
 

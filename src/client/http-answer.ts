@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type OperationId, operations } from "../contract/operations.ts";
-import type { Seal } from "../domain/audit-link.ts";
+import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
 import { PROOF_LOST, PROOF_TIMEOUT } from "./proven-connector.ts";
 

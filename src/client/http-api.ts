@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Operation } from "../contract/operation.ts";
 import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
-import type { Seal } from "../domain/audit-link.ts";
+import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { connectionFailure, faultFrom, isResultOf, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";

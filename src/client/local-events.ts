@@ -1,5 +1,5 @@
-import { readBeginning } from "../services/live-snapshot.ts";
-import { liveEventsOf } from "../services/stream-events.ts";
+import { readBeginning } from "../services/streams/live-snapshot.ts";
+import { liveEventsOf } from "../services/streams/stream-events.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import type { StreamEvent } from "./event-source.ts";
 

@@ -1,13 +1,13 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../domain/anchor-text.ts";
-import { statedTargets } from "./audit-schema.ts";
+import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../domain/audit/anchor-text.ts";
 import { isBelow, isReserved, realPlace } from "./bounded-file.ts";
 import { type Finding, formatPath } from "./config-error.ts";
 import { isErrno } from "./environment.ts";
 import { isMarketFile } from "./market-walk.ts";
 import { OPERATOR_FILE } from "./operator-file.ts";
 import type { Draft } from "./rules.ts";
+import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantConfig } from "./tenant-file.ts";
 
 /** Where a tenant's files may lie. */

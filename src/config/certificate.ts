@@ -5,7 +5,7 @@ import { Fault } from "../domain/fault.ts";
 import { OutOfBounds, readBelow } from "./bounded-file.ts";
 import { ConfigError } from "./config-error.ts";
 import { type Environment, isErrno } from "./environment.ts";
-import { resolveSecret } from "./secrets.ts";
+import { resolveSecret } from "./secrets/secrets.ts";
 import type { TenantConfig } from "./tenant-file.ts";
 
 /** What a server shows to its clients, checked. */

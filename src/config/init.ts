@@ -5,8 +5,8 @@ import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { ConfigError } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
-import { tenantSchemaFiles } from "./json-schema.ts";
-import { BaseUrl } from "./scalars.ts";
+import { tenantSchemaFiles } from "./schema/json-schema.ts";
+import { BaseUrl } from "./schema/scalars.ts";
 import { loadTenantFile } from "./tenant-file.ts";
 import { openWorkspace, problemOfTenant, tenantPath } from "./workspace.ts";
 

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { nearest } from "../domain/nearest.ts";
-import { isAnchorPlace } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
-import type { SchemaGuide } from "./schema-guide.ts";
+import { isAnchorPlace } from "./schema/audit-schema.ts";
+import type { SchemaGuide } from "./schema/schema-guide.ts";
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,11 +1,11 @@
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
-import { marketJsonSchema } from "./json-schema.ts";
-import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "./market-schema.ts";
 import { matchMarketFiles } from "./market-walk.ts";
-import { SchemaGuide } from "./schema-guide.ts";
-import { YamlSource } from "./yaml-source.ts";
+import { marketJsonSchema } from "./schema/json-schema.ts";
+import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "./schema/market-schema.ts";
+import { SchemaGuide } from "./schema/schema-guide.ts";
+import { YamlSource } from "./yaml/yaml-source.ts";
 
 /** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
 export interface DeclaredMarket extends MarketEntry {

@@ -4,11 +4,11 @@ import { nearest } from "../domain/nearest.ts";
 import { ConfigError, fileProblem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
-import { operatorJsonSchema } from "./json-schema.ts";
-import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./operator-schema.ts";
-import { SchemaGuide } from "./schema-guide.ts";
+import { operatorJsonSchema } from "./schema/json-schema.ts";
+import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./schema/operator-schema.ts";
+import { SchemaGuide } from "./schema/schema-guide.ts";
 import { openWorkspace } from "./workspace.ts";
-import { YamlSource } from "./yaml-source.ts";
+import { YamlSource } from "./yaml/yaml-source.ts";
 
 /** The operator's file, as messages name it. */
 export const OPERATOR_FILE = "pmctl.yaml";

@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
-import type { InboundEndpoint, InboundScheme } from "../contract/webhooks.ts";
+import type { InboundEndpoint, InboundScheme } from "../contract/resources/webhooks.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Scope } from "../domain/scopes.ts";
-import { statedTargets } from "./audit-schema.ts";
 import { ConfigError, type Finding, type Path } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
-import { inboundSecretsOf } from "./inbound-secrets.ts";
-import { resolutionSecretsOf } from "./resolution-secrets.ts";
-import type { SecretReference } from "./scalars.ts";
-import { type PlacedValue, placedValue, valueFindings, valuesAtHand, valuesOfOthers } from "./secret-values.ts";
-import { resolveSecret } from "./secrets.ts";
+import { statedTargets } from "./schema/audit-schema.ts";
+import type { SecretReference } from "./schema/scalars.ts";
+import { inboundSecretsOf } from "./secrets/inbound-secrets.ts";
+import { resolutionSecretsOf } from "./secrets/resolution-secrets.ts";
+import { type PlacedValue, placedValue, valueFindings, valuesAtHand, valuesOfOthers } from "./secrets/secret-values.ts";
+import { resolveSecret } from "./secrets/secrets.ts";
 import type { TenantConfig } from "./tenant-file.ts";
 
 export type KycProvider = NonNullable<NonNullable<TenantConfig["webhooks"]["inbound"]["kyc"]>["provider"]>;

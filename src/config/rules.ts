@@ -1,10 +1,10 @@
 import { nearest } from "../domain/nearest.ts";
 import { refusalOfAddress } from "../domain/networks.ts";
-import { statedTargets } from "./audit-schema.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { marketFilesStayBelow } from "./market-walk.ts";
-import { PRESET_SOURCES } from "./oracle-schema.ts";
-import type { TenantFile } from "./schema.ts";
+import { statedTargets } from "./schema/audit-schema.ts";
+import { PRESET_SOURCES } from "./schema/oracle-schema.ts";
+import type { TenantFile } from "./schema/schema.ts";
 
 /** The sections of a file that are sound in themselves. A rule passes over what is missing: that has its own problem. */
 export type Draft = Partial<TenantFile>;

@@ -4,14 +4,14 @@ import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
-import { tenantJsonSchema } from "./json-schema.ts";
-import { LayeredSource } from "./layers.ts";
 import { checkMarketFiles, type DeclaredMarket } from "./market-files.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
-import { type TenantFile, TenantFileSchema } from "./schema.ts";
-import { SchemaGuide } from "./schema-guide.ts";
-import { secretsStayInBounds } from "./secret-rules.ts";
+import { tenantJsonSchema } from "./schema/json-schema.ts";
+import { type TenantFile, TenantFileSchema } from "./schema/schema.ts";
+import { SchemaGuide } from "./schema/schema-guide.ts";
+import { secretsStayInBounds } from "./secrets/secret-rules.ts";
+import { LayeredSource } from "./yaml/layers.ts";
 
 /** The file that a configuration came from, so that later errors can point into it. */
 export interface ConfigSource {

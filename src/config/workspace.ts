@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
 import { defaultTenant, isErrno } from "./environment.ts";
-import { TenantId } from "./scalars.ts";
+import { TenantId } from "./schema/scalars.ts";
 
 /** The operator's directory: `.env`, and `tenants/<id>/tenant.yaml` for each tenant. */
 export interface Workspace {

@@ -1,18 +1,18 @@
 import type { z } from "zod";
-import { configOperations } from "./config.ts";
-import { deliveryOperations } from "./deliveries.ts";
-import { explainOperations } from "./explain.ts";
-import { fundingOperations } from "./funding.ts";
-import { keyOperations } from "./keys.ts";
-import { marketOperations } from "./markets.ts";
-import { oracleOperations } from "./oracle.ts";
-import { policyOperations } from "./policy.ts";
-import { portfolioOperations } from "./portfolio.ts";
-import { recordOperations } from "./record.ts";
-import { reportOperations } from "./reports.ts";
-import { securityOperations } from "./security.ts";
-import { sessionOperations } from "./session.ts";
-import { tradingOperations } from "./trading.ts";
+import { configOperations } from "./resources/config.ts";
+import { deliveryOperations } from "./resources/deliveries.ts";
+import { explainOperations } from "./resources/explain.ts";
+import { fundingOperations } from "./resources/funding.ts";
+import { keyOperations } from "./resources/keys.ts";
+import { marketOperations } from "./resources/markets.ts";
+import { oracleOperations } from "./resources/oracle.ts";
+import { policyOperations } from "./resources/policy.ts";
+import { portfolioOperations } from "./resources/portfolio.ts";
+import { recordOperations } from "./resources/record.ts";
+import { reportOperations } from "./resources/reports.ts";
+import { securityOperations } from "./resources/security.ts";
+import { sessionOperations } from "./resources/session.ts";
+import { tradingOperations } from "./resources/trading.ts";
 
 /**
  * The wire, stated once: id to row. Within a resource a fixed path stands before the `:id` path that would match it too.

@@ -1,4 +1,4 @@
-import type { Json } from "./audit-link.ts";
+import type { Json } from "./audit/audit-link.ts";
 import type { Policy, PolicyPatch, SuitabilityThresholds } from "./policy.ts";
 import { covers, isPassed, suitabilityCapUsd } from "./trader.ts";
 

@@ -27,3 +27,8 @@ export const PLAIN_LINE = /^[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]*$/u;
 
 /** The same for text of several lines: newlines and tabs are legal. */
 export const PLAIN_TEXT = /^(?:[\n\t]|[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff])*$/u;
+
+/** `1 market`, `2 markets`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,6 +1,6 @@
-import type { FrameData } from "../contract/embed.ts";
 import type { WireResult } from "../contract/operations.ts";
-import type { Side } from "../domain/market.ts";
+import type { FrameData } from "../contract/resources/embed.ts";
+import type { Side } from "../domain/market/market.ts";
 
 /** A refusal as the page can tell it: the machine's code, the server's words, and how long to wait. */
 export class Refused extends Error {

@@ -1,12 +1,12 @@
 import "./locale.ts";
 import { render } from "preact";
 import { useState } from "preact/hooks";
-import type { FrameData } from "../contract/embed.ts";
-import { MarketView } from "./market-view.tsx";
-import { MarketsView } from "./markets-view.tsx";
-import { PortfolioView } from "./portfolio-view.tsx";
+import type { FrameData } from "../contract/resources/embed.ts";
 import type { Theme } from "./protocol.ts";
-import { useSession } from "./session.ts";
+import { useSession } from "./state/session.ts";
+import { MarketView } from "./views/market-view.tsx";
+import { MarketsView } from "./views/markets-view.tsx";
+import { PortfolioView } from "./views/portfolio-view.tsx";
 
 /** Ways back, by the view that a market was opened from. */
 const BACK: Record<string, string> = { markets: "All markets", portfolio: "Your positions" };

@@ -1,4 +1,4 @@
-import type { PlaygroundData } from "../contract/embed.ts";
+import type { PlaygroundData } from "../contract/resources/embed.ts";
 import type { Embed, EmbedOptions } from "./loader.ts";
 import type { Theme, View } from "./protocol.ts";
 

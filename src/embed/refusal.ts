@@ -1,4 +1,4 @@
-import type { RefusalData } from "../contract/embed.ts";
+import type { RefusalData } from "../contract/resources/embed.ts";
 import { Refused } from "./api.ts";
 import { openBridge } from "./bridge.ts";
 import { wordsFor } from "./words.ts";

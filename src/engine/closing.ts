@@ -1,4 +1,4 @@
-import { statusAt } from "../domain/market.ts";
+import { statusAt } from "../domain/market/market.ts";
 import type { CloseMarket, Results } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { requireMarket } from "./markets.ts";

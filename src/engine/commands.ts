@@ -1,6 +1,6 @@
-import type { MarketKind, Side } from "../domain/market.ts";
+import type { MarketKind, Side } from "../domain/market/market.ts";
+import type { MarketTerms } from "../domain/market/terms.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
-import type { MarketTerms } from "../domain/terms.ts";
 import { type Delivery, type KeepDelivery, needsOfDelivery } from "./deliveries.ts";
 import type { CreateKey, DeclaredKey, KeyInHand, KeyResults, RevokeKey, RotateKey } from "./keys.ts";
 import type { PutOnRecord, RecordResults } from "./on-record.ts";

@@ -1,7 +1,7 @@
-import type { Json } from "../domain/audit-link.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
-import type { Side } from "../domain/market.ts";
+import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { RowMap } from "./row-map.ts";
 import { type Account, mayBeNegative, type Table, type Tables } from "./rows.ts";

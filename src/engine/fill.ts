@@ -9,10 +9,10 @@ import {
   sellToPool,
   statusAt,
   yesPriceOf,
-} from "../domain/market.ts";
+} from "../domain/market/market.ts";
+import type { Pool } from "../domain/market/pool.ts";
 import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
-import type { Pool } from "../domain/pool.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
 import type { BuyTerms, SellTerms } from "./commands.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";

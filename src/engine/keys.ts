@@ -1,4 +1,4 @@
-import type { Json } from "../domain/audit-link.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { requireScopes, type Scope, usualScopes } from "../domain/scopes.ts";
 import type { Draft } from "./draft.ts";

@@ -1,7 +1,7 @@
 import { Fault, invariant } from "../domain/fault.ts";
-import { openPool, pricesOf, type Side, statusAt } from "../domain/market.ts";
+import { openPool, pricesOf, type Side, statusAt } from "../domain/market/market.ts";
+import { encodeTerms, termsJson } from "../domain/market/terms.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { encodeTerms, termsJson } from "../domain/terms.ts";
 import type { CreateMarket, Results, ResumeMarket, SettleMarket, SuspendMarket } from "./commands.ts";
 import type { Draft, Reader } from "./draft.ts";
 import { recordResolution, requireOracleMaySettle, watchMarket } from "./oracle.ts";

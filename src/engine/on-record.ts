@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Json } from "../domain/audit-link.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { usualScopes } from "../domain/scopes.ts";
 import type { Draft, Reader } from "./draft.ts";

@@ -1,7 +1,7 @@
-import type { Json } from "../domain/audit-link.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { HoldReason } from "../domain/hold.ts";
-import { statusAt } from "../domain/market.ts";
+import type { HoldReason } from "../domain/market/hold.ts";
+import { statusAt } from "../domain/market/market.ts";
 import type { Results, SettleMarket } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { requireMarket } from "./markets.ts";

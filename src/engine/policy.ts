@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { mergePolicy, type Policy, policyAt, tierProblems } from "../domain/policy.ts";
 import { type Override, statedFields } from "../domain/policy-fields.ts";

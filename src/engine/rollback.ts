@@ -1,5 +1,5 @@
+import { ROLLBACK_TYPE } from "../domain/audit/set-back.ts";
 import type { Draft } from "./draft.ts";
-import { ROLLBACK_TYPE } from "./set-back.ts";
 
 /** Puts on record that the log goes on although it does not hold an entry that it once held. */
 export interface AcceptRollback {

@@ -1,4 +1,4 @@
-import type { Json } from "../domain/audit-link.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
 import { invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import { decimalFromMicro } from "../domain/money.ts";

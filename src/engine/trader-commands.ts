@@ -1,5 +1,5 @@
 import type { HedgeRef } from "../domain/hedge.ts";
-import type { Side } from "../domain/market.ts";
+import type { Side } from "../domain/market/market.ts";
 import type { TraderState } from "../domain/trader.ts";
 import type { Withdrawal } from "./rows.ts";
 

@@ -1,4 +1,4 @@
-import { canonicalJson } from "../domain/audit-link.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { policyAt } from "../domain/policy.ts";

@@ -1,8 +1,8 @@
 import { decimalText } from "../domain/decimal.ts";
-import type { FeedDefinition } from "../domain/feed.ts";
-import { decide, SETTLING_MS, type SourceRecord, spreadOf } from "../domain/resolution.ts";
-import type { MarketTerms } from "../domain/terms.ts";
-import { isTrading, parseTradingHours } from "../domain/trading-hours.ts";
+import type { FeedDefinition } from "../domain/feeds/feed.ts";
+import { isTrading, parseTradingHours } from "../domain/feeds/trading-hours.ts";
+import { decide, SETTLING_MS, type SourceRecord, spreadOf } from "../domain/market/resolution.ts";
+import type { MarketTerms } from "../domain/market/terms.ts";
 import { type FetchContext, type Fetched, fetchPrices, keyOf } from "./fetch.ts";
 import { symbolOf, upstreamOf, usableSources } from "./records.ts";
 

@@ -1,7 +1,7 @@
-import type { Json } from "../domain/audit-link.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
 import { type Decimal, decimalText } from "../domain/decimal.ts";
-import type { SourceValue } from "../domain/resolution.ts";
-import { type MarketTerms, termsJson } from "../domain/terms.ts";
+import type { SourceValue } from "../domain/market/resolution.ts";
+import { type MarketTerms, termsJson } from "../domain/market/terms.ts";
 
 /** Of each source the latest observations; an hour's window may hold thousands. */
 const MOST_OBSERVATIONS = 100;

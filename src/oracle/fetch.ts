@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { OutgoingFailure, type OutgoingHttp } from "../services/guarded-fetch.ts";
+import { OutgoingFailure, type OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { lastAsked, mayAsk } from "./pace.ts";
 import { mapLimited } from "./pool.ts";
 import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";

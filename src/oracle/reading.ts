@@ -1,6 +1,6 @@
 import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/decimal.ts";
 import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/exact-json.ts";
-import { MAX_AHEAD_MS } from "../domain/resolution.ts";
+import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import type { CandleList, HttpSource, Literal, NumberPointer, TradeList } from "./source.ts";
 

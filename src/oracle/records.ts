@@ -1,10 +1,10 @@
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
-import type { FeedDefinition, FeedSource } from "../domain/feed.ts";
-import { JUMP_MEMORY_MS, lookbackMs, type SourceRecord } from "../domain/resolution.ts";
-import type { MarketTerms } from "../domain/terms.ts";
-import type { ReadSql } from "../store/connect.ts";
-import type { Pool } from "../store/pool.ts";
-import { listTicks, recordTicks, type TickRow } from "../store/queries/oracle.ts";
+import type { FeedDefinition, FeedSource } from "../domain/feeds/feed.ts";
+import { JUMP_MEMORY_MS, lookbackMs, type SourceRecord } from "../domain/market/resolution.ts";
+import type { MarketTerms } from "../domain/market/terms.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+import type { Pool } from "../postgres/pool.ts";
+import { listTicks, recordTicks, type TickRow } from "../queries/oracle.ts";
 import { type Fetched, keyOf, type SourceSymbol } from "./fetch.ts";
 import type { Source } from "./source.ts";
 

@@ -1,9 +1,9 @@
-import type { FeedDefinition } from "../domain/feed.ts";
+import type { FeedDefinition } from "../domain/feeds/feed.ts";
+import { decide, isConfirmed, SETTLING_MS, type SourceRecord, type Verdict } from "../domain/market/resolution.ts";
+import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
 import { LONGEST_WINDOW_MS } from "../domain/reference.ts";
-import { decide, isConfirmed, SETTLING_MS, type SourceRecord, type Verdict } from "../domain/resolution.ts";
-import { decodeTerms, type MarketTerms } from "../domain/terms.ts";
+import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../queries/oracle.ts";
 import { keepsPromise } from "../services/feeds.ts";
-import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../store/queries/oracle.ts";
 import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { feedEvidence } from "./evidence.ts";
 import { type Fetched, fetchHistory, fetchPrices, keyOf, remembers, type SourceSymbol } from "./fetch.ts";

@@ -2,11 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { parseDecimal } from "../domain/decimal.ts";
 import { NumberText, parseExactJson, repeatsKey } from "../domain/exact-json.ts";
-import { decodeTerms } from "../domain/terms.ts";
+import { decodeTerms } from "../domain/market/terms.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import { OutgoingFailure } from "../services/guarded-fetch.ts";
-import { type ClosedRow, listClosedMarkets } from "../store/queries/oracle.ts";
-import { signMessage } from "../webhooks/sign.ts";
+import { OutgoingFailure } from "../outgoing/guarded-fetch.ts";
+import { signMessage } from "../outgoing/sign.ts";
+import { type ClosedRow, listClosedMarkets } from "../queries/oracle.ts";
 import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { mapLimited } from "./pool.ts";
 

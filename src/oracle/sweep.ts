@@ -1,5 +1,5 @@
+import { pruneTicks, recordSweep } from "../queries/oracle.ts";
 import { readPolicy } from "../services/policy.ts";
-import { pruneTicks, recordSweep } from "../store/queries/oracle.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { sweepFeeds } from "./sweep-feeds.ts";
 import { sweepResolutionUrl } from "./sweep-url.ts";

@@ -1,5 +1,5 @@
-import { readNextInstant } from "../store/queries/oracle.ts";
-import { Alarm } from "../webhooks/alarm.ts";
+import { Alarm } from "../outgoing/alarm.ts";
+import { readNextInstant } from "../queries/oracle.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { sweep } from "./sweep.ts";
 import { LAST_LOOK_MS } from "./sweep-feeds.ts";

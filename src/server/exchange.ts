@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { H3Event } from "h3";
 import { invariant } from "../domain/fault.ts";
 import type { ApiKey } from "../engine/rows.ts";
-import type { Refusal } from "../services/refusal-log.ts";
+import type { Refusal } from "../services/security/refusal-log.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
 import type { Standing } from "./rate-limiter.ts";

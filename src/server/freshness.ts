@@ -1,5 +1,5 @@
 import { Fault } from "../domain/fault.ts";
-import { withinDeadline } from "../store/client.ts";
+import { withinDeadline } from "../postgres/client.ts";
 import { monotonicMs } from "./clock.ts";
 
 const REFRESH_AFTER_MS = 500;

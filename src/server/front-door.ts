@@ -1,16 +1,17 @@
 import type { H3Event } from "h3";
 import type { Logger } from "pino";
 import { Fault } from "../domain/fault.ts";
-import { type RefusalLog, shownDetail } from "../services/refusal-log.ts";
-import type { SecurityLog } from "../services/security-log.ts";
+import { type RefusalLog, shownDetail } from "../services/security/refusal-log.ts";
+import type { SecurityLog } from "../services/security/security-log.ts";
 import { isBodyOutstanding } from "./body.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import { monotonicMs, wallClockMs } from "./clock.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections } from "./connections/connections.ts";
 import type { Cors } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
-import { requestLogger } from "./log.ts";
-import type { Metrics } from "./metrics.ts";
+import { requestLogger } from "./observe/log.ts";
+import type { Metrics } from "./observe/metrics.ts";
+import { noteRequest } from "./observe/security-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import {
   type Answer,
@@ -22,7 +23,6 @@ import {
   toResponse,
 } from "./responses.ts";
 import type { Route } from "./routes.ts";
-import { noteRequest } from "./security-watch.ts";
 
 export interface FrontDoorOptions {
   addresses: ClientAddresses;

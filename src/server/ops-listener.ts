@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { ChainProblem } from "../domain/audit-link.ts";
-import { withinDeadline } from "../store/client.ts";
-import type { Connections } from "./connections.ts";
+import type { ChainProblem } from "../domain/audit/audit-link.ts";
+import { withinDeadline } from "../postgres/client.ts";
+import type { Connections } from "./connections/connections.ts";
+import { createListener } from "./connections/listener.ts";
 import { nextRequestId } from "./exchange.ts";
-import { createListener } from "./listener.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "./observe/metrics.ts";
 import { errorBody } from "./responses.ts";
 
 export interface OpsOptions {

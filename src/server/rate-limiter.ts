@@ -1,5 +1,5 @@
-import type { Demand, SharedCount } from "../store/request-count.ts";
-import { WINDOW_MS } from "../store/request-count.ts";
+import type { Demand, SharedCount } from "../ledger/unchained/request-count.ts";
+import { WINDOW_MS } from "../ledger/unchained/request-count.ts";
 import { monotonicMs } from "./clock.ts";
 
 /** Where a client stands in its window, as the RateLimit headers tell it. */

@@ -2,21 +2,26 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
-import type { ChainProblem } from "../domain/audit-link.ts";
+import type { ChainProblem } from "../domain/audit/audit-link.ts";
 import { type ConnectionLimits, connectionLimits } from "../domain/connection-limits.ts";
 import { NO_ORIGIN } from "../domain/security.ts";
-import { forgetEndedSessions, forgetOldAnswers, forgetOldCounts, forgetOldSecurityEvents } from "../store/forget.ts";
-import type { Pool } from "../store/pool.ts";
+import {
+  forgetEndedSessions,
+  forgetOldAnswers,
+  forgetOldCounts,
+  forgetOldSecurityEvents,
+} from "../ledger/unchained/forget.ts";
+import type { Pool } from "../postgres/pool.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { monotonicMs } from "./clock.ts";
-import { type OnRefused, RefusalReport } from "./connection-refusals.ts";
-import { Connections } from "./connections.ts";
-import { descriptorLimit } from "./descriptors.ts";
+import { type OnRefused, RefusalReport } from "./connections/connection-refusals.ts";
+import { Connections } from "./connections/connections.ts";
+import { descriptorLimit } from "./connections/descriptors.ts";
+import { createListener, type KeyPair, renewKeyPair } from "./connections/listener.ts";
+import { type Listening, listen } from "./connections/listening.ts";
 import type { FrontDoor } from "./front-door.ts";
-import { createListener, type KeyPair, renewKeyPair } from "./listener.ts";
-import { type Listening, listen } from "./listening.ts";
-import { Metrics } from "./metrics.ts";
-import { watchMismatches } from "./mismatch-watch.ts";
+import { Metrics } from "./observe/metrics.ts";
+import { watchMismatches } from "./observe/mismatch-watch.ts";
 import { createOpsListener } from "./ops-listener.ts";
 import { proving } from "./server-proof.ts";
 import { createTenantSite, type TenantSiteOptions } from "./tenant-site.ts";

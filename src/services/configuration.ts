@@ -1,24 +1,24 @@
 import { createHash } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { statusAt } from "../domain/market.ts";
+import { statusAt } from "../domain/market/market.ts";
+import { termsOf } from "../domain/market/terms.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
-import { termsOf } from "../domain/terms.ts";
 import type { ApplyConfig } from "../engine/commands.ts";
 import { isInForce, isLive } from "../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant, TREASURY } from "../engine/rows.ts";
-import { loadRows } from "../store/load.ts";
-import { listApiKeys } from "../store/load-standing.ts";
-import { readClock } from "../store/queries/clock.ts";
+import { loadRows } from "../ledger/load.ts";
+import { listApiKeys } from "../ledger/load-standing.ts";
+import { readClock } from "../postgres/clock.ts";
+import { followMarketSearch, knowsTextSearch } from "../postgres/market-search.ts";
 import {
   type ConfigurationEntry,
   type FileMarket,
   listFileMarkets,
   listLiveChanges,
   readApplies,
-} from "../store/queries/configuration.ts";
-import { followMarketSearch, knowsTextSearch } from "../store/queries/search.ts";
+} from "../queries/configuration.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 import { keyInHand } from "./keys.ts";

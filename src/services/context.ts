@@ -1,15 +1,15 @@
 import type { OperationId, Result } from "../contract/operations.ts";
+import type { IsSealed } from "../domain/audit/seal.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Command, Results } from "../engine/commands.ts";
-import type { IsSealed } from "../engine/seal.ts";
-import type { Sequencer } from "../sequencer/sequencer.ts";
-import type { Pool } from "../store/pool.ts";
+import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
+import type { Pool } from "../postgres/pool.ts";
 import { encodeResult } from "./answers.ts";
-import type { AuditWatch } from "./audit-watch.ts";
+import type { AuditWatch } from "./audit/audit-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
-import type { SecurityLog } from "./security-log.ts";
+import type { SecurityLog } from "./security/security-log.ts";
 
 /** What handlers work with. */
 export interface ServiceContext {

@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { OperationId } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit-link.ts";
+import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
+import type { AuditKey } from "../domain/audit/seal.ts";
 import { Fault } from "../domain/fault.ts";
-import type { AuditKey } from "../engine/seal.ts";
 import type { Caller } from "./invoke.ts";
 
 type Shape = readonly ("string" | "number")[];

@@ -7,7 +7,7 @@ import {
   listReceivers,
   type ReceiverRow,
   replayDeliveries,
-} from "../store/queries/deliveries.ts";
+} from "../queries/deliveries.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 

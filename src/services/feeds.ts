@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Json } from "../domain/audit-link.ts";
-import { definitionText, type FeedDefinition, feedCatalogue, promiseText, type Venues } from "../domain/feed.ts";
+import type { Json } from "../domain/audit/audit-link.ts";
+import { definitionText, type FeedDefinition, feedCatalogue, promiseText, type Venues } from "../domain/feeds/feed.ts";
+import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
 import type { OutgoingRules } from "../domain/networks.ts";
-import type { FeedHashes, MarketTerms } from "../domain/terms.ts";
 
 /** What a tenant's services know of its feeds. */
 export interface OracleSetup {

@@ -1,10 +1,10 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { Deposit } from "../contract/record.ts";
+import { Deposit } from "../contract/resources/record.ts";
 import { text, UserId } from "../contract/scalars.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Caller, describeIssue, type Handlers } from "./invoke.ts";
-import { receiveStripe } from "./stripe.ts";
+import { receiveStripe } from "./stripe/payments.ts";
 
 /** Providers' webhooks. The door has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {

@@ -1,11 +1,11 @@
 import type { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
-import type { Seal } from "../domain/audit-link.ts";
+import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Scope } from "../domain/scopes.ts";
 import type { Origin } from "../domain/security.ts";
-import { ConnectionLost, classify, StatementFailed } from "../store/connect.ts";
-import { OutcomeUnknown } from "../store/pool.ts";
+import { ConnectionLost, classify, StatementFailed } from "../postgres/connect.ts";
+import { OutcomeUnknown } from "../postgres/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";
 
 /** On whose behalf an operation runs. The doors establish it; services trust it. */

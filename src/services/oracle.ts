@@ -1,18 +1,18 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { payloadOf } from "../domain/audit-link.ts";
+import { payloadOf } from "../domain/audit/audit-link.ts";
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
-import { MAX_AHEAD_MS } from "../domain/resolution.ts";
-import { decodeTerms, type MarketTerms } from "../domain/terms.ts";
-import { readClock } from "../store/queries/clock.ts";
+import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
+import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
+import { readClock } from "../postgres/clock.ts";
 import {
   listHeldMarkets,
   type ResolutionRow,
   readLatestPrice,
   readOracleFigures,
   recordTicks,
-} from "../store/queries/oracle.ts";
+} from "../queries/oracle.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 

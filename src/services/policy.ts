@@ -3,9 +3,9 @@ import { Fault } from "../domain/fault.ts";
 import { type OutgoingRules, refusalOfAddress } from "../domain/networks.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
-import type { ReadSql } from "../store/connect.ts";
-import { loadRows } from "../store/load.ts";
-import { readClock } from "../store/queries/clock.ts";
+import { loadRows } from "../ledger/load.ts";
+import { readClock } from "../postgres/clock.ts";
+import type { ReadSql } from "../postgres/connect.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import { Answered, type Caller, type Handlers, Tagged } from "./invoke.ts";
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Seal } from "../domain/audit-link.ts";
+import type { Seal } from "../domain/audit/audit-link.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { ApplyConfig, Results } from "../engine/commands.ts";
-import { type Connection, connect } from "../store/connect.ts";
-import { ensureDatabase, isMissingDatabase, NotGranted } from "../store/database.ts";
-import { requirePostgres } from "../store/engine.ts";
-import { mayRead, migrate, schemaVersion } from "../store/migrate.ts";
+import { type Connection, connect } from "../postgres/connect.ts";
+import { ensureDatabase, isMissingDatabase, NotGranted } from "../postgres/database.ts";
+import { requirePostgres } from "../postgres/engine.ts";
+import { mayRead, migrate, schemaVersion } from "../postgres/migrate.ts";
 import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 export interface ProvisionOptions {

@@ -8,8 +8,8 @@ import {
   listRisks,
   readPeriodStart,
   sumPendingWithdrawals,
-} from "../store/queries/reports.ts";
-import { listTraderResults, type TraderResult } from "../store/queries/trader-results.ts";
+} from "../queries/reports.ts";
+import { listTraderResults, type TraderResult } from "../queries/traders/trader-results.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 

@@ -1,10 +1,10 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { payloadOf } from "../domain/audit-link.ts";
+import { payloadOf } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { type Withdrawal, walletOf } from "../engine/rows.ts";
-import { listStatement, type StatementRow } from "../store/queries/statement.ts";
-import { readWallet } from "../store/queries/traders.ts";
-import { listWithdrawals, ownerOfWithdrawal } from "../store/queries/withdrawals.ts";
+import { listStatement, type StatementRow } from "../queries/traders/statement.ts";
+import { readWallet } from "../queries/traders/traders.ts";
+import { listWithdrawals, ownerOfWithdrawal } from "../queries/traders/withdrawals.ts";
 import { requireUser, type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
-import { auditKey } from "../../src/engine/seal.ts";
-import { verifyChain } from "../../src/services/audit-verifier.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import type { ReadSql } from "../../src/postgres/connect.ts";
+import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
+import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
 import type { TenantServices } from "../../src/services/tenant.ts";
-import type { ReadSql } from "../../src/store/connect.ts";
-import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { AUDIT_SECRET } from "./scene.ts";
 
 const ROUNDS = 5;

@@ -4,10 +4,10 @@
  * one plain aggregate. Absolute figures of a shared machine mean little.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { provision } from "../../src/services/provision.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
-import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { checkRatio, reconcileRatio, verifyRatio } from "./ledger.ts";
 import { tpcbLike } from "./pgbench.ts";
 import { AUDIT_SECRET, benchState, createMarkets, fundTraders } from "./scene.ts";

@@ -1,15 +1,15 @@
 /** How long a sweep takes over 10,000 open markets on 41 feeds when nothing is due: `node test/bench/oracle.ts`. */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { feedCatalogue } from "../../src/domain/feed.ts";
+import { feedCatalogue } from "../../src/domain/feeds/feed.ts";
 import { newMemory, type OracleContext } from "../../src/oracle/context.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
-import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
+import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
+import { readClock } from "../../src/postgres/clock.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { provision } from "../../src/services/provision.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import { connect } from "../../src/store/connect.ts";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
-import { readClock } from "../../src/store/queries/clock.ts";
 import { openMarkets } from "../oracle/open-markets.ts";
 import { AUDIT_SECRET, benchState } from "./scene.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { execa } from "execa";
 import postgres from "postgres";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 
 const CLIENTS = [8, 16, 32];
 

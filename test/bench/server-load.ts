@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { SignJWT } from "jose";
-import type { Connection } from "../../src/store/connect.ts";
+import type { Connection } from "../../src/postgres/connect.ts";
 import { type LoadResult, request, runLoad } from "./load.ts";
 import { JWT_SECRET, PUBLIC_KEY, traderOf } from "./scene.ts";
 

@@ -1,9 +1,9 @@
 /** The server under load, in a process of its own as in production. Talks to its parent over IPC. */
 import pino from "pino";
-import { Metrics } from "../../src/server/metrics.ts";
+import type { Connection } from "../../src/postgres/connect.ts";
+import { Metrics } from "../../src/server/observe/metrics.ts";
 import { startServer } from "../../src/server/server.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import type { Connection } from "../../src/store/connect.ts";
 import { AUDIT_SECRET, JWT_SECRET } from "./scene.ts";
 
 const connection = JSON.parse(process.argv[2] ?? "") as Connection;

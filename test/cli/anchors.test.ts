@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AnchorLine } from "../../src/engine/anchor.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { administer, quoted } from "../../src/store/database.ts";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import type { AnchorLine } from "../../src/domain/audit/anchor.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { administer, quoted } from "../../src/postgres/database.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 
 const OWN_LINES = ["kyc: { required: false }", "rateLimit: { perMinute: 100000 }"].join("\n");

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
+import { removeRunFile, writeRunFile } from "../../src/app/doors/run-file.ts";
 import { proving } from "../../src/server/server-proof.ts";
 import { type Ended, inProcess } from "../support/in-process.ts";
 import { openTwoDoors, type TwoDoors } from "./support/two-doors.ts";

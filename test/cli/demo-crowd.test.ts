@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CROWD, Crowd, opinionAt, orderTowards, wander } from "../../src/cli/demo-crowd.ts";
+import { CROWD, Crowd, opinionAt, orderTowards, wander } from "../../src/app/serve/demo-crowd.ts";
 import { tradeOn } from "../../src/cli/demo-story.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import { Random } from "../sequencer/random.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { MAIN, operatorDirectory, type TestDirectory } from "./support/pmctl.ts";
 
 interface Printed {

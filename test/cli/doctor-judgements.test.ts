@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { judgeAddresses } from "../../src/cli/doctor/addresses.ts";
-import { judgeCertificate } from "../../src/cli/doctor/certificate.ts";
-import type { Check } from "../../src/cli/doctor/check.ts";
-import { type DatabaseFacts, judgeDatabase } from "../../src/cli/doctor/database.ts";
-import { judgeKeySet } from "../../src/cli/doctor/key-set.ts";
-import { judgeMachine, type MachineFacts } from "../../src/cli/doctor/machine.ts";
-import { judgeRecord, type RecordFacts } from "../../src/cli/doctor/record.ts";
-import { judgeEnvFile } from "../../src/cli/doctor/secret-files.ts";
-import { judgeSecrets, type SecretFact, type SecretFacts } from "../../src/cli/doctor/secrets.ts";
-import { judgeServer } from "../../src/cli/doctor/server.ts";
+import { judgeAddresses } from "../../src/app/doctor/addresses.ts";
+import { judgeCertificate } from "../../src/app/doctor/certificate.ts";
+import type { Check } from "../../src/app/doctor/check.ts";
+import { type DatabaseFacts, judgeDatabase } from "../../src/app/doctor/database.ts";
+import { judgeKeySet } from "../../src/app/doctor/key-set.ts";
+import { judgeMachine, type MachineFacts } from "../../src/app/doctor/machine.ts";
+import { judgeRecord, type RecordFacts } from "../../src/app/doctor/record.ts";
+import { judgeEnvFile } from "../../src/app/doctor/secret-files.ts";
+import { judgeSecrets, type SecretFact, type SecretFacts } from "../../src/app/doctor/secrets.ts";
+import { judgeServer } from "../../src/app/doctor/server.ts";
 
 const GIB = 1024 ** 3;
 

@@ -6,8 +6,8 @@ import { execa } from "execa";
 import { exportJWK, generateKeyPair } from "jose";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Check } from "../../src/cli/doctor/check.ts";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import type { Check } from "../../src/app/doctor/check.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { makePair } from "../support/certificates.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 

@@ -3,7 +3,7 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { auditKey } from "../../src/engine/seal.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 /**

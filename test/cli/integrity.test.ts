@@ -3,8 +3,8 @@ import { verifyOverApi } from "../../src/cli/audit-walk.ts";
 import { runAuditStatus } from "../../src/cli/commands/audit.ts";
 import { chainVerifier, runAuditVerify, type Verify } from "../../src/cli/commands/audit-verify.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
-import { auditKey } from "../../src/engine/seal.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { AUDIT_SECRET, doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 

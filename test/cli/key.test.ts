@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { OperatorTenant } from "../../src/app/tenant/operator-tenant.ts";
+import { listFileSecrets } from "../../src/app/tenant/tenant-secrets.ts";
 import { runKeyCreate, runKeyList, runKeyRevoke, runKeyRotate, runSecretRotate } from "../../src/cli/commands/key.ts";
 import { expiry, keyName, overlap } from "../../src/cli/key-options.ts";
-import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
-import { listFileSecrets } from "../../src/cli/tenant-secrets.ts";
-import { resolveSecret } from "../../src/config/secrets.ts";
+import { resolveSecret } from "../../src/config/secrets/secrets.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { directoryWith, parse, tenantText } from "../config/support.ts";

@@ -1,13 +1,13 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Check } from "../../src/cli/doctor/check.ts";
-import { judgeLogin } from "../../src/cli/doctor/login.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
-import { serverLogin } from "../../src/store/embedded/settings.ts";
-import { JOURNALS, migrate } from "../../src/store/migrate.ts";
-import { readLoginRights } from "../../src/store/queries/login.ts";
+import type { Check } from "../../src/app/doctor/check.ts";
+import { judgeLogin } from "../../src/app/doctor/login.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { serverLogin } from "../../src/postgres/embedded/settings.ts";
+import { JOURNALS, migrate } from "../../src/postgres/migrate.ts";
+import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 const LOGIN = serverLogin("acme");

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { asksAbout, type ChoiceOptions, chooserOf } from "../../src/cli/plan-choices.ts";
 import { shownPlan } from "../../src/cli/plan-view.ts";
 import { planMarkdown, refusalMarkdown } from "../../src/cli/step-summary.ts";
-import type { Plan } from "../../src/config/plan-types.ts";
 import { Fault } from "../../src/domain/fault.ts";
+import type { Plan } from "../../src/plan/plan-types.ts";
 import { PlannedTenant } from "../config/plan-world.ts";
 import { testIo } from "./support/io.ts";
 

@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect } from "../../src/store/connect.ts";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { MAIN, operatorDirectory, pmctl, pmctlHere, shell, type TestDirectory } from "./support/pmctl.ts";
 
 const CREATE = [

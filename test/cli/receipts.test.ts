@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Entry, verifyFile } from "../../src/cli/audit-walk.ts";
 import { chainVerifier, runAuditExport, runAuditVerify } from "../../src/cli/commands/audit-verify.ts";
 import { openReceipts, readAnchors } from "../../src/cli/receipts.ts";
-import { GENESIS_HASH } from "../../src/domain/audit-link.ts";
-import { signAnchor } from "../../src/engine/anchor.ts";
-import { type AuditKey, auditKey } from "../../src/engine/seal.ts";
+import { signAnchor } from "../../src/domain/audit/anchor.ts";
+import { GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
+import { type AuditKey, auditKey } from "../../src/domain/audit/seal.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
 import { AUDIT_SECRET, doors, TENANT, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 

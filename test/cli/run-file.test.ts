@@ -7,12 +7,12 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { chooseDoor } from "../../src/cli/doors.ts";
-import type { OperatorTenant } from "../../src/cli/operator-tenant.ts";
-import { findServers, removeRunFile, writeRunFile } from "../../src/cli/run-file.ts";
-import { tenantFetch } from "../../src/cli/trust.ts";
+import { chooseDoor } from "../../src/app/doors/doors.ts";
+import { findServers, removeRunFile, writeRunFile } from "../../src/app/doors/run-file.ts";
+import { tenantFetch } from "../../src/app/doors/trust.ts";
+import type { OperatorTenant } from "../../src/app/tenant/operator-tenant.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
-import { auditKey } from "../../src/engine/seal.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
 import { proving } from "../../src/server/server-proof.ts";
 import { makePair } from "../support/certificates.ts";
 

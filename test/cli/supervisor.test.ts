@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { PATIENCE, pauseBefore, Supervised, type SupervisedOptions } from "../../src/cli/supervisor.ts";
+import { PATIENCE, pauseBefore, Supervised, type SupervisedOptions } from "../../src/app/serve/supervisor.ts";
 
 const QUICK = { firstPauseMs: 20, longestPauseMs: 80, healthyMs: 60_000, stopMs: 120_000 };
 

@@ -1,10 +1,10 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type AuditEntry, auditLines, canonicalJson, GENESIS_HASH } from "../../src/domain/audit-link.ts";
-import { auditHash, auditKey } from "../../src/engine/seal.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { migrate, readMigrations } from "../../src/store/migrate.ts";
+import { type AuditEntry, auditLines, canonicalJson, GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
+import { auditHash, auditKey } from "../../src/domain/audit/seal.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { migrate, readMigrations } from "../../src/postgres/migrate.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

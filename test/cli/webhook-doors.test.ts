@@ -7,7 +7,7 @@ import {
 } from "../../src/cli/commands/webhook.ts";
 import { listenSecret, runWebhookListen } from "../../src/cli/commands/webhook-listen.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
-import { DeliveryWorker } from "../../src/webhooks/delivery.ts";
+import { DeliveryWorker } from "../../src/outgoing/delivery.ts";
 import { anyMarket } from "../support/market.ts";
 import { answer, SECRET, TestReceiver } from "../webhooks/support/receiver.ts";
 import { doors, type TestDoor } from "./support/doors.ts";

@@ -3,8 +3,13 @@ import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { planInit } from "../../src/config/init.ts";
-import { marketJsonSchema, operatorJsonSchema, schemaFiles, tenantJsonSchema } from "../../src/config/json-schema.ts";
-import type { JsonSchema } from "../../src/config/schema-guide.ts";
+import {
+  marketJsonSchema,
+  operatorJsonSchema,
+  schemaFiles,
+  tenantJsonSchema,
+} from "../../src/config/schema/json-schema.ts";
+import type { JsonSchema } from "../../src/config/schema/schema-guide.ts";
 import { loadTenant } from "../../src/config/tenant-file.ts";
 import { tenantText } from "./support.ts";
 

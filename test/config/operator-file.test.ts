@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { PRESET_HOSTS } from "../../src/config/oracle-schema.ts";
-import { resolveSecret } from "../../src/config/secrets.ts";
+import { PRESET_HOSTS } from "../../src/config/schema/oracle-schema.ts";
+import { resolveSecret } from "../../src/config/secrets/secrets.ts";
 import { loadTenant } from "../../src/config/tenant-file.ts";
 import { PRESETS } from "../../src/oracle/presets.ts";
 import { configErrorOf, directoryWith, tenantText } from "./support.ts";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { neverApplied } from "../../src/cli/live-config.ts";
-import { makePlan } from "../../src/config/plan.ts";
-import { documentOf } from "../../src/config/plan-document.ts";
-import type { Desired } from "../../src/config/plan-types.ts";
-import { canonicalJson, type Json } from "../../src/domain/audit-link.ts";
+import { neverApplied } from "../../src/app/apply/live-config.ts";
+import { canonicalJson, type Json } from "../../src/domain/audit/audit-link.ts";
+import { makePlan } from "../../src/plan/plan.ts";
+import { documentOf } from "../../src/plan/plan-document.ts";
+import type { Desired } from "../../src/plan/plan-types.ts";
 import { directoryWith, parse, tenantText } from "./support.ts";
 
 const TOKEN = "{ env: ACME_FEED_TOKEN }";

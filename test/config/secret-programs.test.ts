@@ -1,9 +1,9 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import type { SecretReference } from "../../src/config/scalars.ts";
-import { sopsPath } from "../../src/config/secret-programs.ts";
-import { resolveSecret } from "../../src/config/secrets.ts";
+import type { SecretReference } from "../../src/config/schema/scalars.ts";
+import { sopsPath } from "../../src/config/secrets/secret-programs.ts";
+import { resolveSecret } from "../../src/config/secrets/secrets.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import { directoryWith } from "./support.ts";
 

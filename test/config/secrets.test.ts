@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadEnvironment } from "../../src/config/environment.ts";
 import { resolveTenant } from "../../src/config/resolve-tenant.ts";
-import { fingerprint, resolveSecret } from "../../src/config/secrets.ts";
+import { fingerprint, resolveSecret } from "../../src/config/secrets/secrets.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { complaints, configErrorOf, directoryWith, tenantText } from "./support.ts";

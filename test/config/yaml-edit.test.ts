@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { setInYaml } from "../../src/config/yaml-edit.ts";
+import { setInYaml } from "../../src/config/yaml/yaml-edit.ts";
 import { runs } from "../domain/random.ts";
 
 describe("setting one value of a YAML text", () => {

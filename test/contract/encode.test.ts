@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { encode } from "../../src/contract/encode.ts";
 import { operationIds, operations } from "../../src/contract/operations.ts";
+import { streamEvents } from "../../src/contract/resources/stream.ts";
+import { webhookBodies } from "../../src/contract/resources/webhooks.ts";
 import { Timestamp, Usd, UsdAmount } from "../../src/contract/scalars.ts";
-import { streamEvents } from "../../src/contract/stream.ts";
-import { webhookBodies } from "../../src/contract/webhooks.ts";
 
 /** What no schema expects, and what a column, a sum or an older version may hold all the same. */
 const strange = fc.oneof(

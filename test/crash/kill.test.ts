@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AuditKey, auditKey } from "../../src/engine/seal.ts";
-import { verifyChain } from "../../src/services/audit-verifier.ts";
-import { type Connection, connect, type Row, type Sql } from "../../src/store/connect.ts";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
-import { readerOf } from "../../src/store/pool.ts";
-import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { type AuditKey, auditKey } from "../../src/domain/audit/seal.ts";
+import { type Connection, connect, type Row, type Sql } from "../../src/postgres/connect.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { readerOf } from "../../src/postgres/pool.ts";
+import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
+import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
 import { crash } from "../store/embedded-support.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { auditLines, auditPreimage, canonicalJson, GENESIS_HASH, type Json } from "../../src/domain/audit-link.ts";
-import { auditHash, auditKey } from "../../src/engine/seal.ts";
+import {
+  auditLines,
+  auditPreimage,
+  canonicalJson,
+  GENESIS_HASH,
+  type Json,
+} from "../../src/domain/audit/audit-link.ts";
+import { auditHash, auditKey } from "../../src/domain/audit/seal.ts";
 import { runs } from "./random.ts";
 
 describe("canonicalJson", () => {

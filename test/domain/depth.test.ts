@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { depthOf } from "../../src/domain/depth.ts";
+import { depthOf } from "../../src/domain/market/depth.ts";
 import {
   buyShares,
   MAX_PRICE,
@@ -9,8 +9,8 @@ import {
   type Side,
   spendTo,
   yesPriceOf,
-} from "../../src/domain/market.ts";
-import type { Pool } from "../../src/domain/pool.ts";
+} from "../../src/domain/market/market.ts";
+import type { Pool } from "../../src/domain/market/pool.ts";
 import { amountOf, anyMechanism, anySide, anyWishes, runs, type Wish } from "./random.ts";
 
 function traded(mechanism: Mechanism, wishes: Wish[]): Pool {

@@ -1,5 +1,5 @@
-import type { Mechanism, Side } from "../../src/domain/market.ts";
-import type { Pool } from "../../src/domain/pool.ts";
+import type { Mechanism, Side } from "../../src/domain/market/market.ts";
+import type { Pool } from "../../src/domain/market/pool.ts";
 
 /**
  * The logarithmic market in fixed-point integers with 70 decimals, from Hanson's definition: the sum of e^(-reserve/b)

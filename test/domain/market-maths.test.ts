@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { lmsrLiquidity } from "../../src/domain/lmsr.ts";
+import { lmsrLiquidity } from "../../src/domain/market/lmsr.ts";
 import {
   buyShares,
   type MarketKind,
@@ -9,9 +9,9 @@ import {
   type Side,
   spendTo,
   yesPriceOf,
-} from "../../src/domain/market.ts";
+} from "../../src/domain/market/market.ts";
+import type { Pool } from "../../src/domain/market/pool.ts";
 import { averagePrice, feeOn } from "../../src/domain/money.ts";
-import type { Pool } from "../../src/domain/pool.ts";
 
 interface UsdTrade {
   market: {

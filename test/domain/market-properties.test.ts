@@ -10,8 +10,8 @@ import {
   type Side,
   spendTo,
   yesPriceOf,
-} from "../../src/domain/market.ts";
-import type { Pool } from "../../src/domain/pool.ts";
+} from "../../src/domain/market/market.ts";
+import type { Pool } from "../../src/domain/market/pool.ts";
 import { amountOf, anyMechanism, anySide, anyWishes, magnitude, runs, type Wish } from "./random.ts";
 
 /** A market with one trader, as the ledger keeps it: complete sets, so what is outstanding of a side is known. */

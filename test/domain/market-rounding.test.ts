@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { buyShares, openPool, spendTo } from "../../src/domain/market.ts";
+import { buyShares, openPool, spendTo } from "../../src/domain/market/market.ts";
 import { feeOn } from "../../src/domain/money.ts";
 import { exactShares } from "./exact-lmsr.ts";
 import { amountOf, anyMechanism, anySide, anyWishes, magnitude, runs } from "./random.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { requireTradable, type StoredStatus, statusAt } from "../../src/domain/market.ts";
+import { requireTradable, type StoredStatus, statusAt } from "../../src/domain/market/market.ts";
 
 const CLOSE = 1_800_000_000_000;
 

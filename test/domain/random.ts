@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { MarketKind, Mechanism, Side } from "../../src/domain/market.ts";
+import type { MarketKind, Mechanism, Side } from "../../src/domain/market/market.ts";
 
 /** Every run repeats the same cases; a seed of one's own explores others: PMCTL_TEST_SEED=1 npx vitest run test/domain */
 export const SEED = Number(process.env.PMCTL_TEST_SEED ?? 20_260_101);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { decodeTerms, encodeTerms, termsOf } from "../../src/domain/market/terms.ts";
 import { parseReference, type Reference } from "../../src/domain/reference.ts";
-import { decodeTerms, encodeTerms, termsOf } from "../../src/domain/terms.ts";
 import { runs } from "./random.ts";
 
 const feeds = new Map([

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { decimalText, parseDecimal } from "../../src/domain/decimal.ts";
-import { type FeedDefinition, feedCatalogue } from "../../src/domain/feed.ts";
+import { type FeedDefinition, feedCatalogue } from "../../src/domain/feeds/feed.ts";
+import { isTrading, parseTradingHours } from "../../src/domain/feeds/trading-hours.ts";
+import { decide, type Observation, SETTLING_MS, type SourceRecord } from "../../src/domain/market/resolution.ts";
+import type { MarketTerms } from "../../src/domain/market/terms.ts";
 import type { PriceRule } from "../../src/domain/reference.ts";
-import { decide, type Observation, SETTLING_MS, type SourceRecord } from "../../src/domain/resolution.ts";
-import type { MarketTerms } from "../../src/domain/terms.ts";
-import { isTrading, parseTradingHours } from "../../src/domain/trading-hours.ts";
 
 const feeds = feedCatalogue({ acme: { steel: { sources: [{ use: "a", id: "steel" }], maxAge: 60_000 } } });
 const feed = (key: string): FeedDefinition => feeds.get(key) ?? expect.fail(`no feed ${key}`);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readAssets } from "../../src/server/assets.ts";
+import { readAssets } from "../../src/server/pages/assets.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
 import { giveAPast } from "./support/scenery.ts";

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
 import { percentRange, reachingNow, summaryOf } from "../../src/embed/curve.ts";
-import { EventReader } from "../../src/embed/event-reader.ts";
 import {
   axisTime,
   cents,
@@ -16,8 +15,9 @@ import {
   until,
   volume,
 } from "../../src/embed/format.ts";
+import { EventReader } from "../../src/embed/state/event-reader.ts";
 import { mayHaveHappened, wordsFor } from "../../src/embed/words.ts";
-import { curveOf, endingWith } from "../../src/server/embed-data.ts";
+import { curveOf, endingWith } from "../../src/server/pages/embed-data.ts";
 
 /** The reader's own, wherever they are. */
 const NOON = new Date(2030, 4, 17, 12).getTime();

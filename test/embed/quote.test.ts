@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type MarketKind, pricesOf, type Side } from "../../src/domain/market.ts";
-import { poolAt, quoteBuy, worstPrice } from "../../src/embed/quote.ts";
+import { type MarketKind, pricesOf, type Side } from "../../src/domain/market/market.ts";
+import { poolAt, quoteBuy, worstPrice } from "../../src/embed/state/quote.ts";
 import { marketOf, openWorld, tradeOf, usd, type World } from "../engine/world.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";

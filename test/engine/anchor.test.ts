@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { isGenuine, parseAnchor, signAnchor } from "../../src/engine/anchor.ts";
-import { auditKey } from "../../src/engine/seal.ts";
-import { anchorsNotHeld, describeSetBack, newestNotHeld, newestOf } from "../../src/engine/set-back.ts";
+import { isGenuine, parseAnchor, signAnchor } from "../../src/domain/audit/anchor.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { anchorsNotHeld, describeSetBack, newestNotHeld, newestOf } from "../../src/domain/audit/set-back.ts";
 
 const KEY = auditKey("the audit key of the vector, 32 bytes+");
 const ENTRY = { seq: 42n, hash: "a".repeat(64), ts: "2026-01-02T03:04:05.678Z" };

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { MarketStatus } from "../../src/domain/market.ts";
+import type { MarketStatus } from "../../src/domain/market/market.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import { CLOSE, marketOf, NOW, openWorld, tradeOf, usd, type World } from "./world.ts";
 

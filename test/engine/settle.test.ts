@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Side } from "../../src/domain/market.ts";
+import type { Side } from "../../src/domain/market/market.ts";
 import { positionKey } from "../../src/engine/rows.ts";
 import { CLOSE, marketOf, openWorld, tradeOf, usd, type World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { buyShares, openPool } from "../../src/domain/market.ts";
+import { buyShares, openPool } from "../../src/domain/market/market.ts";
 import { CLOSE, marketOf, NOW, openWorld, tradeOf, usd, type World } from "./world.ts";
 
 let world: World;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { pino } from "pino";
 import { localApi } from "../../src/client/local-api.ts";
-import { Metrics } from "../../src/server/metrics.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
+import { kycProvider } from "../../src/providers/kyc.ts";
+import { Metrics } from "../../src/server/observe/metrics.ts";
 import { type RunningServer, startServer } from "../../src/server/server.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
-import { kycProvider } from "../../src/webhooks/providers/kyc.ts";
 import { configOf, marketOf, usd } from "../engine/world.ts";
 import { SECRETS, TENANT } from "../model/tenant.ts";
 import { copyDatabase, type TestDatabase } from "../support/database-copy.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { PLACES } from "../../src/config/secret-places.ts";
+import { PLACES } from "../../src/config/secrets/secret-places.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const text = readFileSync(new URL("docs/security.md", ROOT), "utf8");

@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import setup from "../support/global-setup.ts";
 
 /** The database server of the test suite, for programs that run without the suite's runner. */

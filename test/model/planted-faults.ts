@@ -23,7 +23,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a market is read from a second ago",
-    file: "src/services/markets.ts",
+    file: "src/services/markets/markets.ts",
     right: `const detail = batchReads(async (ids) =>
     mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
   );`,
@@ -56,7 +56,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "an output constraint that stored values leave",
-    file: "src/contract/funding.ts",
+    file: "src/contract/resources/funding.ts",
     right: "exposureUsd: Usd.meta(",
     wrong: "exposureUsd: Usd.refine((micro) => micro < 100_000_000n).meta(",
   },
@@ -74,7 +74,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a suspended market trades",
-    file: "src/domain/market.ts",
+    file: "src/domain/market/market.ts",
     right: 'if (status === "open") return;',
     wrong: 'if (status === "open" || status === "suspended") return;',
   },
@@ -110,7 +110,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the lmsr pool rounds in favour of the trader",
-    file: "src/domain/lmsr.ts",
+    file: "src/domain/market/lmsr.ts",
     right: "const sharesMicro = BigInt(Math.floor(shares * (1 - 2 ** -50)));",
     wrong: "const sharesMicro = BigInt(Math.ceil(shares));",
   },
@@ -122,7 +122,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "unrealised results are rounded up",
-    file: "src/services/trading.ts",
+    file: "src/services/markets/trading.ts",
     right: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6))) / 1_000_000n;",
     wrong: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6)) + 999_999n) / 1_000_000n;",
   },

@@ -1,4 +1,4 @@
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { asCommand, wordsOf } from "./command-line.ts";
 import { difference } from "./match.ts";
 import { accepted, judge, type Observed, remember } from "./model.ts";

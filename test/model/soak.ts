@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { openCluster } from "./cluster.ts";
 import { type RunResult, runScenario } from "./run.ts";
 import { scenarioFor } from "./scenarios.ts";

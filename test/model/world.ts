@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Pool } from "undici";
-import { readyTenant } from "../../src/cli/ready-tenant.ts";
-import { serveTenant } from "../../src/cli/tenant-server.ts";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
+import { serveTenant } from "../../src/app/serve/tenant-server.ts";
+import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { copyDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { LossyProxy } from "./lossy-proxy.ts";

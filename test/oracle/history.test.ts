@@ -1,11 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { decimalText } from "../../src/domain/decimal.ts";
-import { feedCatalogue } from "../../src/domain/feed.ts";
+import { feedCatalogue } from "../../src/domain/feeds/feed.ts";
 import { fetchHistory, remembers } from "../../src/oracle/fetch.ts";
 import { PRESETS } from "../../src/oracle/presets.ts";
 import type { HttpSource, SourceOverride } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
-import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
+import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { openFeedServer } from "./feed-server.ts";
 
 const INSTANT = Date.parse("2026-11-20T15:00:00Z");

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { feedCatalogue } from "../../src/domain/feed.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { listWatchedMarkets } from "../../src/store/queries/oracle.ts";
+import { feedCatalogue } from "../../src/domain/feeds/feed.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { listWatchedMarkets } from "../../src/queries/oracle.ts";
 import { openMarkets } from "./open-markets.ts";
 import { openStage, type Stage } from "./stage.ts";
 

@@ -1,4 +1,4 @@
-import type { Sql } from "../../src/store/connect.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
 
 /** Puts many open markets that close in a year straight into the tables, by turns on each of the feeds. */
 export async function openMarkets(sql: Sql, count: number, feeds: readonly string[]): Promise<void> {

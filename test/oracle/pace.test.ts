@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { fetchPrices } from "../../src/oracle/fetch.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
-import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
+import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { openFeedServer } from "./feed-server.ts";
 
 const server = await openFeedServer();

@@ -4,7 +4,7 @@ import { fetchPrices } from "../../src/oracle/fetch.ts";
 import { PRESETS } from "../../src/oracle/presets.ts";
 import type { HttpSource } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
-import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
+import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { openFeedServer } from "./feed-server.ts";
 
 const NOW = Date.parse("2026-11-20T15:00:00Z");

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listTicks } from "../../src/queries/oracle.ts";
 import type { RunningServer } from "../../src/server/server.ts";
-import { listTicks } from "../../src/store/queries/oracle.ts";
 import { type Backend, openBackend, serve, TENANT, WEBHOOK_SECRET } from "../server/support/harness.ts";
 import { openStage, type Stage } from "./stage.ts";
 

@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect } from "../../src/store/connect.ts";
+import { connect } from "../../src/postgres/connect.ts";
 import { openStage, RESOLUTION_SECRET, type Stage } from "./stage.ts";
 
 let stage: Stage;

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../src/domain/fault.ts";
-import type { Venues } from "../../src/domain/feed.ts";
+import type { Venues } from "../../src/domain/feeds/feed.ts";
 import { newMemory, type OracleContext, type SweepReport } from "../../src/oracle/context.ts";
 import type { SourceOverride } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
+import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
+import { readClock } from "../../src/postgres/clock.ts";
 import { oracleSetup } from "../../src/services/feeds.ts";
-import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
-import { readClock } from "../../src/store/queries/clock.ts";
 import { openScene, type Scene } from "../services/scene.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";
 

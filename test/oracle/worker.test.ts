@@ -5,7 +5,7 @@ import type { OracleContext } from "../../src/oracle/context.ts";
 import { fetchHistory, fetchPrices } from "../../src/oracle/fetch.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { startOracle } from "../../src/oracle/worker.ts";
-import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
+import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { openStage } from "./stage.ts";
 
 test("a sweep that takes longer than its beat delays the next one and never overlaps it", async () => {

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect } from "../../src/store/connect.ts";
-import { runAs, serverAccount } from "../../src/store/embedded/account.ts";
-import { findPackage, prepareBinaries } from "../../src/store/embedded/binaries.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { runAs, serverAccount } from "../../src/postgres/embedded/account.ts";
+import { findPackage, prepareBinaries } from "../../src/postgres/embedded/binaries.ts";
 import { tokenOf } from "../model/tenant.ts";
 import { deposit, Fleet, openMarket, trade } from "./fleet.ts";
 

@@ -3,8 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, inject } from "vitest";
-import { readyTenant } from "../../src/cli/ready-tenant.ts";
-import { serveTenant, type TenantServer } from "../../src/cli/tenant-server.ts";
+import { serveTenant, type TenantServer } from "../../src/app/serve/tenant-server.ts";
+import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
 import { copyDatabase, type TestDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { signAsStripe } from "../../src/webhooks/stripe.ts";
+import { signAsStripe } from "../../src/providers/stripe/verify.ts";
 import { type Ask, deposit, Fleet, post, signedPost, TENANT, type Values } from "./fleet.ts";
 
 const NAMES = ["SHARED", "PAYMENTS", "GENERIC", "VERIFF", "STRIPE"] as const;

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Decrypter, generateIdentity, identityToRecipient } from "age-encryption";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findServers } from "../../src/cli/run-file.ts";
-import { auditKey } from "../../src/engine/seal.ts";
+import { findServers } from "../../src/app/doors/run-file.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
 import { tokenOf } from "../model/tenant.ts";
 import { deposit, Fleet, openMarket, TENANT, trade } from "./fleet.ts";
 

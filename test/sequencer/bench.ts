@@ -1,8 +1,8 @@
+import { auditKey } from "../../src/domain/audit/seal.ts";
 import type { Command } from "../../src/engine/commands.ts";
-import { auditKey } from "../../src/engine/seal.ts";
-import type { Idempotency, Submission } from "../../src/sequencer/batch.ts";
-import type { Answer } from "../../src/sequencer/job.ts";
-import { Sequencer } from "../../src/sequencer/sequencer.ts";
+import type { Idempotency, Submission } from "../../src/ledger/sequencer/batch.ts";
+import type { Answer } from "../../src/ledger/sequencer/job.ts";
+import { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, NO_FAULTS } from "./fake-journal.ts";
 import { Random } from "./random.ts";

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { type AuditEntry, GENESIS_HASH } from "../../src/domain/audit-link.ts";
+import { type AuditEntry, GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
 import {
   type Position,
   positionKey,
@@ -8,9 +8,9 @@ import {
   type Tables,
   walletOf,
 } from "../../src/engine/rows.ts";
-import type { Batch, Head } from "../../src/store/commit.ts";
-import { StatementFailed } from "../../src/store/connect.ts";
-import type { Loaded } from "../../src/store/load.ts";
+import type { Batch, Head } from "../../src/ledger/commit.ts";
+import type { Loaded } from "../../src/ledger/load.ts";
+import { StatementFailed } from "../../src/postgres/connect.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 type Row = Tables[Table];
@@ -37,7 +37,7 @@ const DERIVED = new Set<Table>(["portfolio", "holders", "keyring"]);
 
 /**
  * The server: committed rows, the lock on the head row, and the commit statement with the effects and the refusals of
- * the real one (src/store/commit.ts). Everything happens at once when it happens; delays are the journals' business.
+ * the real one (src/ledger/commit.ts). Everything happens at once when it happens; delays are the journals' business.
  */
 export class FakeDatabase {
   head: Head = { seq: 0n, hash: GENESIS_HASH, epoch: 0n, ts: 0 };

@@ -1,8 +1,8 @@
 import type { Need, Table } from "../../src/engine/rows.ts";
-import type { Batch } from "../../src/store/commit.ts";
-import { ConnectionLost, Unconfirmed } from "../../src/store/connect.ts";
-import type { HeadReading, Journal } from "../../src/store/journal.ts";
-import type { Loaded } from "../../src/store/load.ts";
+import type { Batch } from "../../src/ledger/commit.ts";
+import type { HeadReading, Journal } from "../../src/ledger/journal.ts";
+import type { Loaded } from "../../src/ledger/load.ts";
+import { ConnectionLost, Unconfirmed } from "../../src/postgres/connect.ts";
 import { type FakeDatabase, failedWith, type Session } from "./fake-database.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -128,7 +128,7 @@ export class FakeJournal implements Journal {
     return this.#send("contains", () => this.#database.contains(entry));
   }
 
-  /** As in src/store/journal.ts: plain begin and commit, which a connection lost in between leaves on their own. */
+  /** As in src/ledger/journal.ts: plain begin and commit, which a connection lost in between leaves on their own. */
   async exclusively<T>(work: (reading: HeadReading) => Promise<T>): Promise<T> {
     await this.#send("begin", (session) => {
       session.transaction = { pending: null, aborted: false };

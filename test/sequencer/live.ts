@@ -1,9 +1,9 @@
+import { auditKey, sealCheck } from "../../src/domain/audit/seal.ts";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
 import type { Command, CreateMarket, PlaceTrade, SellShares } from "../../src/engine/commands.ts";
-import { auditKey, sealCheck } from "../../src/engine/seal.ts";
-import { Sequencer } from "../../src/sequencer/sequencer.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { type Journal, openJournal } from "../../src/store/journal.ts";
+import { type Journal, openJournal } from "../../src/ledger/journal.ts";
+import { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 export const KEY = auditKey("live-secret");

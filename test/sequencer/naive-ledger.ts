@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../../src/domain/audit-link.ts";
+import type { AuditEntry } from "../../src/domain/audit/audit-link.ts";
 import type { Command } from "../../src/engine/commands.ts";
 
 export interface NaiveBook {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { GENESIS_HASH } from "../../src/domain/audit-link.ts";
-import { auditKey } from "../../src/engine/seal.ts";
-import { prepareBatch, type Submission } from "../../src/sequencer/batch.ts";
-import { sameHead } from "../../src/store/commit.ts";
+import { GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { sameHead } from "../../src/ledger/commit.ts";
+import { prepareBatch, type Submission } from "../../src/ledger/sequencer/batch.ts";
 import { marketOf, NOW, openWorld } from "../engine/world.ts";
 
 const key = auditKey("a secret of thirty-two bytes or more");

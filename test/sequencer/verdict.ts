@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { AuditEntry } from "../../src/domain/audit-link.ts";
+import type { AuditEntry } from "../../src/domain/audit/audit-link.ts";
 import type { Command, PlaceTrade, SellShares, TradeResult } from "../../src/engine/commands.ts";
 import { type Claim, holds, type Keys } from "./claims.ts";
 import { Disagreement, NaiveLedger } from "./naive-ledger.ts";

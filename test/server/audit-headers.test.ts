@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openApiDocument } from "../../src/server/openapi.ts";
+import { openApiDocument } from "../../src/server/openapi/openapi.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { connectionLimits } from "../../src/domain/connection-limits.ts";
-import { ConnectionTable, type Place } from "../../src/server/connection-table.ts";
-import { descriptorLimit, softLimitOf } from "../../src/server/descriptors.ts";
+import { ConnectionTable, type Place } from "../../src/server/connections/connection-table.ts";
+import { descriptorLimit, softLimitOf } from "../../src/server/connections/descriptors.ts";
 
 const ADDRESSES = ["a", "b", "c", "d"];
 type Step = { do: "add" | "remove" | "busy" | "idle"; address: string; which: number };

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operationIds } from "../../src/contract/operations.ts";
-import { docsPage } from "../../src/server/docs-page.ts";
-import { openApiDocument } from "../../src/server/openapi.ts";
+import { openApiDocument } from "../../src/server/openapi/openapi.ts";
+import { docsPage } from "../../src/server/pages/docs-page.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 
 let tenant: ServedTenant;

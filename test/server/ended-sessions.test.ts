@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
-import { EndedSessions } from "../../src/server/ended-sessions.ts";
+import type { Pool } from "../../src/postgres/pool.ts";
+import { EndedSessions } from "../../src/server/access/ended-sessions.ts";
 import type { RunningServer } from "../../src/server/server.ts";
-import type { Pool } from "../../src/store/pool.ts";
 import { ADMIN_KEY, insertKey, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";

@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
-import { readAssets } from "../../src/server/assets.ts";
+import { readAssets } from "../../src/server/pages/assets.ts";
 import { ADMIN_KEY, PUBLIC_KEY, requestOf, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect, type Sql } from "../../src/store/connect.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { postWebhook } from "../support/operator.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken, WEBHOOK_SECRET } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";

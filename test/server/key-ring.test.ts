@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KeyRing } from "../../src/server/key-ring.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { readerOf } from "../../src/store/pool.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { readerOf } from "../../src/postgres/pool.ts";
+import { KeyRing } from "../../src/server/access/key-ring.ts";
 import { ADMIN_KEY } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 

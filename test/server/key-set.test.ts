@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { afterEach, describe, expect, test } from "vitest";
-import { KeySet, keySetLoader } from "../../src/server/key-set.ts";
-import { UserTokens } from "../../src/server/user-tokens.ts";
-import { OutgoingHttp } from "../../src/services/guarded-fetch.ts";
+import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
+import { KeySet, keySetLoader } from "../../src/server/access/key-set.ts";
+import { UserTokens } from "../../src/server/access/user-tokens.ts";
 import { JWT_SECRET, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 
 type Algorithm = "ES256" | "EdDSA" | "RS256";

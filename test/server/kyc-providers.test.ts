@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kycProvider } from "../../src/webhooks/providers/kyc.ts";
+import { kycProvider } from "../../src/providers/kyc.ts";
 import { sumsubRed, sumsubReviewed } from "../webhooks/fixtures/kyc.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";

@@ -2,7 +2,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { Metrics } from "../../src/server/metrics.ts";
+import { Metrics } from "../../src/server/observe/metrics.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
 import { ADMIN_KEY, type Backend, insertKey, openBackend, PUBLIC_KEY, serve, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { type Listening, listen, SOCKETS } from "../../src/server/listening.ts";
+import { type Listening, listen, SOCKETS } from "../../src/server/connections/listening.ts";
 
 const HOST = "127.0.0.1";
 const isLinux = process.platform === "linux";

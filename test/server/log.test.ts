@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openLog } from "../../src/server/log.ts";
+import { openLog } from "../../src/server/observe/log.ts";
 
 let directory: string;
 beforeAll(async () => {

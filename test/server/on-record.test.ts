@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { KeyUse } from "../../src/server/key-use.ts";
-import { readKeyUse, recordKeyUse } from "../../src/store/key-use.ts";
+import { readKeyUse, recordKeyUse } from "../../src/ledger/unchained/key-use.ts";
+import { KeyUse } from "../../src/server/access/key-use.ts";
 import { ADMIN_KEY, EXPIRED_KEY, insertKey, PUBLIC_KEY, sha256, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 

@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
-import { openApiDocument } from "../../src/server/openapi.ts";
+import { openApiDocument } from "../../src/server/openapi/openapi.ts";
 
 const source = JSON.stringify(openApiDocument({ baseUrl: "https://predict.acme.test" }), null, 1);
 

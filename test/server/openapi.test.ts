@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
-import { webhookBodies, webhookEventTypes } from "../../src/contract/webhooks.ts";
+import { webhookBodies, webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
-import { openApiDocument } from "../../src/server/openapi.ts";
+import { openApiDocument } from "../../src/server/openapi/openapi.ts";
 import { openBackend, serve } from "./support/harness.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by path here

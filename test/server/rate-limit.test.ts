@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect } from "../../src/postgres/connect.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { connect } from "../../src/store/connect.ts";
 import { poolOf } from "../support/pool.ts";
 import { ADMIN_KEY, type Backend, openBackend, PUBLIC_KEY, serve, sha256, WEBHOOK_SECRET } from "./support/harness.ts";
 import { exchangeRaw, expectRefusal } from "./support/requests.ts";

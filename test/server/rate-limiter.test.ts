@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { forgetOldCounts } from "../../src/ledger/unchained/forget.ts";
+import { countRequests, type SharedCount } from "../../src/ledger/unchained/request-count.ts";
 import { RateLimiter } from "../../src/server/rate-limiter.ts";
-import { forgetOldCounts } from "../../src/store/forget.ts";
-import { countRequests, type SharedCount } from "../../src/store/request-count.ts";
 import { type Backend, openBackend } from "./support/harness.ts";
 
 let backend: Backend;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RefusalLog } from "../../src/services/refusal-log.ts";
+import { RefusalLog } from "../../src/services/security/refusal-log.ts";
 import { ADMIN_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { BoundedCache } from "../../src/server/bounded-cache.ts";
-import { UserTokens } from "../../src/server/user-tokens.ts";
+import { BoundedCache } from "../../src/server/access/bounded-cache.ts";
+import { UserTokens } from "../../src/server/access/user-tokens.ts";
 import { JWT_SECRET, type TokenClaims, userToken } from "./support/harness.ts";
 
 /** The time stands still, so that a leeway of thirty seconds is thirty seconds. */

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { Metrics } from "../../src/server/metrics.ts";
+import { Metrics } from "../../src/server/observe/metrics.ts";
 
 test("metrics show deliveries by receiver and result, and how long the oldest undelivered event has waited", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect, type Sql } from "../../src/store/connect.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 

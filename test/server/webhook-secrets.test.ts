@@ -1,10 +1,10 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { operations } from "../../src/contract/operations.ts";
+import { kycProvider } from "../../src/providers/kyc.ts";
+import { signBody } from "../../src/providers/signature.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
-import { kycProvider } from "../../src/webhooks/providers/kyc.ts";
-import { signBody } from "../../src/webhooks/signature.ts";
 import { type Backend, openBackend, serve } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 

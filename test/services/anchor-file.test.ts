@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { appendFile, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseAnchor, signAnchor } from "../../src/engine/anchor.ts";
-import { auditKey } from "../../src/engine/seal.ts";
-import { newestOf } from "../../src/engine/set-back.ts";
+import { parseAnchor, signAnchor } from "../../src/domain/audit/anchor.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { newestOf } from "../../src/domain/audit/set-back.ts";
+import { fileTarget } from "../../src/outgoing/anchor-targets.ts";
 import { appendAnchor, appendToDirectory, directoryAnchors } from "../../src/services/anchors/anchor-file.ts";
 import { AnchorWriter } from "../../src/services/anchors/anchor-writer.ts";
 import { knownAnchors, scansOf } from "../../src/services/anchors/known-anchors.ts";
-import { fileTarget } from "../../src/webhooks/anchor-targets.ts";
 
 const KEY = auditKey("the audit key of these tests, long enough");
 const TS = "2026-01-02T03:04:05.678Z";

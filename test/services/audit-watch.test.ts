@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { auditKey } from "../../src/engine/seal.ts";
-import { AuditWatch } from "../../src/services/audit-watch.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
+import { type Reader, readerOf } from "../../src/postgres/pool.ts";
+import { AuditWatch } from "../../src/services/audit/audit-watch.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import type { Sql } from "../../src/store/connect.ts";
-import { type Reader, readerOf } from "../../src/store/pool.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 const SECRET = "an audit secret of the tests, long enough";

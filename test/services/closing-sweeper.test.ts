@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { startClosingSweeper, sweepClosings } from "../../src/services/closing-sweeper.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { startClosingSweeper, sweepClosings } from "../../src/services/sweepers/closing-sweeper.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
-import { connect } from "../../src/store/connect.ts";
 import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
 
 describe("the closing sweeper", () => {

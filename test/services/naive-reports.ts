@@ -1,5 +1,5 @@
 import type { WireResult } from "../../src/contract/operations.ts";
-import type { Side } from "../../src/domain/market.ts";
+import type { Side } from "../../src/domain/market/market.ts";
 import type { TradeResult } from "../../src/engine/commands.ts";
 
 const DAY_MS = 86_400_000;

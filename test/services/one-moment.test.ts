@@ -4,10 +4,10 @@ import { localEvents } from "../../src/client/local-events.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { connectionLimits } from "../../src/domain/connection-limits.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import { FrameReader } from "../../src/server/embed-data.ts";
-import { EventStream } from "../../src/server/event-stream.ts";
-import { StreamHub } from "../../src/server/stream-hub.ts";
-import { StreamSeats } from "../../src/server/stream-seats.ts";
+import { StreamSeats } from "../../src/server/connections/stream-seats.ts";
+import { FrameReader } from "../../src/server/pages/embed-data.ts";
+import { EventStream } from "../../src/server/streams/event-stream.ts";
+import { StreamHub } from "../../src/server/streams/stream-hub.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
 import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
 
 /** A busy tenant: what a request reads must not depend on these numbers. */

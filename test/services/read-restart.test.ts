@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import { connect } from "../../src/store/connect.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { clusterIn, createDirectory } from "../store/embedded-support.ts";
 import { applyScene } from "./scene.ts";
 

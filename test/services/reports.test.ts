@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Api } from "../../src/contract/operations.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import type { Side } from "../../src/domain/market.ts";
+import type { Side } from "../../src/domain/market/market.ts";
 import type { PaymentFact } from "../../src/engine/payments.ts";
-import { connect } from "../../src/store/connect.ts";
+import { connect } from "../../src/postgres/connect.ts";
 import { Random } from "../sequencer/random.ts";
 import { NaiveReports } from "./naive-reports.ts";
 import { applyScene, openScene, type Scene } from "./scene.ts";

@@ -1,6 +1,6 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
-import type { Sequencer } from "../../src/sequencer/sequencer.ts";
+import type { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import type { OracleSetup } from "../../src/services/feeds.ts";
 import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";

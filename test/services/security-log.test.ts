@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { NO_ORIGIN, type Origin, SECURITY_EVENTS } from "../../src/domain/security.ts";
-import { type SecurityEntry, SecurityLog } from "../../src/services/security-log.ts";
-import type { SecurityRow } from "../../src/store/security-log.ts";
+import type { SecurityRow } from "../../src/ledger/unchained/security-log.ts";
+import { type SecurityEntry, SecurityLog } from "../../src/services/security/security-log.ts";
 
 const from = (address: string, more: Partial<Origin> = {}): Origin => ({ ...NO_ORIGIN, address, ...more });
 const MINUTE = 60_000;

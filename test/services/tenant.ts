@@ -1,10 +1,10 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import type { PolicyPatch } from "../../src/domain/policy.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
 import { anyMarket } from "../support/market.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

@@ -1,6 +1,6 @@
-import { auditKey, sealCheck } from "../../src/engine/seal.ts";
-import { Sequencer } from "../../src/sequencer/sequencer.ts";
-import { type HeadReading, type Journal, openJournal } from "../../src/store/journal.ts";
+import { auditKey, sealCheck } from "../../src/domain/audit/seal.ts";
+import { type HeadReading, type Journal, openJournal } from "../../src/ledger/journal.ts";
+import { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import type { TestDatabase } from "../support/postgres.ts";
 import { AUDIT_SECRET } from "./scene.ts";
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { AnchorLine } from "../../src/engine/anchor.ts";
-import { auditKey } from "../../src/engine/seal.ts";
+import type { AnchorLine } from "../../src/domain/audit/anchor.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { readerOf } from "../../src/postgres/pool.ts";
+import { readLog } from "../../src/queries/evidence.ts";
 import { AnchorWriter } from "../../src/services/anchors/anchor-writer.ts";
-import { AuditWatch } from "../../src/services/audit-watch.ts";
-import { readerOf } from "../../src/store/pool.ts";
-import { readLog } from "../../src/store/queries/evidence.ts";
+import { AuditWatch } from "../../src/services/audit/audit-watch.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 const KEY = auditKey("an audit secret of the tests, long enough");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { connect, type Sql } from "../../src/store/connect.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 let tenant: TestTenant;

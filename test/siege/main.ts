@@ -16,7 +16,7 @@
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { loadavg } from "node:os";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { measure, prepare, startAttack, startServer } from "./arena.ts";
 import type { Kind } from "./attack.ts";
 

@@ -2,8 +2,8 @@ import { appendFile, cp, mkdtemp, readFile, rename, rm, symlink, unlink, writeFi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findPackage, prepareBinaries } from "../../src/store/embedded/binaries.ts";
-import { CHECKSUMS, digestOf } from "../../src/store/embedded/checksums.ts";
+import { findPackage, prepareBinaries } from "../../src/postgres/embedded/binaries.ts";
+import { CHECKSUMS, digestOf } from "../../src/postgres/embedded/checksums.ts";
 
 const PLATFORMS = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
 const root = new URL("../../", import.meta.url);

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { GENESIS_HASH } from "../../src/domain/audit-link.ts";
+import { GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
 import type { Command } from "../../src/engine/commands.ts";
-import { prepareBatch, type Submission } from "../../src/sequencer/batch.ts";
-import type { Batch, Head } from "../../src/store/commit.ts";
-import { StatementFailed } from "../../src/store/connect.ts";
-import type { Journal } from "../../src/store/journal.ts";
+import type { Batch, Head } from "../../src/ledger/commit.ts";
+import type { Journal } from "../../src/ledger/journal.ts";
+import { prepareBatch, type Submission } from "../../src/ledger/sequencer/batch.ts";
+import { StatementFailed } from "../../src/postgres/connect.ts";
 import { World } from "../engine/world.ts";
 import { config, DOLLAR, deposit, dump, KEY, type Live, market, openLive, trade } from "../sequencer/live.ts";
 

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { describe, expect, test } from "vitest";
-import { afterConflicts } from "../../src/store/conflicts.ts";
+import { afterConflicts } from "../../src/postgres/conflicts.ts";
 
 function told(code: string): Error {
   return Object.assign(Object.create(postgres.PostgresError.prototype), { severity: "ERROR", code, message: "told" });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import postgres from "postgres";
 import { describe, expect, test, vi } from "vitest";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
-import { serverLogin } from "../../src/store/embedded/settings.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
+import { serverLogin } from "../../src/postgres/embedded/settings.ts";
 import { ask, clusterIn, createDirectory, serverPid } from "./embedded-support.ts";
 
 const driver = new URL("../../node_modules/postgres/src/index.js", import.meta.url).href;

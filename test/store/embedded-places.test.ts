@@ -3,8 +3,8 @@ import { chmod, chown, cp, lstat, mkdir, readFile, realpath, rm, stat, symlink }
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { findPackage } from "../../src/store/embedded/binaries.ts";
-import type { ClusterStatus } from "../../src/store/embedded/cluster.ts";
+import { findPackage } from "../../src/postgres/embedded/binaries.ts";
+import type { ClusterStatus } from "../../src/postgres/embedded/cluster.ts";
 import {
   ask,
   clusterIn,

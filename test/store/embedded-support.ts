@@ -5,10 +5,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import postgres from "postgres";
 import { afterAll } from "vitest";
-import { type Cluster, type ClusterOptions, embeddedCluster } from "../../src/store/embedded/cluster.ts";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
+import { type Cluster, type ClusterOptions, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 
-export const clusterModule = new URL("../../src/store/embedded/cluster.ts", import.meta.url).href;
+export const clusterModule = new URL("../../src/postgres/embedded/cluster.ts", import.meta.url).href;
 
 const directories: string[] = [];
 const clusters: Cluster[] = [];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import {
   ask,
   clusterIn,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { engineProblem } from "../../src/store/engine.ts";
+import { engineProblem } from "../../src/postgres/engine.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 describe("an engine is told by its own words", () => {

@@ -3,11 +3,11 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Check } from "../../src/cli/doctor/check.ts";
-import { judgeLogin } from "../../src/cli/doctor/login.ts";
+import type { Check } from "../../src/app/doctor/check.ts";
+import { judgeLogin } from "../../src/app/doctor/login.ts";
 import { environmentPrefix } from "../../src/config/environment.ts";
-import { connect } from "../../src/store/connect.ts";
-import { readLoginRights } from "../../src/store/queries/login.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
 
 /** Debian's PostgreSQL, of another major version than the embedded one. */

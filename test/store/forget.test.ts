@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { forgetOldAnswers } from "../../src/store/forget.ts";
+import { forgetOldAnswers } from "../../src/ledger/unchained/forget.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { poolOf } from "../support/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { Client } from "../../src/store/client.ts";
-import { ConnectionLost, connect, type Sql, StatementFailed } from "../../src/store/connect.ts";
+import { Client } from "../../src/postgres/client.ts";
+import { ConnectionLost, connect, type Sql, StatementFailed } from "../../src/postgres/connect.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 let database: TestDatabase;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Command } from "../../src/engine/commands.ts";
-import { verifyChain } from "../../src/services/audit-verifier.ts";
-import { readerOf } from "../../src/store/pool.ts";
-import { reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { readerOf } from "../../src/postgres/pool.ts";
+import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
+import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
 import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade } from "../sequencer/live.ts";
 import { Random } from "../sequencer/random.ts";
 

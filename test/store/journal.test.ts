@@ -1,10 +1,17 @@
 import postgres from "postgres";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Command } from "../../src/engine/commands.ts";
-import { prepareBatch } from "../../src/sequencer/batch.ts";
-import type { Batch, Head } from "../../src/store/commit.ts";
-import { ConnectionLost, classify, connect, type Sql, StatementFailed, Unconfirmed } from "../../src/store/connect.ts";
-import { commitAnswer, type Journal, openJournal } from "../../src/store/journal.ts";
+import type { Batch, Head } from "../../src/ledger/commit.ts";
+import { commitAnswer, type Journal, openJournal } from "../../src/ledger/journal.ts";
+import { prepareBatch } from "../../src/ledger/sequencer/batch.ts";
+import {
+  ConnectionLost,
+  classify,
+  connect,
+  type Sql,
+  StatementFailed,
+  Unconfirmed,
+} from "../../src/postgres/connect.ts";
 import { World } from "../engine/world.ts";
 import { DOLLAR, deposit, dump, KEY, type Live, openLive, until } from "../sequencer/live.ts";
 

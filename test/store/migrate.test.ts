@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { APP_ROLE, connect, type Sql } from "../../src/store/connect.ts";
+import { APP_ROLE, connect, type Sql } from "../../src/postgres/connect.ts";
 import {
   type Migration,
   migrate,
@@ -7,7 +7,7 @@ import {
   requireCurrentSchema,
   schemaVersion,
   serverRoleAvailable,
-} from "../../src/store/migrate.ts";
+} from "../../src/postgres/migrate.ts";
 import { SERVER_LOGIN } from "../support/database-copy.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

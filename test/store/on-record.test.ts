@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { auditKey, sealCheck } from "../../src/domain/audit/seal.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import { isInForce } from "../../src/engine/keys.ts";
 import type { Trader } from "../../src/engine/rows.ts";
-import { auditKey, sealCheck } from "../../src/engine/seal.ts";
-import type { Sql } from "../../src/store/connect.ts";
-import { loadRows } from "../../src/store/load.ts";
-import { listApiKeys } from "../../src/store/load-standing.ts";
-import { explainLedger, reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import { loadRows } from "../../src/ledger/load.ts";
+import { listApiKeys } from "../../src/ledger/load-standing.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
+import { explainLedger, reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { config, DOLLAR, KEY, type Live, openLive } from "../sequencer/live.ts";
 import { Random } from "../sequencer/random.ts";
 import { foundIn } from "./ledger.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test, vi } from "vitest";
-import { connect } from "../../src/store/connect.ts";
+import { connect } from "../../src/postgres/connect.ts";
 
 test("an address without a password is not given the one of the environment, whose host it need not be", async () => {
   const sent: string[] = [];

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { connect as connectTo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { connect, type ReadSql, type Sql } from "../../src/store/connect.ts";
-import { OutcomeUnknown, openPool, type Pool } from "../../src/store/pool.ts";
-import { countRequests } from "../../src/store/request-count.ts";
+import { countRequests } from "../../src/ledger/unchained/request-count.ts";
+import { connect, type ReadSql, type Sql } from "../../src/postgres/connect.ts";
+import { OutcomeUnknown, openPool, type Pool } from "../../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 let database: TestDatabase;

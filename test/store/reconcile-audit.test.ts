@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Sql } from "../../src/store/connect.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
 import { DOLLAR, type Live } from "../sequencer/live.ts";
 import { foundIn, openLedger } from "./ledger.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Sql } from "../../src/store/connect.ts";
-import { explainLedger, reconcileLedger } from "../../src/store/queries/reconcile.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
+import { explainLedger, reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { DOLLAR, deposit, type Live, trade } from "../sequencer/live.ts";
 import { foundIn, HEDGE, openLedger } from "./ledger.ts";
 

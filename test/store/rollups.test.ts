@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Batch } from "../../src/store/commit.ts";
-import { connect, type Sql } from "../../src/store/connect.ts";
-import { migrate, readMigrations } from "../../src/store/migrate.ts";
-import { DAY_MS, fundingDayRows, HOUR_MS, hourRows, traderDayRows } from "../../src/store/rollups.ts";
+import type { Batch } from "../../src/ledger/commit.ts";
+import { DAY_MS, fundingDayRows, HOUR_MS, hourRows, traderDayRows } from "../../src/ledger/rollups.ts";
+import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { migrate, readMigrations } from "../../src/postgres/migrate.ts";
 import { openScene, type Scene } from "../services/scene.ts";
 import { createTestDatabase } from "../support/postgres.ts";
 

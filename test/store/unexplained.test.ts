@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MarketTerms } from "../../src/domain/terms.ts";
+import type { MarketTerms } from "../../src/domain/market/terms.ts";
 import type { PaymentFact } from "../../src/engine/payments.ts";
-import type { Sql } from "../../src/store/connect.ts";
-import { findWrongPools } from "../../src/store/queries/opened-pools.ts";
-import { findUnexplained } from "../../src/store/queries/unexplained.ts";
-import { ACCOUNTED_BY, leaveOutVouched, VOUCHED } from "../../src/store/vouched-rows.ts";
+import { ACCOUNTED_BY, leaveOutVouched, VOUCHED } from "../../src/ledger/vouched-rows.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
+import { findWrongPools } from "../../src/queries/reconcile/opened-pools.ts";
+import { findUnexplained } from "../../src/queries/reconcile/unexplained.ts";
 import { config, DOLLAR, type Live, market, sale, trade } from "../sequencer/live.ts";
 import { openLedger } from "./ledger.ts";
 

@@ -11,7 +11,7 @@ import {
   chromium as playwright,
 } from "playwright-core";
 import manifest from "../../package.json" with { type: "json" };
-import { withLock } from "../../src/store/embedded/lock.ts";
+import { withLock } from "../../src/postgres/embedded/lock.ts";
 
 /** Where screenshots go; git does not know it. */
 export const OUTPUT = new URL("../output/", import.meta.url).pathname;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres, { type Sql } from "postgres";
-import { type ClusterConnection, connectionUrl } from "../../src/store/embedded/connection.ts";
-import { serverLogin } from "../../src/store/embedded/settings.ts";
+import { type ClusterConnection, connectionUrl } from "../../src/postgres/embedded/connection.ts";
+import { serverLogin } from "../../src/postgres/embedded/settings.ts";
 
 /** Names the login that servers of all tests have: rights are copied with a template, and are a login's. */
 export const TEST_TENANT = "test";

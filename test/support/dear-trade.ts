@@ -1,15 +1,15 @@
-import { auditLines, canonicalJson } from "../../src/domain/audit-link.ts";
+import { auditLines, canonicalJson } from "../../src/domain/audit/audit-link.ts";
+import { auditHash } from "../../src/domain/audit/seal.ts";
 import { decimalFromMicro } from "../../src/domain/money.ts";
 import { needsOf, type PlaceTrade } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
 import { RowMap } from "../../src/engine/row-map.ts";
 import { FEES, positionKey, type Table, type Tables, type Tenant, walletOf } from "../../src/engine/rows.ts";
-import { auditHash } from "../../src/engine/seal.ts";
+import { openJournal } from "../../src/ledger/journal.ts";
+import { loadRows } from "../../src/ledger/load.ts";
+import type { Connection } from "../../src/postgres/connect.ts";
 import type { TenantServices } from "../../src/services/tenant.ts";
-import type { Connection } from "../../src/store/connect.ts";
-import { openJournal } from "../../src/store/journal.ts";
-import { loadRows } from "../../src/store/load.ts";
 
 /**
  * Commits a purchase that costs more than it can pay, with everything that an older version wrote of one: transfers, trade,

@@ -1,10 +1,10 @@
 import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { connect } from "../../src/store/connect.ts";
-import { type Cluster, embeddedCluster } from "../../src/store/embedded/cluster.ts";
-import type { ClusterConnection } from "../../src/store/embedded/connection.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
 import { SERVER_LOGIN, TEST_TENANT } from "./database-copy.ts";
 
 declare module "vitest" {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseEnv } from "node:util";
 import { execa } from "execa";
-import { embeddedCluster } from "../../src/store/embedded/cluster.ts";
+import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { inProcess, isBusy } from "./in-process.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;

@@ -1,5 +1,5 @@
-import type { Sql } from "../../src/store/connect.ts";
-import type { Pool } from "../../src/store/pool.ts";
+import type { Sql } from "../../src/postgres/connect.ts";
+import type { Pool } from "../../src/postgres/pool.ts";
 
 /** A test's own client as a pool: nothing is replaced, and nothing is asked again. */
 export function poolOf(sql: Sql): Pool {

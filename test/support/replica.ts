@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import postgres from "postgres";
-import { type Account, runAs, serverAccount } from "../../src/store/embedded/account.ts";
-import { type Binaries, findPackage, prepareBinaries } from "../../src/store/embedded/binaries.ts";
+import { type Account, runAs, serverAccount } from "../../src/postgres/embedded/account.ts";
+import { type Binaries, findPackage, prepareBinaries } from "../../src/postgres/embedded/binaries.ts";
 
 /** One server of a pair. */
 export interface Replica {

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
-import { type EndpointSecrets, signInbound, verifyInbound } from "../../src/webhooks/endpoint.ts";
-import { signBody } from "../../src/webhooks/signature.ts";
+import { type EndpointSecrets, signInbound, verifyInbound } from "../../src/providers/endpoint.ts";
+import { signBody } from "../../src/providers/signature.ts";
 import { runs } from "../domain/random.ts";
 
 const NOW_SEC = Date.UTC(2027, 0, 1) / 1000;

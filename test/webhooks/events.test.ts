@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/webhooks.ts";
-import { liveEventsOf } from "../../src/services/stream-events.ts";
-import { type FollowedEntry, readEntriesAfter } from "../../src/store/queries/stream.ts";
-import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/webhooks/events.ts";
+import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
+import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/outgoing/events.ts";
+import { type FollowedEntry, readEntriesAfter } from "../../src/queries/stream.ts";
+import { liveEventsOf } from "../../src/services/streams/stream-events.ts";
 import { openTestTenant, type TestTenant } from "../services/tenant.ts";
 
 const QUESTION = "Will it rain?";

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { KycEvent } from "../../src/contract/record.ts";
-import { kycProvider } from "../../src/webhooks/providers/kyc.ts";
-import { readOnfido } from "../../src/webhooks/providers/onfido.ts";
-import { readPersona } from "../../src/webhooks/providers/persona.ts";
-import type { KycFinding } from "../../src/webhooks/providers/provider.ts";
-import { readSumsub } from "../../src/webhooks/providers/sumsub.ts";
-import { readVeriff } from "../../src/webhooks/providers/veriff.ts";
+import { KycEvent } from "../../src/contract/resources/record.ts";
+import { kycProvider } from "../../src/providers/kyc.ts";
+import { readOnfido } from "../../src/providers/onfido.ts";
+import { readPersona } from "../../src/providers/persona.ts";
+import type { KycFinding } from "../../src/providers/provider.ts";
+import { readSumsub } from "../../src/providers/sumsub.ts";
+import { readVeriff } from "../../src/providers/veriff.ts";
 import {
   onfidoCheck,
   onfidoRun,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { judge } from "../../src/webhooks/retry.ts";
+import { judge } from "../../src/outgoing/retry.ts";
 
 const NOW = Date.UTC(2027, 0, 1);
 const SECOND = 1000;

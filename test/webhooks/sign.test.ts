@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { signMessage } from "../../src/webhooks/sign.ts";
+import { signMessage } from "../../src/outgoing/sign.ts";
 
 const NOW = Date.UTC(2027, 0, 1);
 const BODY = '{"type":"order.filled","data":{"question":"Wird es regnen? ☂"}}';

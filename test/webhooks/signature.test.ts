@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isTimely, verifySignature } from "../../src/webhooks/signature.ts";
+import { isTimely, verifySignature } from "../../src/providers/signature.ts";
 import { runs } from "../domain/random.ts";
 
 const SECRET = "whsec_tenant_demo_0123456789abcdef";

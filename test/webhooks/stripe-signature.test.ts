@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { signAsStripe, verifyStripeSignature } from "../../src/webhooks/stripe.ts";
+import { signAsStripe, verifyStripeSignature } from "../../src/providers/stripe/verify.ts";
 
 /** The published vector: the whole secret, `whsec_` included, is the key. */
 const SECRET = "whsec_test_secret";

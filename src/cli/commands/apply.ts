@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import { counted } from "../../domain/text.ts";
 import { keyFingerprint, type PutOnRecord } from "../../services/provision.ts";
-import { counted } from "../cells.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -54,7 +54,7 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
   requireOneAddress(targets, options);
   interrupts.parting(() => io.output.note(IN_DOUBT));
-  const { applyTenant } = await import("../apply-tenant.ts");
+  const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
   const failures: ExitCode[] = [];

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { SetBack } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { SetBack } from "../../engine/set-back.ts";
 import type { AcceptedRollback } from "../../services/anchors/accept-rollback.ts";
 import type { Globals, Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -39,12 +39,12 @@ export function registerAcceptRollback(noun: Command, host: Host): void {
 export async function runAcceptRollback(options: Globals, io: Io): Promise<ExitCode> {
   if (options.via === "http" || options.url !== undefined)
     throw new Fault("USAGE", "A rollback is accepted at the database: leave out --url and --via http");
-  const { checkReason, operatorActor } = await import("../session.ts");
+  const { checkReason, operatorActor } = await import("../../app/tenant/session.ts");
   const reason = checkReason(options.reason);
   if (reason === undefined) throw new Fault("USAGE", "Say why the lost entries are given up: add --reason TEXT");
   const asks = mustAsk(options, io.prompts);
   const [{ openForRollback }, { acceptRollback }] = await Promise.all([
-    import("../rollback-session.ts"),
+    import("../../app/tenant/rollback-session.ts"),
     import("../../services/anchors/accept-rollback.ts"),
   ]);
   const { tenant, directory, services, known } = await openForRollback(options.tenant);
@@ -80,7 +80,7 @@ export async function runAcceptRollback(options: Globals, io: Io): Promise<ExitC
   }
 }
 
-type Opened = Awaited<ReturnType<typeof import("../rollback-session.ts").openForRollback>>;
+type Opened = Awaited<ReturnType<typeof import("../../app/tenant/rollback-session.ts").openForRollback>>;
 
 /** What is lost of a log that holds otherwise. */
 async function examine(
@@ -88,7 +88,7 @@ async function examine(
   known: Opened["known"],
 ): Promise<{ setBack: SetBack | undefined; head: AcceptedRollback["head"] }> {
   const [{ verifyChain }, { findSetBack }] = await Promise.all([
-    import("../../services/audit-verifier.ts"),
+    import("../../services/audit/audit-verifier.ts"),
     import("../../services/anchors/set-back.ts"),
   ]);
   const { broken, head, count } = await verifyChain(checks, auditKeys);

@@ -1,16 +1,16 @@
 import { open, rename, rm } from "node:fs/promises";
 import type { Command } from "commander";
+import type { Session } from "../../app/tenant/session.ts";
 import type { Api } from "../../contract/operations.ts";
-import { GENESIS_HASH } from "../../domain/audit-link.ts";
+import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
+import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
+import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type AuditKey, auditKey } from "../../engine/seal.ts";
-import type { KnownAnchor } from "../../engine/set-back.ts";
+import { counted } from "../../domain/text.ts";
 import type { ChainReport, VerifyOptions } from "../audit-walk.ts";
-import { counted } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
-import type { Session } from "../session.ts";
 
 interface VerifyArguments {
   file?: string;
@@ -37,7 +37,7 @@ export function registerVerify(noun: Command, host: Host): void {
           const { id, directory } = session.tenant;
           const [{ readVerifiedPoint, raiseVerifiedPoint }, { knownToOperator }] = await Promise.all([
             import("../../services/anchors/verified-point.ts"),
-            import("../anchor-sources.ts"),
+            import("../../app/tenant/anchor-sources.ts"),
           ]);
           const keys = session.auditSecrets().map(auditKey);
           const { anchors } = await knownToOperator(session.tenant, keys);
@@ -114,8 +114,8 @@ export function chainVerifier(session: Pick<Session, "services" | "auditSecrets"
   return async (api, options) => {
     const { chainReport, verifyOverApi } = await import("../audit-walk.ts");
     if (!services) return verifyOverApi(api, session.auditSecrets(), options);
-    const { verifyChain } = await import("../../services/audit-verifier.ts");
-    const { readLog } = await import("../../store/queries/evidence.ts");
+    const { verifyChain } = await import("../../services/audit/audit-verifier.ts");
+    const { readLog } = await import("../../queries/evidence.ts");
     const { from, anchors, onProgress } = options;
     const total = Number((await services.checks.read((sql) => readLog(sql))).last.seq);
     const { head, count, ...walked } = await verifyChain(services.checks, services.auditKeys, {
@@ -129,7 +129,7 @@ export function chainVerifier(session: Pick<Session, "services" | "auditSecrets"
 
 /** Needs the audit keys and nothing else of the tenant. */
 async function verifyExport(named: string | undefined, file: string, anchor: string | undefined, io: Io) {
-  const { auditSecretsOf, readOperatorTenant } = await import("../operator-tenant.ts");
+  const { auditSecretsOf, readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
   const { verifyFile } = await import("../audit-walk.ts");
   const tenant = readOperatorTenant(named);
   const secrets = auditSecretsOf(tenant);

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
-import type { KnownAnchor } from "../../engine/set-back.ts";
-import type { BackupManifest } from "../../store/backup-format.ts";
-import type { Connection } from "../../store/connect.ts";
+import type { BackupTarget } from "../../app/backup/backup-target.ts";
+import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import type { BackupManifest } from "../../postgres/backup/backup-format.ts";
+import type { Connection } from "../../postgres/connect.ts";
 import { time } from "../cells.ts";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -26,17 +27,6 @@ interface Backup extends ShownBackup {
 interface RestoredBackup extends ShownBackup {
   /** The database that was replaced, under its new name. */
   keptAs: string | null;
-}
-
-/** A tenant's database, with what the two commands need of the tenant. */
-export interface BackupTarget {
-  tenant: string;
-  /** As the owner. */
-  connection: Connection;
-  /** The login that serves, where it is not the owner's. */
-  server?: string | undefined;
-  /** Of the audit keys, the one that seals new entries first. */
-  auditSecrets: readonly [string, ...string[]];
 }
 
 export interface BackupOptions extends BackupTarget {
@@ -76,8 +66,8 @@ export function registerBackup(noun: Command, host: Host): void {
     .action(
       host.action<{ out?: string; encryptTo?: string[] }>(async ({ options, args: [argument], io }) => {
         const [{ openBackupTarget, newBackupFile }, { wallClockMs }] = await Promise.all([
-          import("../backup-target.ts"),
-          import("../clock.ts"),
+          import("../../app/backup/backup-target.ts"),
+          import("../../app/clock.ts"),
         ]);
         const { encryptTo, out } = options;
         const { directory, known, target } = await openBackupTarget(options.tenant);
@@ -98,8 +88,8 @@ export function registerBackup(noun: Command, host: Host): void {
       host.action<RestoreFlags>(async ({ options, args: [file = ""], io }) => {
         mustAsk(options, io.prompts);
         const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
-          import("../backup-target.ts"),
-          import("../clock.ts"),
+          import("../../app/backup/backup-target.ts"),
+          import("../../app/clock.ts"),
         ]);
         const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
         return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);
@@ -152,8 +142,8 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
 export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<ExitCode> {
   const { tenant, connection, file, auditSecrets, encryptTo: recipients = [] } = options;
   const [{ writeBackup }, { auditKey }] = await Promise.all([
-    import("../backup-file.ts"),
-    import("../../engine/seal.ts"),
+    import("../../app/backup/backup-file.ts"),
+    import("../../domain/audit/seal.ts"),
   ]);
   await tidy(connection, output);
   const key = auditKey(auditSecrets[0]);
@@ -172,11 +162,11 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
 /** What is wrong with the log that was written; a backup of it may be all that is left, so it is told and not refused. */
 async function problemOfLog({ connection, auditSecrets, known }: BackupOptions): Promise<string | undefined> {
   const [{ connect }, { readerOf }, { verifyChain }, { operatorText }, { auditKey }] = await Promise.all([
-    import("../../store/connect.ts"),
-    import("../../store/pool.ts"),
-    import("../../services/audit-verifier.ts"),
-    import("../../engine/chain-walk.ts"),
-    import("../../engine/seal.ts"),
+    import("../../postgres/connect.ts"),
+    import("../../postgres/pool.ts"),
+    import("../../services/audit/audit-verifier.ts"),
+    import("../../domain/audit/chain-walk.ts"),
+    import("../../domain/audit/seal.ts"),
   ]);
   const sql = connect(connection, { name: "checks", max: 2, analytical: true });
   try {
@@ -204,11 +194,11 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
     { checkReason, operatorActor },
     { Fault },
   ] = await Promise.all([
-    import("../backup-file.ts"),
-    import("../../store/backup-reader.ts"),
+    import("../../app/backup/backup-file.ts"),
+    import("../../postgres/backup/backup-reader.ts"),
     import("../../services/restore.ts"),
-    import("../../engine/seal.ts"),
-    import("../session.ts"),
+    import("../../domain/audit/seal.ts"),
+    import("../../app/tenant/session.ts"),
     import("../../domain/fault.ts"),
   ]);
   const reason = checkReason(options.reason);
@@ -245,7 +235,7 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
 
 /** Says what it removed: a database that vanishes without a word would be looked for. */
 async function tidy(connection: Connection, output: Io["output"]): Promise<void> {
-  const { dropLeftovers } = await import("../../store/swap-database.ts");
+  const { dropLeftovers } = await import("../../postgres/backup/swap-database.ts");
   const dropped = await dropLeftovers(connection).catch(() => []);
   for (const name of dropped) output.note(`A restore that did not end had left a copy behind: dropped ${name}`);
 }
@@ -254,7 +244,7 @@ async function tidy(connection: Connection, output: Io["output"]): Promise<void>
 async function permitUnauthenticated({ file, allowUnauthenticated }: RestoreOptions, { output }: Io): Promise<void> {
   const [{ Fault }, { VOUCHED }] = await Promise.all([
     import("../../domain/fault.ts"),
-    import("../../store/vouched-rows.ts"),
+    import("../../ledger/vouched-rows.ts"),
   ]);
   if (allowUnauthenticated !== true)
     throw new Fault(

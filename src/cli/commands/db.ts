@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Fault } from "../../domain/fault.ts";
-import type { Cluster, ClusterStatus } from "../../store/embedded/cluster.ts";
+import type { Cluster, ClusterStatus } from "../../postgres/embedded/cluster.ts";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -91,7 +91,7 @@ export async function runDbStatus({ cluster, database }: ClusterOptions, { outpu
 }
 
 export async function runDbMigrate(options: { tenant?: string | undefined }, { output }: Io): Promise<ExitCode> {
-  const { openTenantDatabase } = await import("../tenant-database.ts");
+  const { openTenantDatabase } = await import("../../app/tenant/tenant-database.ts");
   const { prepareDatabase } = await import("../../services/provision.ts");
   const { tenant, ...database } = await openTenantDatabase(options.tenant);
   await output.print({ tenant, applied: await prepareDatabase(database) }, migratedView);
@@ -101,7 +101,7 @@ export async function runDbMigrate(options: { tenant?: string | undefined }, { o
 /** The cluster belongs to the directory, so no tenant is needed; when it is plain which one is meant, `url` is its. */
 async function openCluster(named: string | undefined): Promise<ClusterOptions> {
   const { openWorkspace, pickTenant } = await import("../../config/workspace.ts");
-  const { embeddedCluster } = await import("../../store/embedded/cluster.ts");
+  const { embeddedCluster } = await import("../../postgres/embedded/cluster.ts");
   const workspace = openWorkspace();
   const cluster = embeddedCluster(workspace.directory);
   try {

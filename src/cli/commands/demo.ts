@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
+import type { TenantServer } from "../../app/serve/tenant-server.ts";
+import type { ReadyTenant } from "../../app/tenant/ready-tenant.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
@@ -9,8 +11,6 @@ import type { DemoSummary, Stage } from "../demo-story.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 import { portNumber } from "../parsers.ts";
-import type { ReadyTenant } from "../ready-tenant.ts";
-import type { TenantServer } from "../tenant-server.ts";
 
 const TENANT = "demo";
 const PACKAGED = fileURLToPath(new URL(`../../../tenants/${TENANT}/tenant.yaml`, import.meta.url));
@@ -81,11 +81,11 @@ export async function runDemo({ options, io, interrupts }: CommandContext<DemoOp
   const directory = process.cwd();
   const [{ ensureDemoSecrets }, { applyTenant }, { overDatabase }, { readyTenant }, { embeddedCluster }] =
     await Promise.all([
-      import("../demo-secrets.ts"),
-      import("../apply-tenant.ts"),
-      import("../config-session.ts"),
-      import("../ready-tenant.ts"),
-      import("../../store/embedded/cluster.ts"),
+      import("../../app/serve/demo-secrets.ts"),
+      import("../../app/apply/apply-tenant.ts"),
+      import("../../app/tenant/config-session.ts"),
+      import("../../app/tenant/ready-tenant.ts"),
+      import("../../postgres/embedded/cluster.ts"),
     ]);
   await ensureDemoSecrets(directory);
   const cluster = embeddedCluster(directory);
@@ -117,9 +117,9 @@ export async function runDemo({ options, io, interrupts }: CommandContext<DemoOp
 /** The tenant's own port if it is free and none was asked for, else any. */
 async function serveSomewhere(tenant: ReadyTenant, { once, port, crowd }: DemoOptions): Promise<TenantServer> {
   const [{ serveTenant }, { playgroundTokens }, { CROWD }] = await Promise.all([
-    import("../tenant-server.ts"),
+    import("../../app/serve/tenant-server.ts"),
     import("../demo-story.ts"),
-    import("../demo-crowd.ts"),
+    import("../../app/serve/demo-crowd.ts"),
   ]);
   const playground = { tokens: () => playgroundTokens(tenant), crowd: crowd === false ? [] : CROWD };
   const stage = { ...tenant, playground };
@@ -141,7 +141,7 @@ interface Scene {
 
 async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Promise<ExitCode> {
   const { options, io, startedAt, stopped } = scene;
-  const [story, { tenantFetch }] = await Promise.all([import("../demo-story.ts"), import("../trust.ts")]);
+  const [story, { tenantFetch }] = await Promise.all([import("../demo-story.ts"), import("../../app/doors/trust.ts")]);
   const own = { id: tenant.config.tenant, directory: tenant.directory, config: tenant.config };
   const fetch = await tenantFetch(own, { url: server.localUrl, proven: true });
   const stage = story.setStage(tenant, server.localUrl, fetch);
@@ -154,7 +154,7 @@ async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Pr
   await story.admitTraders(stage);
   const ids = markets.map(({ id }) => id);
   await story.tradeOn(stage, ids);
-  const { CROWD, Crowd } = await import("../demo-crowd.ts");
+  const { CROWD, Crowd } = await import("../../app/serve/demo-crowd.ts");
   const crowd = options.crowd === false ? undefined : new Crowd(server.services);
   await crowd?.join(TENANT);
   const printed = await addresses(stage, server, ids[0] ?? "");

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import type { Check } from "../../app/doctor/check.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, pickTenant, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
-import type { Check } from "../doctor/check.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
 
@@ -48,7 +48,7 @@ export function register(noun: Command, host: Host): void {
 
 /** Makes every check, whatever the others find. */
 export async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
-  const { examineFiles, examineMachine, examineTenant } = await import("../doctor/examine.ts");
+  const { examineFiles, examineMachine, examineTenant } = await import("../../app/doctor/examine.ts");
   const workspace = openWorkspace();
   const { directory } = workspace;
   const named = args[0] ?? options.tenant;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { PlanItem } from "../../config/plan-types.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { PlanItem } from "../../plan/plan-types.ts";
 import { orDash, time } from "../cells.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -38,7 +38,7 @@ export function register(noun: Command, host: Host): void {
 
 /** @throws Fault REFUSED when live values are other than the files' and stay so */
 export async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<ExitCode> {
-  const { planTenant } = await import("../plan-tenant.ts");
+  const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const { plan, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
+import { checkUrl } from "../../app/doors/doors.ts";
+import { tenantFetch } from "../../app/doors/trust.ts";
+import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { MarketId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { checkUrl } from "../doors.ts";
 import { type Check, checkEmbed, NO_ANSWER } from "../embed-check.ts";
 import { type Snippet, snippetFor } from "../embed-snippet.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
-import { tenantFetch } from "../trust.ts";
 
 interface SnippetOptions {
   market?: string;
@@ -67,7 +67,7 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
     throw new Fault("USAGE", `--market goes with --view market, not with ${view}`);
   if (marketId !== undefined && !MarketId.safeParse(marketId).success)
     throw new Fault("USAGE", "--market must be the id of a market, as `pmctl market list` shows it");
-  const { readAssets } = await import("../../server/assets.ts");
+  const { readAssets } = await import("../../server/pages/assets.ts");
   const baseUrl = options.url === undefined ? config.baseUrl : checkUrl(options.url);
   await io.output.print(snippetFor({ baseUrl, view, theme, marketId }, readAssets()), snippetView);
   if (config.embed.allowedOrigins.length === 0)
@@ -86,7 +86,7 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
 export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
   const tenant = readOperatorTenant(options.tenant);
   const { config } = tenant;
-  const { readAssets } = await import("../../server/assets.ts");
+  const { readAssets } = await import("../../server/pages/assets.ts");
   const url = options.url === undefined ? config.baseUrl : checkUrl(options.url);
   const checks = await checkEmbed({
     baseUrl: config.baseUrl,

@@ -1,16 +1,16 @@
 import { type Command, Option } from "commander";
+import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
+import type { FileSecret } from "../../app/tenant/tenant-secrets.ts";
 import type { Api } from "../../contract/operations.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/webhooks.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { SCOPES, type Scope } from "../../domain/scopes.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { expiry, type KeyName, keyName, networks, overlap, scopeList } from "../key-options.ts";
 import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "../key-views.ts";
-import type { OperatorTenant } from "../operator-tenant.ts";
 import { identifier } from "../parsers.ts";
 import { mustAsk } from "../prompts.ts";
-import type { FileSecret } from "../tenant-secrets.ts";
 
 type KeyType = "admin" | "public";
 
@@ -53,7 +53,7 @@ export function register(noun: Command, host: Host): void {
     .action(
       host.action(({ options, io }) =>
         withSession(options, io, async (session) => {
-          const { listFileSecrets } = await import("../tenant-secrets.ts");
+          const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");
           return runKeyList({ secrets: listFileSecrets(session.tenant) }, session.api(), io);
         }),
       ),
@@ -98,7 +98,7 @@ export function register(noun: Command, host: Host): void {
         const { type, endpoint } = options;
         if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
         if (type === "webhook" || type === "audit") {
-          const { readOperatorTenant } = await import("../operator-tenant.ts");
+          const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
           return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
         }
         const { overlap: overlapSeconds, expires: expiresAt } = options;
@@ -182,7 +182,7 @@ export async function runKeyRotate(
   const index = keys[rotated.type].findIndex((key) => key.name === name);
   if (index === -1) return EXIT.ok;
   const { file, line } = source.positionOf(["keys", rotated.type, index]);
-  const { describeReference } = await import("../../config/secrets.ts");
+  const { describeReference } = await import("../../config/secrets/secrets.ts");
   const reference = keys[rotated.type][index]?.secret;
   const place = reference ? describeReference(reference) : "its place";
   io.output.note(`${file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
@@ -196,7 +196,7 @@ export async function runSecretRotate(
   { output }: Io,
 ): Promise<ExitCode> {
   const [{ planFileRotation }, { randomSecret }] = await Promise.all([
-    import("../tenant-secrets.ts"),
+    import("../../app/tenant/tenant-secrets.ts"),
     import("../../config/init.ts"),
   ]);
   await output.print(planFileRotation(tenant, rotation, randomSecret()), rotationView);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { StreamEvent } from "../../client/event-source.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { STREAM_MARKETS } from "../../contract/stream.ts";
+import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, price, time } from "../cells.ts";
 import { areaChart, sparkline } from "../charts.ts";

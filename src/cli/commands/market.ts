@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import { RECENT_MARKETS } from "../../contract/markets.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
 import { cents, day, orDash, price, time, usd } from "../cells.ts";
 import { sparkline } from "../charts.ts";
 import { type Host, type Io, withSession } from "../command.ts";
@@ -79,7 +79,7 @@ function registerCreate(noun: Command, host: Host): void {
         const { marketInput } = await import("../market-input.ts");
         const input = marketInput(options);
         return withSession(options, io, async (session) => {
-          const { marketWarnings } = await import("../market-warnings.ts");
+          const { marketWarnings } = await import("../../app/apply/market-warnings.ts");
           for (const warning of await marketWarnings(input, session)) io.output.note(warning);
           return runMarketCreate(input, session.api(), io);
         });

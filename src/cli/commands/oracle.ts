@@ -1,16 +1,17 @@
 import type { Command } from "commander";
+import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
+import type { Session } from "../../app/tenant/session.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import type { FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
-import { counted, orDash, time } from "../cells.ts";
+import { orDash, time } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { OperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
-import type { Session } from "../session.ts";
 
 type Status = WireResult<"getOracleStatus">;
 
@@ -36,7 +37,7 @@ export function register(noun: Command, host: Host): void {
     .description("every feed with its sources, as the tenant file has them")
     .action(
       host.action(async ({ options, io }) => {
-        const { readOperatorTenant } = await import("../operator-tenant.ts");
+        const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
         return runOracleFeeds(await feedLines(readOperatorTenant(options.tenant)), io);
       }),
     );
@@ -158,7 +159,7 @@ export async function runOracleSweep(run: () => Promise<SweepReport>, { output }
 }
 
 async function feedLines({ config }: OperatorTenant): Promise<FeedLine[]> {
-  const { tenantFeeds } = await import("../tenant-oracle.ts");
+  const { tenantFeeds } = await import("../../app/tenant/tenant-oracle.ts");
   const { feeds, lacking } = tenantFeeds(config);
   return [...feeds.values()].map(({ key, sources, quorum, maxAgeMs }) => ({
     feed: key,
@@ -176,7 +177,7 @@ async function withOracle<Result>(
   work: (context: OracleContext) => Promise<Result>,
 ): Promise<Result> {
   if (!services) throw new Error("the oracle works on the database");
-  const { openOracle } = await import("../tenant-oracle.ts");
+  const { openOracle } = await import("../../app/tenant/tenant-oracle.ts");
   const context = openOracle(tenant.config, secrets, services);
   try {
     return await work(context);
@@ -193,9 +194,9 @@ type OracleSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries" | "re
  */
 async function oracleSecrets(named: string | undefined): Promise<OracleSecrets> {
   const [{ readOperatorTenant }, { checkSecretsAtHand }, { resolutionSecretsOf }] = await Promise.all([
-    import("../operator-tenant.ts"),
+    import("../../app/tenant/operator-tenant.ts"),
     import("../../config/resolve-tenant.ts"),
-    import("../../config/resolution-secrets.ts"),
+    import("../../config/secrets/resolution-secrets.ts"),
   ]);
   const { config, directory, secret } = readOperatorTenant(named);
   checkSecretsAtHand(config, loadEnvironment(directory));

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import type { Plan } from "../../config/plan-types.ts";
+import type { SessionOptions } from "../../app/tenant/session.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { noteRest, planView, type ShownPlan, shownPlan } from "../plan-view.ts";
-import type { SessionOptions } from "../session.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "../step-summary.ts";
 
 interface PlanOptions {
@@ -54,7 +54,7 @@ export async function planTargets(
 ): Promise<ExitCode> {
   const { out, detailedExitcode } = options;
   requireOneAddress(targets, options);
-  const { planTenant } = await import("../plan-tenant.ts");
+  const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const plans: ShownPlan[] = [];
   const failures: ExitCode[] = [];
   for (const { tenant, confirm } of targets) {

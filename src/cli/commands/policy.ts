@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { MAX_POLICY_TTL_SEC } from "../../contract/policy.ts";
+import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { PolicyPatch } from "../../domain/policy.ts";
 import { orDash, time, usd } from "../cells.ts";

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { LiveConfig, PlanItem } from "../../config/plan-types.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
-import type { Json } from "../../domain/audit-link.ts";
+import type { Json } from "../../domain/audit/audit-link.ts";
 import { DEFAULT_POLICY } from "../../domain/policy.ts";
 import { POLICY_FIELDS, policyValue } from "../../domain/policy-fields.ts";
+import type { LiveConfig, PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
@@ -25,7 +25,7 @@ export function register(noun: Command, host: Host): void {
 /** Live values that differ from the files' go in, those of policy fields that no file states too, unless they are the defaults. */
 export async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<ExitCode> {
   const [{ planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
-    import("../plan-tenant.ts"),
+    import("../../app/apply/plan-tenant.ts"),
     import("../write-back.ts"),
     import("yaml"),
   ]);

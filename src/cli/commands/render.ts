@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { z } from "zod";
 import { formatPath } from "../../config/config-error.ts";
-import { TenantFileSchema } from "../../config/schema.ts";
+import { TenantFileSchema } from "../../config/schema/schema.ts";
 import { loadTenantFile, type TenantConfig } from "../../config/tenant-file.ts";
 import { plain } from "../cells.ts";
 import type { CommandContext, Host } from "../command.ts";

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { cents, counted, usd } from "../cells.ts";
+import { counted } from "../../domain/text.ts";
+import { cents, usd } from "../cells.ts";
 import { type BarLine, barChart, barOf } from "../charts.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";

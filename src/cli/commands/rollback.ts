@@ -49,11 +49,11 @@ export async function runRollback({
   interrupts,
 }: CommandContext<RollbackOptions>): Promise<ExitCode> {
   const [{ applyOn }, { fromHistory }, { liveConfigOf }, { documentOf }, { leftBy }] = await Promise.all([
-    import("../apply-tenant.ts"),
-    import("../plan-tenant.ts"),
-    import("../live-config.ts"),
-    import("../../config/plan-document.ts"),
-    import("../../config/plan-left.ts"),
+    import("../../app/apply/apply-tenant.ts"),
+    import("../../app/apply/plan-tenant.ts"),
+    import("../../app/apply/live-config.ts"),
+    import("../../plan/plan-document.ts"),
+    import("../../plan/plan-left.ts"),
   ]);
   interrupts.parting(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();

@@ -28,8 +28,8 @@ export async function runSchema({ args: [what], io }: Pick<CommandContext<object
 }
 
 async function documentOf(what: string | undefined): Promise<object> {
-  if (what === "openapi") return (await import("../../server/openapi.ts")).openApiDocument();
-  const { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } = await import("../../config/json-schema.ts");
+  if (what === "openapi") return (await import("../../server/openapi/openapi.ts")).openApiDocument();
+  const { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } = await import("../../config/schema/json-schema.ts");
   if (what === "operator") return operatorJsonSchema();
   return what === "market" ? marketJsonSchema() : tenantJsonSchema();
 }

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import type { Command } from "commander";
+import { limitHeap } from "../../app/serve/heap.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { limitHeap } from "../heap.ts";
 import type { View } from "../output.ts";
 import { portNumber } from "../parsers.ts";
 
@@ -48,9 +48,9 @@ export function register(noun: Command, host: Host): void {
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
 export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<ExitCode> {
   limitHeap();
-  const { readyTenant } = await import("../ready-tenant.ts");
-  const { serveTenant } = await import("../tenant-server.ts");
-  const { describeCertificate } = await import("../served-certificate.ts");
+  const { readyTenant } = await import("../../app/tenant/ready-tenant.ts");
+  const { serveTenant } = await import("../../app/serve/tenant-server.ts");
+  const { describeCertificate } = await import("../../app/doors/served-certificate.ts");
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const stopped = interrupts.take();

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
+import type { Door } from "../../app/doors/doors.ts";
+import type { SessionOptions } from "../../app/tenant/session.ts";
 import { formatPath, type Path } from "../../config/config-error.ts";
 import type { TenantConfig } from "../../config/tenant-file.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, plain } from "../cells.ts";
 import type { Host, Io } from "../command.ts";
-import type { Door } from "../doors.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output.ts";
-import type { SessionOptions } from "../session.ts";
 
 interface TenantItem {
   tenant: string;
@@ -103,8 +103,8 @@ export async function runTenantShow(
   { output }: Io,
 ): Promise<ExitCode> {
   const [{ readOperatorTenant }, { chooseDoor }] = await Promise.all([
-    import("../operator-tenant.ts"),
-    import("../doors.ts"),
+    import("../../app/tenant/operator-tenant.ts"),
+    import("../../app/doors/doors.ts"),
   ]);
   const tenant = readOperatorTenant(named, directory);
   const { source, ...document } = tenant.config;

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { Command, type Option } from "commander";
+import { SMALL_HEAP } from "../../app/serve/heap.ts";
+import { Supervised } from "../../app/serve/supervisor.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { SMALL_HEAP } from "../heap.ts";
 import type { Output } from "../output.ts";
-import { Supervised } from "../supervisor.ts";
 import { register as registerServe, type Served, servedView } from "./serve.ts";
 
 type UpOptions = Readonly<Record<string, unknown>>;

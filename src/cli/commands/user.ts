@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { isoTime, wallClockMs } from "../../app/clock.ts";
+import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { orDash, time, usd } from "../cells.ts";
-import { isoTime, wallClockMs } from "../clock.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { OperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { identifier, timeSpan } from "../parsers.ts";
 import { past } from "../past.ts";
@@ -69,7 +69,7 @@ export function register(noun: Command, host: Host): void {
     .option("--ttl <span>", "how long it lives, at most 24h (default: 1h)", timeSpan)
     .action(
       host.action<{ ttl?: number }>(async ({ options, args: [id = ""], io }) => {
-        const { readOperatorTenant } = await import("../operator-tenant.ts");
+        const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
         const token = { id, ttlMs: options.ttl ?? HOUR_MS, now: wallClockMs() };
         return runUserToken(token, readOperatorTenant(options.tenant), io);
       }),
@@ -136,7 +136,7 @@ const tokenView: View<Token, Token> = { kind: "text", text: ({ token }) => token
 
 /** Needs neither server nor database: the tenant's secret is all that a token takes. */
 export async function runUserToken(options: TokenOptions, tenant: OperatorTenant, { output }: Io): Promise<ExitCode> {
-  const { LONGEST_TOKEN_MS, mintUserToken } = await import("../user-token.ts");
+  const { LONGEST_TOKEN_MS, mintUserToken } = await import("../../app/tenant/user-token.ts");
   if (options.ttlMs > LONGEST_TOKEN_MS)
     throw new Fault("USAGE", "--ttl: the server refuses tokens that live longer than 24h");
   const { token, expiresAt } = await mintUserToken(tenant, options.id, options.ttlMs, options.now);

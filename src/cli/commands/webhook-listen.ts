@@ -1,16 +1,16 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
+import { wallClockMs } from "../../app/clock.ts";
+import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { connectionFailure } from "../../client/http-answer.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { type WebhookEventType, webhookEventTypes } from "../../contract/webhooks.ts";
+import { type WebhookEventType, webhookEventTypes } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
-import { bodyOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../webhooks/events.ts";
-import { signMessage } from "../../webhooks/sign.ts";
-import { wallClockMs } from "../clock.ts";
+import { bodyOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../outgoing/events.ts";
+import { signMessage } from "../../outgoing/sign.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 
 type Entry = WireResult<"listAudit">["entries"][number];

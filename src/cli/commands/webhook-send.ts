@@ -2,23 +2,23 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { type Command, Option } from "commander";
+import { wallClockMs } from "../../app/clock.ts";
+import { type ServerAddress, tenantFetch } from "../../app/doors/trust.ts";
+import { type OperatorTenant, readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
 import { formatPath } from "../../config/config-error.ts";
-import { inboundSecretsOf, type SecretList } from "../../config/inbound-secrets.ts";
-import { destinationName } from "../../config/secret-destinations.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/webhooks.ts";
+import { inboundSecretsOf, type SecretList } from "../../config/secrets/inbound-secrets.ts";
+import { destinationName } from "../../config/secrets/secret-destinations.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
-import { isMessageId, signInbound } from "../../webhooks/endpoint.ts";
-import type { SignedHeaders } from "../../webhooks/sign.ts";
-import { signBody, verifySignature } from "../../webhooks/signature.ts";
-import { signAsStripe } from "../../webhooks/stripe.ts";
-import { wallClockMs } from "../clock.ts";
+import type { SignedHeaders } from "../../outgoing/sign.ts";
+import { isMessageId, signInbound } from "../../providers/endpoint.ts";
+import { signBody, verifySignature } from "../../providers/signature.ts";
+import { signAsStripe } from "../../providers/stripe/verify.ts";
 import type { Globals, Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { type OperatorTenant, readOperatorTenant } from "../operator-tenant.ts";
 import type { View } from "../output.ts";
 import { epochSeconds, identifier } from "../parsers.ts";
-import { type ServerAddress, tenantFetch } from "../trust.ts";
 import { SAMPLE_EVENTS, type SampleWebhook, sampleWebhook } from "../webhook-samples.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -108,7 +108,7 @@ async function serverOf(
   { options: { via, url }, io: { output } }: { options: Globals; io: Io },
 ): Promise<ServerAddress> {
   if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
-  const { chooseDoor } = await import("../doors.ts");
+  const { chooseDoor } = await import("../../app/doors/doors.ts");
   const note = (message: string) => output.note(message);
   // The signature of a deposit is as good as the deposit, so it goes where its secret may go.
   const secretName = () => {

@@ -1,11 +1,11 @@
+import { signAnchor } from "../../domain/audit/anchor.ts";
+import type { ChainPoint } from "../../domain/audit/chain-walk.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import type { SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
-import { signAnchor } from "../../engine/anchor.ts";
-import type { ChainPoint } from "../../engine/chain-walk.ts";
-import type { AuditKey } from "../../engine/seal.ts";
-import type { SetBack } from "../../engine/set-back.ts";
-import type { Sequencer } from "../../sequencer/sequencer.ts";
-import type { Reader } from "../../store/pool.ts";
-import { verifySpan } from "../audit-verifier.ts";
+import type { Sequencer } from "../../ledger/sequencer/sequencer.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { verifySpan } from "../audit/audit-verifier.ts";
 import { appendToDirectory } from "./anchor-file.ts";
 import { writeVerifiedPoint } from "./verified-point.ts";
 

@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../../domain/anchor-text.ts";
-import { type AnchorLine, isGenuine, parseAnchor } from "../../engine/anchor.ts";
-import type { AuditKey } from "../../engine/seal.ts";
-import { createRoot } from "../../store/embedded/home.ts";
+import { type AnchorLine, isGenuine, parseAnchor } from "../../domain/audit/anchor.ts";
+import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../../domain/audit/anchor-text.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { createRoot } from "../../postgres/embedded/home.ts";
 import { openRegular } from "./anchor-scan.ts";
 
 /** The directory's own file is made compact beyond this. */

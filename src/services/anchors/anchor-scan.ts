@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { isGenuine, parseAnchor } from "../../engine/anchor.ts";
-import type { AuditKey } from "../../engine/seal.ts";
-import type { KnownAnchor } from "../../engine/set-back.ts";
+import { isGenuine, parseAnchor } from "../../domain/audit/anchor.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 
 /** What a file says. */
 export interface ScannedAnchors {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type AnchorLine, signAnchor } from "../../engine/anchor.ts";
-import type { ChainPoint } from "../../engine/chain-walk.ts";
-import type { AuditKey } from "../../engine/seal.ts";
-import type { KnownAnchor } from "../../engine/set-back.ts";
+import { type AnchorLine, signAnchor } from "../../domain/audit/anchor.ts";
+import type { ChainPoint } from "../../domain/audit/chain-walk.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 
 /** Where anchors go. */
 export interface AnchorTarget {

@@ -1,6 +1,6 @@
 import { Fault } from "../../domain/fault.ts";
-import { StatementFailed } from "../../store/connect.ts";
-import type { HeadReading, Journal } from "../../store/journal.ts";
+import type { HeadReading, Journal } from "../../ledger/journal.ts";
+import { StatementFailed } from "../../postgres/connect.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** A journal that refuses changes to a log that was set back, has no head, or holds rows after it. */

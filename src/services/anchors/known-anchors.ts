@@ -1,5 +1,5 @@
-import type { AuditKey } from "../../engine/seal.ts";
-import type { KnownAnchor } from "../../engine/set-back.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { directoryAnchors } from "./anchor-file.ts";
 import { AnchorScan } from "./anchor-scan.ts";
 import { readVerifiedPoint } from "./verified-point.ts";

@@ -1,4 +1,4 @@
-import { type AuditKey, sealCheck } from "../../engine/seal.ts";
+import { type AuditKey, sealCheck } from "../../domain/audit/seal.ts";
 import {
   anchorsNotHeld,
   type KnownAnchor,
@@ -7,9 +7,9 @@ import {
   rollbackOf,
   type SetBack,
   stillMissed,
-} from "../../engine/set-back.ts";
-import type { Reader } from "../../store/pool.ts";
-import { type LogReading, readLog, readRollbacks } from "../../store/queries/evidence.ts";
+} from "../../domain/audit/set-back.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { type LogReading, readLog, readRollbacks } from "../../queries/evidence.ts";
 
 /**
  * Whether the log was set back behind any of these anchors, those apart that an operator has given up on record.

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ChainPoint } from "../../engine/chain-walk.ts";
-import { createRoot } from "../../store/embedded/home.ts";
+import type { ChainPoint } from "../../domain/audit/chain-walk.ts";
+import { createRoot } from "../../postgres/embedded/home.ts";
 
 /** An entry up to which the chain was verified, with its own time where that is known. */
 export interface VerifiedPoint extends ChainPoint {

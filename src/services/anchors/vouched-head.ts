@@ -1,9 +1,9 @@
-import type { ChainBreak, ChainPoint, WalkOptions } from "../../engine/chain-walk.ts";
-import { GENESIS } from "../../engine/chain-walk.ts";
-import type { AuditKey } from "../../engine/seal.ts";
-import type { Reader } from "../../store/pool.ts";
-import { readLog } from "../../store/queries/evidence.ts";
-import { verifySpan } from "../audit-verifier.ts";
+import type { ChainBreak, ChainPoint, WalkOptions } from "../../domain/audit/chain-walk.ts";
+import { GENESIS } from "../../domain/audit/chain-walk.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { readLog } from "../../queries/evidence.ts";
+import { verifySpan } from "../audit/audit-verifier.ts";
 import type { Evidence } from "./evidence.ts";
 
 export interface VouchedHeadOptions {

@@ -3,18 +3,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect } from "vitest";
-import {
-  type BackupTarget,
-  type RestoreOptions,
-  runDbBackup,
-  runDbRestore,
-} from "../../../src/cli/commands/db-backup.ts";
-import { auditKey } from "../../../src/engine/seal.ts";
+import type { BackupTarget } from "../../../src/app/backup/backup-target.ts";
+import { type RestoreOptions, runDbBackup, runDbRestore } from "../../../src/cli/commands/db-backup.ts";
+import { auditKey } from "../../../src/domain/audit/seal.ts";
+import { backupMac, type Trailer } from "../../../src/postgres/backup/backup-format.ts";
+import { databaseName } from "../../../src/postgres/backup/swap-database.ts";
+import { type Connection, connect, type Sql } from "../../../src/postgres/connect.ts";
+import { administer, quoted } from "../../../src/postgres/database.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
-import { backupMac, type Trailer } from "../../../src/store/backup-format.ts";
-import { type Connection, connect, type Sql } from "../../../src/store/connect.ts";
-import { administer, quoted } from "../../../src/store/database.ts";
-import { databaseName } from "../../../src/store/swap-database.ts";
 import { directoryWith } from "../../config/support.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";

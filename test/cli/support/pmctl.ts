@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { embeddedCluster } from "../../../src/store/embedded/cluster.ts";
+import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
 import { inProcess } from "../../support/in-process.ts";
 
 /** The process's entry; Node strips its types. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame } from "playwright-core";
-import type { EmbedOptions } from "../../../src/server/embed-page.ts";
+import type { EmbedOptions } from "../../../src/server/pages/embed-page.ts";
 import type { ServerOptions } from "../../../src/server/server.ts";
 import { PUBLIC_KEY } from "../../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../../server/support/tenant.ts";

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
-import { type DeliveryOptions, DeliveryWorker } from "../../../src/webhooks/delivery.ts";
-import type { DeliveryResult, Receiver } from "../../../src/webhooks/receiver-queue.ts";
+import { type DeliveryOptions, DeliveryWorker } from "../../../src/outgoing/delivery.ts";
+import type { DeliveryResult, Receiver } from "../../../src/outgoing/receiver-queue.ts";
 import { openTestTenant, type TestTenant } from "../../services/tenant.ts";
 import { poolOf } from "../../support/pool.ts";
 import { SECRET, TestReceiver } from "./receiver.ts";

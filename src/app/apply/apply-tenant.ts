@@ -1,0 +1,130 @@
+import { execa } from "execa";
+import { ConfigError } from "../../config/config-error.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Choices, decide, type Writes } from "../../plan/plan-decision.ts";
+import type { Desired, Plan } from "../../plan/plan-types.ts";
+import { SchemaBehind } from "../../postgres/migrate.ts";
+import type { PutOnRecord } from "../../services/provision.ts";
+import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
+import { applyInputOf } from "./live-config.ts";
+import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
+
+/** Answers the questions of a plan; a refusal is thrown. */
+export type Chooser = (plan: Plan) => Choices | Promise<Choices>;
+
+export interface Applied {
+  /** Migrations that this run applied. */
+  migrations: string[];
+  /** Whether anything of the tenant changed. */
+  changed: boolean;
+  /** What of older versions was put on record before. */
+  recorded?: PutOnRecord | undefined;
+  plan: Plan;
+}
+
+/**
+ * Brings a tenant to what its files say: the database, the schema, then everything else in one commit. A second run
+ * changes nothing. All is decided before anything is written, except where an older version was the last that used the
+ * database: what that left cannot be read before the schema is brought forward.
+ * @throws ConfigError naming the keys whose values are missing; Fault REFUSED when the plan asks what was not decided, or turned stale; then nothing of the plan was written
+ */
+export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
+  const asked = { choose, source: fromFiles(session, session.keys()) };
+  await session.requireOwner();
+  const before = await openUnlessOlder(session);
+  const decided = before === "older" ? undefined : await decideOn(session, before, asked);
+  const { migrations, recorded, ...live } = await session.prepare();
+  const decision =
+    decided ??
+    (await decideOn(session, live, asked).catch((error: unknown) => {
+      throw afterUpdate(error);
+    }));
+  try {
+    return { migrations, recorded, plan: decision.plan, changed: await carryOut(session, live, decision) };
+  } catch (error) {
+    throw atSearch(error, session);
+  }
+}
+
+/** What is live, read without changing anything; `older` where this version cannot read it yet. */
+async function openUnlessOlder(session: ConfigSession): Promise<LiveTenant | undefined | "older"> {
+  try {
+    const live = await session.open();
+    return live?.isUnrecorded ? "older" : live;
+  } catch (error) {
+    if (error instanceof SchemaBehind) return "older";
+    throw error;
+  }
+}
+
+/** A refusal of the plan, with what was done before the plan could be made. */
+function afterUpdate(error: unknown): unknown {
+  if (!(error instanceof Fault) || error instanceof ConfigError) return error;
+  const { code, message, detail } = error;
+  const done =
+    "The database was brought up to date first, and what an older version left was put on record; no configuration was changed. Of the plan:";
+  return new Fault(code, `${done}\n${message}`, { cause: error, detail });
+}
+
+/** Only the database knows its text search configurations, and only the file where one was named. */
+function atSearch(error: unknown, { config }: Pick<ConfigSession, "config">): unknown {
+  if (!(error instanceof Fault) || error.code !== "CONFIG_INVALID" || error instanceof ConfigError) return error;
+  return new ConfigError(config.source.problems([{ path: ["markets", "search"], message: error.message }]));
+}
+
+/**
+ * Carries out the plan of a source in one commit.
+ * @param rollbackTo the audit entry that the source is the document of
+ */
+export async function applyOn(
+  session: Place,
+  live: LiveTenant,
+  { rollbackTo, ...asked }: Asked & { rollbackTo: number },
+): Promise<Pick<Applied, "changed" | "plan"> & { desired: Desired }> {
+  const decision = await decideOn(session, live, asked);
+  const { plan, desired } = decision;
+  return { changed: await carryOut(session, live, decision, rollbackTo), plan, desired };
+}
+
+type Place = Pick<ConfigSession, "directory" | "feeds">;
+
+interface Asked {
+  choose: Chooser;
+  source: Source;
+}
+
+/** A plan, and what it writes. */
+interface Decision {
+  plan: Plan;
+  desired: Desired;
+  writes: Writes;
+}
+
+/** @param live undefined for a tenant that was never applied */
+async function decideOn({ feeds }: Place, live: LiveTenant | undefined, { choose, source }: Asked): Promise<Decision> {
+  const planned = await planOn(live, source, feeds);
+  const { plan, desired } = planned;
+  return { plan, desired, writes: decide(plan, desired, planned.live, await choose(plan)) };
+}
+
+/** Whether anything changed. */
+async function carryOut(
+  { directory, feeds }: Place,
+  { api }: LiveTenant,
+  { plan, desired, writes }: Decision,
+  rollbackTo?: number,
+): Promise<boolean> {
+  const facts = { gitCommit: await currentCommit(directory), rollbackTo, hashes: feeds.hashes };
+  return (await api.applyConfig(applyInputOf(writes, { plan, desired }, facts))).changed;
+}
+
+/** The commit that the operator's directory stands at; undefined where there is no git or no commit. */
+async function currentCommit(directory: string): Promise<string | undefined> {
+  const { stdout, exitCode } = await execa("git", ["rev-parse", "--verify", "HEAD"], {
+    cwd: directory,
+    reject: false,
+    stdin: "ignore",
+    timeout: 5000,
+  });
+  return exitCode === 0 ? stdout.trim() : undefined;
+}

@@ -1,0 +1,118 @@
+import type { WireInput, WireResult } from "../../contract/operations.ts";
+import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
+import { invariant } from "../../domain/fault.ts";
+import { type FeedHashes, termsOf } from "../../domain/market/terms.ts";
+import { DEFAULT_POLICY } from "../../domain/policy.ts";
+import type { Writes } from "../../plan/plan-decision.ts";
+import type { Desired, LiveConfig, Plan } from "../../plan/plan-types.ts";
+
+/** What a tenant answered of its configuration, as the planner sees it. */
+export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
+  const { overrides, keys, endedKeys, markets, document, now, tenant: _, changes: __, ...rest } = config;
+  const at = (text: string) => Date.parse(text);
+  const keyOf = ({ createdAt, expiresAt, ...key }: (typeof keys)[number]) => ({
+    ...key,
+    createdAt: at(createdAt),
+    expiresAt: expiresAt === null ? null : at(expiresAt),
+  });
+  return {
+    ...rest,
+    overrides: overrides.map(({ until, ...override }) => ({
+      ...override,
+      value: override.value as Json,
+      until: at(until),
+    })),
+    keys: keys.map(keyOf),
+    endedKeys: endedKeys.map(keyOf),
+    markets: markets.map(({ closeAt, meta, ...market }) => ({
+      ...market,
+      meta: meta as { [key: string]: Json },
+      closeAt: at(closeAt),
+    })),
+    document: document === null ? undefined : canonicalJson(document as Json),
+    now: at(now),
+  };
+}
+
+/** What is live of a tenant that was never applied. */
+export function neverApplied(now: number): LiveConfig {
+  return {
+    version: 0,
+    policy: DEFAULT_POLICY,
+    overrides: [],
+    kycRequired: true,
+    liquidityUsd: 0,
+    capitalUsd: 0,
+    treasuryUsd: 0,
+    keys: [],
+    endedKeys: [],
+    markets: [],
+    document: undefined,
+    now,
+  };
+}
+
+/** Where the writes of an apply come from, beyond the plan. */
+export interface ApplyFacts {
+  gitCommit: string | undefined;
+  /** The audit entry whose document is brought back. */
+  rollbackTo?: number | undefined;
+  /** Of the feeds as the files define them: a server that runs may not know the new ones yet. */
+  hashes: FeedHashes;
+}
+
+/** What `POST /v1/config` takes for what a plan writes. */
+export function applyInputOf(
+  writes: Writes,
+  { plan, desired }: { plan: Plan; desired: Desired },
+  { gitCommit, rollbackTo, hashes }: ApplyFacts,
+): WireInput<"applyConfig"> {
+  const { document } = writes;
+  const declared = writes.create.flatMap((key) => {
+    const terms = document.declared[key];
+    return terms ? [{ ...terms, key }] : [];
+  });
+  const feeds = declared.flatMap((market) => {
+    const outcome = termsOf(market, hashes);
+    return outcome.kind === "terms" ? [[outcome.terms.feed, outcome.terms.feedSha256] as const] : [];
+  });
+  return {
+    tenant: plan.tenant,
+    ifVersion: plan.liveVersion,
+    // A plan states thresholds whole.
+    policy: writes.policy as WireInput<"applyConfig">["policy"],
+    kycRequired: writes.kycRequired,
+    liquidityUsd: writes.liquidityUsd,
+    capitalUsd: writes.capitalUsd,
+    keys: writes.keys.map(({ name, type, hash, scopes, from, expiresAt }) => {
+      invariant(hash !== undefined, "an apply has the values of the keys that it makes");
+      return {
+        name,
+        type,
+        sha256: hash,
+        ...(type === "admin" && { scopes: [...scopes] }),
+        from: [...from],
+        expiresAt: expiresAt === null ? null : iso(expiresAt),
+      };
+    }),
+    revoke: writes.revoke,
+    markets: declared.map(({ liquidityUsd = document.markets.liquidityUsd, closeAt, meta, ...market }) => ({
+      ...market,
+      meta: meta as WireInput<"createMarket">["meta"],
+      liquidityUsd,
+      closeAt: iso(closeAt),
+    })),
+    feeds: Object.fromEntries(feeds),
+    marketStates: writes.states,
+    // Through its text once: what is not stated is not there.
+    document: JSON.parse(canonicalJson(document)) as WireInput<"applyConfig">["document"],
+    documentSha256: desired.fileSha256,
+    gitCommit: gitCommit ?? null,
+    rollbackTo: rollbackTo ?? null,
+    adopted: Object.keys(document.adopted),
+  };
+}
+
+function iso(instant: number): string {
+  return new Date(instant).toISOString();
+}

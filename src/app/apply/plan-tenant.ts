@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { anchorWarnings } from "../../config/anchor-files.ts";
+import type { KeyAtHand } from "../../config/resolve-tenant.ts";
+import type { Api } from "../../contract/operations.ts";
+import { ConfigDocumentInput } from "../../contract/resources/config-document.ts";
+import { canonicalJson } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import { makePlan } from "../../plan/plan.ts";
+import { withBlame } from "../../plan/plan-blame.ts";
+import { documentOf } from "../../plan/plan-document.ts";
+import { assumedFingerprint } from "../../plan/plan-keys.ts";
+import { meantBy } from "../../plan/plan-left.ts";
+import { changesRules, marketMoney, type PlanMoney, termsOf } from "../../plan/plan-money.ts";
+import { scopeWarnings } from "../../plan/plan-scopes.ts";
+import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan } from "../../plan/plan-types.ts";
+import type { OracleSetup } from "../../services/feeds.ts";
+import { hashApiKey, keyFingerprint } from "../../services/provision.ts";
+import { wallClockMs } from "../clock.ts";
+import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
+import { liveConfigOf, neverApplied } from "./live-config.ts";
+import { manyReferenceWarnings } from "./market-warnings.ts";
+
+/** A plan with what it was made of. */
+export interface PlannedTenant {
+  plan: Plan;
+  desired: Desired;
+  live: LiveConfig;
+}
+
+/** Where the state that a tenant is to have comes from: its files, or the document of an earlier apply. */
+export type Source = (live: LiveConfig, api: Api | undefined) => Promise<Desired>;
+
+/** The state that the tenant's files describe. */
+export function fromFiles(
+  { config, markets }: Pick<ConfigSession, "config" | "markets">,
+  keysAtHand: readonly KeyAtHand[],
+): Source {
+  return async (live) => {
+    const keys = keysAtHand.map(({ value, expires, ...key }): DesiredKey => {
+      const hash = value === undefined ? undefined : hashApiKey(value);
+      const fingerprint = hash === undefined ? assumedFingerprint(key.name, live) : keyFingerprint(hash);
+      return { ...key, hash, fingerprint, expiresAt: expires ?? null };
+    });
+    const document = documentOf(config, markets, keys);
+    const declared = canonicalJson(document.declared);
+    const fileSha256 = createHash("sha256").update(`${config.source.sha256}\n${declared}`).digest("hex");
+    return { document, keys, fileSha256 };
+  };
+}
+
+/**
+ * The document of an earlier apply. It knows no values of keys, so those stay as they are.
+ * @throws Fault NOT_FOUND when that audit entry is no apply, REFUSED when this version cannot read its document
+ */
+export function fromHistory(seq: number): Source {
+  return async (_live, api) => {
+    if (!api) throw new Fault("NOT_FOUND", `Nothing was applied yet, so there is no apply ${seq} to go back to`);
+    const { document, fileSha256 } = await api.getApply({ seq });
+    if (!ConfigDocumentInput.safeParse(document).success)
+      throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
+    const stored = document as ConfigDocument;
+    return {
+      document: { ...meantBy(stored), adopted: {} },
+      stored,
+      keys: undefined,
+      fileSha256: String(fileSha256),
+    };
+  };
+}
+
+/** Plans on what is live; undefined stands for a tenant that was never applied. */
+export async function planOn(
+  tenant: LiveTenant | undefined,
+  source: Source,
+  feeds: OracleSetup,
+): Promise<PlannedTenant> {
+  const live = tenant ? liveConfigOf(tenant.config) : neverApplied(wallClockMs());
+  const desired = keepKeys(await source(live, tenant?.api), live);
+  const plan = withBlame(makePlan(desired, live), live, tenant?.config.changes ?? []);
+  const money = await readPlanMoney(tenant?.api, plan, desired, live);
+  const fresh = Object.entries(desired.document.declared).filter(
+    ([key]) => !live.markets.some((market) => market.key === key),
+  );
+  const found = await manyReferenceWarnings(new Map(fresh), feeds, tenant?.api);
+  const ofMarkets = [...found].flatMap(([key, warnings]) => warnings.map((warning) => `markets.${key}: ${warning}`));
+  const ofScopes = scopeWarnings(plan, desired, live, tenant?.scopes);
+  return { plan: { ...plan, warnings: [...plan.warnings, ...ofMarkets, ...ofScopes], money }, desired, live };
+}
+
+/** The money in a plan: what new markets may lose, and what changed rules would have done to the last 30 days. */
+export async function readPlanMoney(
+  api: Api | undefined,
+  plan: Plan,
+  desired: Desired,
+  live: LiveConfig,
+): Promise<PlanMoney> {
+  const terms = termsOf(plan, desired, live);
+  const isPreviewed = live.version > 0 && changesRules(terms);
+  const trades = api && isPreviewed ? await api.previewPolicy(terms) : null;
+  return { ...marketMoney(plan, desired, live), trades };
+}
+
+/** Where keys are left alone, what was applied of them stands on. */
+function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
+  if (desired.keys || document === undefined) return desired;
+  const { keyring = {} } = JSON.parse(document) as Partial<ConfigDocument>;
+  return { ...desired, document: { ...desired.document, keyring } };
+}
+
+/**
+ * Plans what the files say and changes nothing: not even a database is made.
+ * @throws ConfigError naming the keys whose values cannot be used
+ */
+export async function planTenant(session: ConfigSession): Promise<PlannedTenant> {
+  const source = fromFiles(session, session.keysAtHand());
+  const planned = await planOn(await session.open(), source, session.feeds);
+  const warnings = [...planned.plan.warnings, ...anchorWarnings(session.config)];
+  return { ...planned, plan: { ...planned.plan, warnings } };
+}

@@ -1,0 +1,147 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { open, rename, rm, stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { crc32, createGunzip, createGzip } from "node:zlib";
+import { isErrno } from "../../config/environment.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
+import { dumpDatabase } from "../../postgres/backup/backup.ts";
+import { type BackupManifest, damaged, noBackup } from "../../postgres/backup/backup-format.ts";
+import type { Connection } from "../../postgres/connect.ts";
+import { AGE_MAGIC, decryptWith, encryptionTo } from "./age-file.ts";
+
+const CHUNK_BYTES = 256 * 1024;
+/** At the end of a gzip file: checksum and size, four bytes each, of what was packed. */
+const GZIP_END_BYTES = 8;
+
+export interface BackupRequest {
+  tenant: string;
+  /** The new file. */
+  file: string;
+  /** Authenticates it. */
+  key: AuditKey;
+  /** Who may read it, as `age` names them; anybody who gets hold of the file when there are none. */
+  recipients: readonly string[];
+  /** Told how many bytes the database has given so far. */
+  onProgress: (bytes: number) => void;
+}
+
+/** A backup that was written. */
+export interface WrittenBackup {
+  manifest: BackupManifest;
+  sha256: string;
+  bytes: number;
+}
+
+/**
+ * Writes a backup, readable by its owner only: it holds people's trades. The file appears when it is complete and on disk.
+ *
+ * @throws Fault USAGE when the file exists or cannot be written, or a recipient is none
+ */
+export async function writeBackup(connection: Connection, request: BackupRequest): Promise<WrittenBackup> {
+  const { file, recipients, onProgress } = request;
+  if (await exists(file)) throw new Fault("USAGE", `${file} exists already: name another file`);
+  const encrypt = recipients.length === 0 ? undefined : await encryptionTo(recipients);
+  const part = `${file}.part`;
+  let told: Omit<WrittenBackup, "bytes"> | undefined;
+  const rows = dumpDatabase(connection, request, (manifest, sha256) => {
+    told = { manifest, sha256 };
+  });
+  try {
+    const chunks = Readable.from(inChunks(rows, onProgress), { objectMode: false });
+    const [packed, sink] = [createGzip(), createWriteStream(part, { mode: 0o600, flush: true })];
+    await (encrypt ? pipeline(chunks, packed, encrypt, sink) : pipeline(chunks, packed, sink));
+    if (!told) throw new Error("The backup has no manifest");
+    const { size } = await stat(part);
+    await rename(part, file);
+    return { ...told, bytes: size };
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => undefined);
+    if (!isErrno(error) || error.syscall === undefined || error.path !== part) throw error;
+    throw new Fault("USAGE", `${file} cannot be written (${error.code})`, { cause: error });
+  }
+}
+
+/** The database gives a buffer per row; compressing each by itself would cost more than the compression. */
+async function* inChunks(rows: AsyncIterable<Buffer>, onProgress: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let size = 0;
+  let total = 0;
+  for await (const row of rows) {
+    waiting.push(row);
+    size += row.length;
+    if (size < CHUNK_BYTES) continue;
+    yield Buffer.concat(waiting);
+    total += size;
+    onProgress(total);
+    waiting = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(waiting);
+}
+
+/** A file that may be a backup. */
+export interface OpenedBackup {
+  encrypted: boolean;
+  /** Gives its whole content, from the beginning each time. */
+  content(): AsyncIterable<Buffer>;
+}
+
+/**
+ * Finds out how a backup is packed.
+ *
+ * @param identity the file of identities that decrypts it
+ * @throws Fault NOT_FOUND when there is no such file; USAGE when it is no backup, or encrypted and without an identity
+ */
+export async function openBackup(file: string, identity: string | undefined): Promise<OpenedBackup> {
+  const start = await startOf(file);
+  const encrypted = start.toString("latin1").startsWith(AGE_MAGIC);
+  if (!encrypted && start.readUInt16BE() !== 0x1f8b) throw noBackup();
+  if (!encrypted) return { encrypted, content: () => unpack(createReadStream(file)) };
+  if (identity === undefined)
+    throw new Fault("USAGE", `${file} is encrypted: name the file of your age key with --identity`);
+  return { encrypted, content: () => unpack(decryptWith(identity, createReadStream(file))) };
+}
+
+async function startOf(file: string): Promise<Buffer> {
+  try {
+    await using handle = await open(file);
+    const { buffer } = await handle.read(Buffer.alloc(AGE_MAGIC.length), 0, AGE_MAGIC.length, 0);
+    return buffer;
+  } catch (cause) {
+    if (isErrno(cause) && cause.code === "ENOENT") throw new Fault("NOT_FOUND", `There is no file ${file}`, { cause });
+    throw new Fault("USAGE", `${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * Unpacks a gzip file of one member. The library takes further members for more of the same and passes over what else
+ * follows, so the file's own last bytes are held against all that came out.
+ */
+async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let end: Uint8Array = Buffer.alloc(0);
+  async function* remembered() {
+    for await (const chunk of packed) {
+      end = Buffer.concat([end, chunk.subarray(-GZIP_END_BYTES)]).subarray(-GZIP_END_BYTES);
+      yield chunk;
+    }
+  }
+  const unpacked = createGunzip();
+  // The reader gets errors from its own loop; an error after it has stopped reading must not end the process.
+  unpacked.on("error", () => {});
+  pipeline(remembered, unpacked).catch(() => undefined);
+  const expected = { checksum: 0, size: 0 };
+  for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+    expected.checksum = crc32(chunk, expected.checksum);
+    expected.size = (expected.size + chunk.length) % 2 ** 32;
+    yield chunk;
+  }
+  const stated = Buffer.from(end);
+  if (stated.readUInt32LE(0) !== expected.checksum || stated.readUInt32LE(4) !== expected.size)
+    throw damaged("something follows its end");
+}
+
+async function exists(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
+}

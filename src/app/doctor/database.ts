@@ -1,0 +1,132 @@
+import { existsSync } from "node:fs";
+import { Fault } from "../../domain/fault.ts";
+import { readClock } from "../../postgres/clock.ts";
+import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
+import { externalConnection, isDenied, isMissingDatabase, isMissingLogin } from "../../postgres/database.ts";
+import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
+import { serverLogin } from "../../postgres/embedded/settings.ts";
+import { readMigrations, schemaVersion } from "../../postgres/migrate.ts";
+import { readServer, type ServerRow } from "../../queries/server.ts";
+import { wallClockMs } from "../clock.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
+
+export type DatabaseFacts =
+  | {
+      state: "answers";
+      server: ServerRow;
+      schema: number;
+      /** The version that this pmctl needs. */
+      schemaNeeded: number;
+      /** This machine's clock minus the database's, in milliseconds, and how uncertain that is. */
+      clockDifferenceMs: number;
+      clockUncertaintyMs: number;
+    }
+  | { state: "unreachable"; problem: string; isEmbedded: boolean }
+  /** It is not PostgreSQL 15 or newer. */
+  | { state: "unsupported"; problem: string }
+  /** No apply has granted the server's login its rights. */
+  | { state: "not granted" }
+  /** No server was ever started here, or the server has no such database. */
+  | { state: "not created" };
+
+const STATEMENT_TIMEOUT_MS = 5000;
+/** Tokens have 30 s of leeway and webhooks five minutes; a clock that is off by this much is not set by anything. */
+const CLOCK_WARN_MS = 1000;
+const CLOCK_FAIL_MS = 15_000;
+
+/** Reaches a tenant's database and starts nothing. @param databaseUrl undefined for the embedded one */
+export async function reachDatabase(
+  directory: string,
+  tenant: string,
+  databaseUrl: string | undefined,
+): Promise<{ facts: DatabaseFacts; sql: Sql | undefined }> {
+  const isEmbedded = databaseUrl === undefined;
+  const cluster = embeddedCluster(directory);
+  if (isEmbedded) {
+    const { running, dataDir } = await cluster.status();
+    if (!existsSync(dataDir)) return { facts: { state: "not created" }, sql: undefined };
+    if (!running) return { facts: { state: "unreachable", problem: "it is stopped", isEmbedded }, sql: undefined };
+  }
+  let connection: Connection;
+  try {
+    connection = isEmbedded ? cluster.connection(tenant, serverLogin(tenant)) : await externalConnection(databaseUrl);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { facts: { state: "unsupported", problem: error.message }, sql: undefined };
+  }
+  const sql = connect(connection, { name: "doctor", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  try {
+    return { facts: await gatherDatabase(sql), sql };
+  } catch (error) {
+    await sql.end({ timeout: 1 });
+    if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
+    // Of the embedded database an older pmctl may be the last that was used, and knew no such login.
+    if (isDenied(error) || (isEmbedded && isMissingLogin(error)))
+      return { facts: { state: "not granted" }, sql: undefined };
+    return { facts: { state: "unreachable", problem: (error as Error).message, isEmbedded }, sql: undefined };
+  }
+}
+
+async function gatherDatabase(sql: Sql): Promise<DatabaseFacts> {
+  const server = await readServer(sql);
+  const schema = await schemaVersion(sql);
+  const before = wallClockMs();
+  const theirs = await readClock(sql);
+  const after = wallClockMs();
+  return {
+    state: "answers",
+    server,
+    schema,
+    schemaNeeded: (await readMigrations()).at(-1)?.version ?? 0,
+    clockDifferenceMs: Math.round((before + after) / 2 - theirs),
+    clockUncertaintyMs: Math.ceil((after - before) / 2),
+  };
+}
+
+export function judgeDatabase(facts: DatabaseFacts, tenant: string): Check[] {
+  if (facts.state === "not created")
+    return [fail("database", `there is none of ${tenant} yet`, `Create it: pmctl apply ${tenant}`)];
+  if (facts.state === "not granted")
+    return [fail("database", "the server's login has no rights in it yet", `Grant them: pmctl apply ${tenant}`)];
+  if (facts.state === "unreachable") {
+    const remedy = facts.isEmbedded ? "Start it: pmctl db start" : "Check the server, the network and the database URL";
+    return [fail("database", `it cannot be reached: ${facts.problem}`, remedy)];
+  }
+  if (facts.state === "unsupported")
+    return [fail("database", facts.problem, "Use PostgreSQL 15 or newer: the embedded one, or a server's")];
+  const { server } = facts;
+  return [
+    ok("database", `PostgreSQL ${server.version} answers`),
+    server.isDurable
+      ? ok("durability", "a commit is on the disk before it is acknowledged")
+      : fail(
+          "durability",
+          "fsync or synchronous_commit is off: a crash loses money",
+          "Turn both on in postgresql.conf",
+        ),
+    judgeSchema(facts.schema, facts.schemaNeeded, tenant),
+    judgeClock(facts.clockDifferenceMs, facts.clockUncertaintyMs),
+  ];
+}
+
+function judgeSchema(schema: number, needed: number, tenant: string): Check {
+  const found = `version ${schema}, and this pmctl needs ${needed}`;
+  if (schema === needed) return ok("schema", `version ${schema} is current`);
+  if (schema > needed) return fail("schema", found, "Upgrade pmctl: a newer one has been here");
+  return fail("schema", found, `Run: pmctl db migrate -t ${tenant}`);
+}
+
+function judgeClock(differenceMs: number, uncertaintyMs: number): Check {
+  const offMs = Math.max(0, Math.abs(differenceMs) - uncertaintyMs);
+  if (offMs < CLOCK_WARN_MS)
+    return ok("clock", `within ${Math.abs(differenceMs) + uncertaintyMs} ms of the database's`);
+  const direction = differenceMs > 0 ? "ahead of" : "behind";
+  const found = `this machine is ${(offMs / 1000).toFixed(1)} s ${direction} the database`;
+  const remedy = "Let NTP (chrony, systemd-timesyncd) set both clocks";
+  return offMs < CLOCK_FAIL_MS ? warn("clock", found, remedy) : fail("clock", found, remedy);
+}
+
+/** For checks that need a database when there is none. */
+export function withoutDatabase(...checks: string[]): Check[] {
+  return checks.map((check) => skipped(check, "the database cannot be asked"));
+}

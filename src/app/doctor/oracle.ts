@@ -1,0 +1,38 @@
+import { counted } from "../../domain/text.ts";
+import type { PromiseRow } from "../../queries/oracle.ts";
+import { keepsPromise, type OracleSetup } from "../../services/feeds.ts";
+import { tooFewSources } from "../apply/market-warnings.ts";
+import { type Check, ok, warn } from "./check.ts";
+
+/** Whether the feeds can still decide the markets that rest on them: better known now than when they close. */
+export function judgePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Check[] {
+  if (promises.length === 0) return [ok("oracle", "no market waits for a feed")];
+  const doubts = promises.flatMap((promise) => judgePromise(setup, promise));
+  if (doubts.length > 0) return doubts;
+  const markets = promises.reduce((sum, each) => sum + each.markets, 0);
+  return [ok("oracle", `${counted(markets, "market")} can be decided by ${counted(promises.length, "feed")}`)];
+}
+
+function judgePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow): Check[] {
+  const { feed: key } = promise;
+  const feed = setup.feeds.get(key);
+  const waiting = `${counted(markets, "market")}, ${first} first`;
+  const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes|no`;
+  if (!feed || !keepsPromise(setup, promise))
+    return [
+      warn(
+        `oracle ${key}`,
+        `${feed ? "is another than when the markets on it were created" : "is no feed any more"}, so they will be held: ${waiting}`,
+        `Put the feed and its sources back as they were in the tenant file, or ${byHand}`,
+      ),
+    ];
+  const usable = feed.sources.filter(({ use }) => !setup.lacking.has(use)).length;
+  if (usable >= feed.quorum) return [];
+  return [
+    warn(
+      `oracle ${key}`,
+      `${tooFewSources(feed, usable, setup)}, so its markets will be held: ${waiting}`,
+      `State what the sources need in the tenant file (pmctl oracle feeds), or ${byHand}`,
+    ),
+  ];
+}

@@ -1,0 +1,210 @@
+import { existsSync } from "node:fs";
+import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isErrno } from "../../config/environment.ts";
+import { operatorText } from "../../domain/audit/chain-walk.ts";
+import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
+import { describeSetBack, type KnownAnchor, newestOf, type SetBack } from "../../domain/audit/set-back.ts";
+import { Fault } from "../../domain/fault.ts";
+import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
+import { TREASURY } from "../../engine/rows.ts";
+import { loadRows } from "../../ledger/load.ts";
+import type { Sql } from "../../postgres/connect.ts";
+import { type Reader, readerOf } from "../../postgres/pool.ts";
+import { countUnsettled } from "../../queries/closings.ts";
+import { readLog } from "../../queries/evidence.ts";
+import { reconcileStanding } from "../../queries/reconcile/reconcile.ts";
+import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
+import { type AnchorSources, knownAnchors } from "../../services/anchors/known-anchors.ts";
+import { compareAnchors } from "../../services/anchors/set-back.ts";
+import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
+import { anchorPlaces } from "../tenant/anchor-sources.ts";
+import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import type { Patient } from "./examine.ts";
+
+export interface RecordFacts {
+  /** Without the audit key, why it is not at hand. */
+  tail: TailVerification | Missing;
+  /** Without the audit key, why it is not at hand. */
+  anchors: AnchorFacts | Missing;
+  treasuryMicro: bigint;
+  /** What one market with the tenant's default liquidity takes. */
+  liquidityMicro: bigint;
+  waiting: { count: number; oldest: string | null };
+  /** Keys, users and fields that are not as the audit log says. */
+  offRecord: readonly { name: string; place: string }[];
+}
+
+interface Missing {
+  missing: string;
+}
+
+export interface AnchorFacts {
+  newest: KnownAnchor | undefined;
+  /** Lines and files that count for nothing. */
+  faults: readonly string[];
+  /** Files that no anchor can be written to, each with the reason. */
+  unwritable: readonly string[];
+  setBack: SetBack | undefined;
+}
+
+/** More than a doctor should wait for is `pmctl audit verify`'s. */
+const TAIL_ENTRIES = 1000;
+/** Of lines and files that count for nothing; the rest are counted. */
+const FAULTS_NAMED = 5;
+
+/** Reads a database whose schema is current. */
+export async function gatherRecord(
+  sql: Sql,
+  { id: tenant, directory, config }: Pick<Patient, "id" | "directory" | "config">,
+): Promise<RecordFacts> {
+  const keys = auditKeys(tenant, directory);
+  const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
+  const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
+  return {
+    tail: "missing" in keys ? keys : await verifyTail(readerOf(sql), keys, TAIL_ENTRIES),
+    anchors:
+      "missing" in keys
+        ? keys
+        : await gatherAnchors(readerOf(sql), { tenant, ...anchorPlaces({ directory, config }), keys }),
+    treasuryMicro: balance,
+    liquidityMicro: limitFromUsd(config.markets.liquidityUsd),
+    waiting: await countUnsettled(sql),
+    offRecord: await reconcileStanding(sql),
+  };
+}
+
+/** Resolved by themselves: whatever else of the tenant's secrets is missing, the log can be verified. */
+function auditKeys(tenant: string, directory: string): AuditKey[] | Missing {
+  try {
+    return auditSecretsOf(readOperatorTenant(tenant, directory)).map(auditKey);
+  } catch (error) {
+    if (error instanceof Fault) return { missing: error.message };
+    throw error;
+  }
+}
+
+async function gatherAnchors(reader: Reader, sources: AnchorSources): Promise<AnchorFacts> {
+  const { anchors, faults } = await knownAnchors(sources);
+  const log = await reader.read((sql) => readLog(sql, anchors));
+  const { setBack, counting } = await compareAnchors(log, reader, sources.keys, anchors);
+  const unwritable: string[] = [];
+  for (const file of [directoryAnchors(sources.directory, sources.tenant), ...sources.files]) {
+    const problem = await problemOfWriting(file);
+    if (problem !== undefined) unwritable.push(`${file} cannot be written (${problem})`);
+  }
+  return { newest: newestOf(counting), faults, unwritable, setBack };
+}
+
+/** Why a line cannot be appended; writes nothing. Folders that are missing are made with the first line. */
+async function problemOfWriting(file: string): Promise<string | undefined> {
+  try {
+    const state = await stat(file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (state?.isDirectory()) return "EISDIR";
+    if (state) return await access(file, constants.W_OK).then(() => undefined);
+    let folder = dirname(file);
+    while (!existsSync(folder)) folder = dirname(folder);
+    if (!(await stat(folder)).isDirectory()) return "ENOTDIR";
+    await access(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return isErrno(error) ? error.code : (error as Error).message;
+  }
+}
+
+export function judgeRecord({
+  tail,
+  anchors,
+  treasuryMicro,
+  liquidityMicro,
+  waiting,
+  offRecord,
+}: RecordFacts): Check[] {
+  return [
+    judgeTail(tail),
+    judgeAnchors(anchors),
+    judgeStanding(offRecord),
+    judgeTreasury(treasuryMicro, liquidityMicro),
+    judgeWaiting(waiting),
+  ];
+}
+
+function judgeTail(tail: RecordFacts["tail"]): Check {
+  if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
+  if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
+  return fail(
+    "audit chain",
+    `${tail.broken.kind}: ${operatorText(tail.broken)}`,
+    "If the audit key was changed, put the old one back; else nobody may touch the database: pmctl audit verify",
+  );
+}
+
+function judgeStanding(offRecord: RecordFacts["offRecord"]): Check {
+  const [first] = offRecord;
+  if (!first) return ok("on record", "keys, users' standing and configuration are as the audit log says");
+  const more = offRecord.length > 1 ? `, and ${offRecord.length - 1} more` : "";
+  return fail(
+    "on record",
+    `the audit log does not say what the database holds of ${first.name}: ${first.place}${more}`,
+    `Another hand wrote to the database: pmctl reconcile --explain shows what. ${mendingOf(first)}`,
+  );
+}
+
+/** What writes the row again, as the log says. */
+function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
+  if (name === "keys") return `To mend it: pmctl key revoke ${place}, or rotate it`;
+  if (name === "policy") return "To mend it: pmctl policy set, with the value that shall hold";
+  if (name === "configuration")
+    return "To mend it: pmctl policy set with any value, or an apply that changes something";
+  return `To mend it: pmctl user restrict ${place} or release, or the next result of an identity check`;
+}
+
+function judgeAnchors(facts: RecordFacts["anchors"]): Check {
+  if ("missing" in facts) return skipped("anchors", `the audit key is not at hand: ${facts.missing}`);
+  const { newest, faults, unwritable, setBack } = facts;
+  if (setBack)
+    return fail(
+      "anchors",
+      `${describeSetBack(setBack)} (${setBack.anchor.source})`,
+      "Put the newer database back; if it is lost for good: pmctl audit accept-rollback --reason TEXT",
+    );
+  const warnings = [
+    ...(unwritable.length === 0 ? [] : [unwritable.join("; ")]),
+    ...(faults.length === 0 ? [] : [`${firstOf(faults)}: counts for nothing`]),
+  ];
+  if (warnings.length > 0) {
+    const remedies = [
+      ...(unwritable.length === 0 ? [] : ["Let pmctl write there, or change audit.anchors"]),
+      ...(faults.length === 0 ? [] : ["Find out who wrote there, and take it out"]),
+    ];
+    return warn("anchors", warnings.join("; "), remedies.join("; "));
+  }
+  if (!newest) return ok("anchors", "none is written yet; the server writes them");
+  return ok("anchors", `the log holds every one that is known, the newest of entry ${newest.seq}`);
+}
+
+/** How many there are, and the first few of them. */
+function firstOf(faults: readonly string[]): string {
+  if (faults.length <= FAULTS_NAMED) return faults.join("; ");
+  return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
+}
+
+function judgeTreasury(treasuryMicro: bigint, liquidityMicro: bigint): Check {
+  const found = `the treasury holds ${decimalFromMicro(treasuryMicro)} USD, and a market takes ${decimalFromMicro(liquidityMicro)}`;
+  if (treasuryMicro >= liquidityMicro) return ok("treasury", found);
+  return fail("treasury", found, "Raise treasury.capitalUsd in the tenant file and apply it");
+}
+
+function judgeWaiting({ count, oldest }: RecordFacts["waiting"]): Check {
+  if (count === 0) return ok("settlements", "no market past its closing time waits for one");
+  const markets = count === 1 ? "1 market has" : `${count} markets have`;
+  return warn(
+    "settlements",
+    `${markets} closed and not been settled; ${oldest} waits longest`,
+    `Decide it: pmctl market settle ${oldest} --outcome yes|no`,
+  );
+}

@@ -1,0 +1,105 @@
+import { createServer } from "node:net";
+import { isErrno } from "../../config/environment.ts";
+import { findServer, unprovenFault } from "../doors/find-server.ts";
+import { tenantFetch } from "../doors/trust.ts";
+import type { OperatorTenant } from "../tenant/operator-tenant.ts";
+import { type Check, fail, ok, skipped, warn } from "./check.ts";
+
+export interface ServerFacts {
+  /** The ports of the tenant file; 0 takes any free one. */
+  ports: { field: string; port: number; problem: string | undefined }[];
+  /** What the running server of this tenant answers; undefined when none runs here. */
+  running: { url: string; health: string; ready?: string | undefined; integrity?: string | undefined } | undefined;
+  /** Of a process that says it is this tenant's server and does not prove it. */
+  unproven?: { problem: string; remedy: string };
+}
+
+const TIMEOUT_MS = 3000;
+const GOOD = "200";
+const UNPROVEN_REMEDY =
+  "No key is sent to it. If it is yours, serve from this directory, or with a certificate that an authority signed; if not, find out whose it is";
+const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to date with pmctl apply, and serve again";
+const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
+const AUDIT_REMEDY = "pmctl audit status tells more";
+
+export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts> {
+  const { host, port, opsPort } = tenant.config.server;
+  const { found: server, unproven: stranger } = await findServer(tenant);
+  if (server)
+    return {
+      ports: [],
+      running: {
+        url: server.url,
+        health: (await answerOf(await tenantFetch(tenant, server), `${server.url}/health`)).status,
+        ...(server.opsUrl === undefined ? {} : await readinessOf(`${server.opsUrl}/readyz`)),
+      },
+    };
+  const ports = [
+    { field: "server.port", host, port },
+    { field: "server.opsPort", host: "127.0.0.1", port: opsPort },
+  ];
+  const tried = ports.map(async ({ field, ...where }) => ({
+    field,
+    port: where.port,
+    problem: await problemOfPort(where.host, where.port),
+  }));
+  return {
+    ports: await Promise.all(tried),
+    running: undefined,
+    ...(stranger && {
+      unproven: {
+        problem: unprovenFault(tenant.id, stranger).message,
+        remedy: stranger.older === undefined ? UNPROVEN_REMEDY : OLDER_REMEDY,
+      },
+    }),
+  };
+}
+
+export function judgeServer({ ports, running, unproven }: ServerFacts): Check[] {
+  if (unproven !== undefined) return [warn("server", unproven.problem, unproven.remedy)];
+  if (!running) return [...ports.map(judgePort), skipped("server", "no server of this tenant runs on this machine")];
+  const { url, health } = running;
+  return [
+    ok("ports", "served by this tenant"),
+    health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, REMEDY),
+    judgeReadiness(running),
+  ];
+}
+
+function judgeReadiness({ ready, integrity }: Pick<NonNullable<ServerFacts["running"]>, "ready" | "integrity">): Check {
+  if (ready === undefined) return skipped("readiness", "the server tells it on its own machine only");
+  if (ready === GOOD) return ok("readiness", "/readyz is good");
+  return integrity === undefined || integrity === "ok"
+    ? fail("readiness", `/readyz answers ${ready}`, REMEDY)
+    : fail("readiness", `/readyz answers ${ready}, and the audit log does not hold (${integrity})`, AUDIT_REMEDY);
+}
+
+function judgePort({ field, port, problem }: ServerFacts["ports"][number]): Check {
+  if (problem === undefined) return ok(field, port === 0 ? "any free port" : `port ${port} is free`);
+  const remedy = `Set ${field} to another port, or stop what uses it`;
+  return fail(field, `port ${port} cannot be had (${problem}), and it is not this tenant's server`, remedy);
+}
+
+/** By trying: what one may listen on depends on the user, the host and everybody else. */
+function problemOfPort(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", (error) => resolve(isErrno(error) ? error.code : error.message));
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  });
+}
+
+async function readinessOf(url: string): Promise<{ ready: string; integrity: string | undefined }> {
+  const { status, body } = await answerOf(fetch, url);
+  const integrity = /"integrity":"([a-z-]+)"/.exec(body)?.[1];
+  return { ready: status, integrity };
+}
+
+async function answerOf(request: typeof fetch, url: string): Promise<{ status: string; body: string }> {
+  try {
+    const response = await request(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return { status: String(response.status), body: await response.text() };
+  } catch {
+    return { status: "nothing", body: "" };
+  }
+}

@@ -1,0 +1,93 @@
+import { isServerUrlInFile, serverUrl, serverUrlVariable } from "../../config/environment.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { OperatorTenant } from "../tenant/operator-tenant.ts";
+import { findServer, type Search, unprovenFault } from "./find-server.ts";
+import type { ServerAddress } from "./trust.ts";
+
+export type Via = "auto" | "db" | "http";
+
+export interface HttpDoor extends ServerAddress {
+  kind: "http";
+  /** The operator named it, so there is no other way to fall back to. */
+  asked?: true;
+}
+
+/** Which way a command goes to its tenant. */
+export type Door = { kind: "db" } | HttpDoor;
+
+/**
+ * Chooses the way: HTTP when `--url` or the tenant's variable names a server or one here is shown to be this tenant's,
+ * else the database.
+ *
+ * @param note told of a server that runs here and was passed by, and of a process that is not proven to be one
+ * @param secretName gives what `pmctl.yaml` calls the secret that the server is shown, or its signature; the admin key
+ * unless given
+ * @throws Fault USAGE for options that contradict each other or a variable without https, UNREACHABLE or SERVER_UNPROVEN
+ * when HTTP was asked for and there is no server; ConfigError when the tenant file names another machine without TLS
+ */
+export async function chooseDoor(
+  tenant: OperatorTenant,
+  via: Via,
+  url: string | undefined,
+  note: (message: string) => void = () => {},
+  secretName?: () => string | undefined,
+): Promise<Door> {
+  if (url !== undefined) {
+    if (via === "db")
+      throw new Fault("USAGE", "--url names a server, and --via db asks for the database: leave one out");
+    return { kind: "http", url: checkUrl(url), accepts: "stated", asked: true };
+  }
+  if (via === "db") return { kind: "db" };
+  const variable = serverUrlVariable(tenant.id);
+  const usual = serverUrl(tenant.id);
+  if (usual !== undefined) return { kind: "http", url: checkUsual(usual, variable), asked: true };
+  if (isServerUrlInFile(tenant.id, tenant.directory))
+    note(`${variable} of .env is ignored: set it for the process, with export or in the settings of the pipeline`);
+  const search = await findServer(tenant, secretName);
+  if (search.found) {
+    const { opsUrl: _, ...server } = search.found;
+    return { kind: "http", ...server, ...(via === "http" ? { asked: true } : {}) };
+  }
+  if (via === "http") throw noServer(tenant.id, search);
+  const remedy = search.unproven?.remedy;
+  for (const problem of problemsOf(tenant.id, search))
+    note(`${problem}: going straight to the database${remedy === undefined ? "" : `; ${remedy}`}`);
+  return { kind: "db" };
+}
+
+function noServer(tenant: string, search: Search): Fault {
+  if (search.unproven) return unprovenFault(tenant, search.unproven);
+  return new Fault(
+    "UNREACHABLE",
+    search.silent === undefined
+      ? `No server of ${tenant} answers on this machine: start one, or name it with --url`
+      : `${problemsOf(tenant, search).join("; ")}: try again, or stop it`,
+  );
+}
+
+function problemsOf(tenant: string, { silent, unproven: stranger }: Search): string[] {
+  return [
+    ...(silent ? [`The server of ${tenant} (process ${silent.pid}) runs and did not answer within 5 s`] : []),
+    ...(stranger ? [unprovenFault(tenant, { ...stranger, remedy: undefined }).message] : []),
+  ];
+}
+
+/** @param name of where the address stands */
+export function checkUrl(text: string, name = "--url"): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isFit =
+    url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "" && url.search === "";
+  if (!isFit) throw new Fault("USAGE", `${name} must be an address such as https://predict.acme.example`);
+  return url.href.replace(/\/+$/, "");
+}
+
+/** A variable stays set while servers come and go, so only a certificate can show what answers at its address. */
+function checkUsual(text: string, name: string): string {
+  const url = checkUrl(text, name);
+  if (!url.startsWith("https:"))
+    throw new Fault(
+      "USAGE",
+      `${name} must begin with https://, since nothing proves the server behind http://; a server of this directory is found without it, and --url names any for one command`,
+    );
+  return url;
+}

@@ -1,0 +1,213 @@
+import { isCertificateRefusal } from "../../client/http-answer.ts";
+import { PROOF_TIMEOUT, unproven } from "../../client/proven-connector.ts";
+import { isThisMachine } from "../../client/this-machine.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { serverUrlVariable } from "../../config/environment.ts";
+import { OPERATOR_FILE, secretBounds } from "../../config/operator-file.ts";
+import { destinationLine, mayBeSentTo } from "../../config/secrets/secret-destinations.ts";
+import { auditKey } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
+import { adminKey } from "../tenant/admin-key.ts";
+import { auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.ts";
+import { findServers, type RunFile } from "./run-file.ts";
+import { type ServerAddress, tryConnection } from "./trust.ts";
+
+/** Where the tenant file says that a server is, or a run file that proves nothing. */
+type Claim = Pick<RunFile, "url" | "opsUrl" | "adminHost"> & Partial<Pick<RunFile, "pid" | "isOlder">>;
+
+export interface FoundServer extends ServerAddress {
+  /** Undefined for one on another machine. */
+  opsUrl?: string;
+}
+
+/** What was found and is not talked to; `older` is the process of a server of a version that could not prove itself yet. */
+export interface Unproven {
+  url: string;
+  older?: number;
+  /** What would let a secret go there. */
+  remedy?: string | undefined;
+}
+
+/** What stands where a server of the tenant is to be looked for; of several, the first of a kind. */
+export interface Search {
+  found?: FoundServer;
+  /** Runs here, and took a connection without answering. */
+  silent?: { pid: number };
+  /** Says that it is the tenant's server, or stands in its place, and cannot prove it. */
+  unproven?: Unproven;
+}
+
+/** Gives what `pmctl.yaml` calls the secret that a command sends, or signs with. */
+type SecretName = () => string | undefined;
+
+/** A port of the tenant file may be any program's, and one that accepts and stays silent is no server. */
+const CLAIM_TIMEOUT_MS = 2000;
+/** A server that left a run file is alive. Passed over while it is busy, the command would act past it. */
+const BUSY_TIMEOUT_MS = 5000;
+
+/**
+ * Looks for a server of this tenant that is shown to be it: by the secret of its run file, else by its certificate, and on
+ * another machine by the operator's leave as well.
+ * @throws ConfigError when none of this machine is, and the tenant file names another machine without TLS
+ */
+export async function findServer(
+  tenant: OperatorTenant,
+  secretName: SecretName = () => adminKey(tenant, undefined).secretName,
+): Promise<Search> {
+  let search: Search = {};
+  for (const server of await findServers(tenant.directory, tenant.id)) {
+    const probe = server.secret === undefined ? probeClaim : probeRunning;
+    search = { ...(await probe(server, tenant, secretName)), ...search };
+    if (search.found) return search;
+  }
+  const claim = configuredServer(tenant.config);
+  return claim === undefined ? search : { ...(await probeClaim(claim, tenant, secretName)), ...search };
+}
+
+function strangerOf({ url, pid, isOlder }: Claim): Unproven {
+  return { url, ...(isOlder === true && pid !== undefined ? { older: pid } : {}) };
+}
+
+/** The refusal of what was found. */
+export function unprovenFault(tenant: string, { url, older, remedy }: Unproven): Fault {
+  const { host } = new URL(url);
+  if (older === undefined) return unproven(tenant, host, remedy);
+  return new Fault(
+    "SERVER_UNPROVEN",
+    `a server of ${tenant} of an older version runs at ${host} (process ${older}) and cannot prove itself: start it again with this version`,
+  );
+}
+
+/** Staging and production of one directory differ by the key of their audit log, and are not each other's to talk to. */
+async function probeRunning(server: RunFile, tenant: OperatorTenant): Promise<Search> {
+  const { url, opsUrl, auditKeyId, adminHost, pid } = server;
+  if (auditKeyId !== undefined && !isOurKey(auditKeyId, tenant)) return {};
+  return probeConnection({ url, opsUrl, proven: true, ...askedUnder(adminHost) }, tenant, pid);
+}
+
+function askedUnder(host: string | undefined): Pick<ServerAddress, "host"> {
+  return host === undefined ? {} : { host };
+}
+
+async function probeConnection(server: FoundServer, tenant: OperatorTenant, pid?: number): Promise<Search> {
+  try {
+    await tryConnection(tenant, server);
+    return { found: server };
+  } catch (error) {
+    const { url } = server;
+    if (error instanceof Fault) return { unproven: { url } };
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (code === PROOF_TIMEOUT || code === "UND_ERR_CONNECT_TIMEOUT") return silence(pid);
+    return isCertificateRefusal(code) ? { unproven: { url } } : {};
+  }
+}
+
+/** A port that nothing but the tenant file speaks of may be any program's. */
+function silence(pid: number | undefined): Search {
+  return pid === undefined ? {} : { silent: { pid } };
+}
+
+/** Elsewhere the operations listener cannot be asked, which listens on its own machine alone. */
+async function probeClaim(claim: Claim, tenant: OperatorTenant, secretName: SecretName): Promise<Search> {
+  const isHere = isThisMachine(new URL(claim.url).hostname);
+  const seen = await (isHere ? probeHere(claim, tenant) : probeElsewhere(claim, tenant, secretName));
+  return seen.unproven ? { ...seen, unproven: { ...seen.unproven, ...strangerOf(claim) } } : seen;
+}
+
+/**
+ * Asks the operations listener, which is never rate limited, whether it is this tenant's at all: that is only said, so a
+ * certificate has to show it.
+ */
+async function probeHere({ url, opsUrl, pid, adminHost }: Claim, tenant: OperatorTenant): Promise<Search> {
+  const signal = AbortSignal.timeout(pid === undefined ? CLAIM_TIMEOUT_MS : BUSY_TIMEOUT_MS);
+  try {
+    const response = await fetch(`${opsUrl.replace(/\/+$/, "")}/livez`, { redirect: "error", signal });
+    const body: unknown = await response.json();
+    if (!response.ok || typeof body !== "object" || body === null) return {};
+    const keyId = response.headers.get("audit-key-id");
+    const isOurs = "tenant" in body && body.tenant === tenant.id && (keyId === null || isOurKey(keyId, tenant));
+    if (!isOurs) return {};
+    // Upwards only: whatever answers in the place of a server that speaks TLS must not make the key travel in the clear.
+    const isTls = url.startsWith("https:") || response.headers.get("api-scheme") === "https";
+    if (!isTls) return { unproven: { url } };
+    return probeConnection({ url: url.replace(/^http:/, "https:"), opsUrl, ...askedUnder(adminHost) }, tenant, pid);
+  } catch {
+    return signal.aborted ? silence(pid) : {};
+  }
+}
+
+/**
+ * A certificate for a name shows who holds that name, and a tenant file may state any: only the operator's own file says
+ * that the key in use may go there.
+ */
+async function probeElsewhere(
+  { url, adminHost }: Claim,
+  tenant: OperatorTenant,
+  secretName: SecretName,
+): Promise<Search> {
+  if (!url.startsWith("https:")) return { unproven: { url } };
+  const remedy = remedyElsewhere(url, tenant, secretName);
+  if (remedy !== undefined) return { unproven: { url, remedy } };
+  return probeConnection({ url, accepts: "authorities", ...askedUnder(adminHost) }, tenant);
+}
+
+/** What has to be done before the secret may go there; undefined when it may. */
+function remedyElsewhere(url: string, tenant: OperatorTenant, secretName: SecretName): string | undefined {
+  const { hostname, port } = new URL(url);
+  const byName = `name it with --url or ${serverUrlVariable(tenant.id)}`;
+  const name = nameAtHand(secretName);
+  if (name === undefined) return `if it is yours, ${byName}`;
+  const { directory } = tenant.config.source;
+  const sending = { name, host: `${hostname}:${port || 443}` };
+  if (mayBeSentTo(sending, directory, secretBounds(directory, tenant.id).destinations)) return undefined;
+  return `if it is yours, ${byName}, or list ${destinationLine(sending)} in ${OPERATOR_FILE} under secrets.destinations`;
+}
+
+/** Undefined without a value too: there is nothing to send then. */
+function nameAtHand(secretName: SecretName): string | undefined {
+  try {
+    return secretName();
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+/** Where audit keys are not at hand, the tenant's name decides alone. */
+function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
+  try {
+    return auditSecretsOf(tenant).some((secret) => auditKey(secret).id === keyId);
+  } catch (error) {
+    if (error instanceof Fault) return true;
+    throw error;
+  }
+}
+
+/** A server that another directory or a container started has no run file here. */
+function configuredServer({ server, source }: OperatorTenant["config"]): Claim | undefined {
+  const { host, port, opsPort, tls, adminHosts } = server;
+  const scheme = tls === undefined ? "http" : "https";
+  const stated = `${scheme}://${dialledHost(host)}`;
+  // Whatever else the text says, the host is what is dialled.
+  const hostname = URL.canParse(stated) ? new URL(stated).hostname : undefined;
+  if (tls === undefined && (hostname === undefined || !isThisMachine(hostname))) {
+    const message = `is not this machine (${host}), so server.tls has to be set: a key may not travel there in the clear; --url names a server for one command, --via db goes past it`;
+    throw new ConfigError(source.problems([{ path: ["server", "host"], message }]));
+  }
+  if (port === 0 || opsPort === 0 || hostname === undefined) return undefined;
+  const url = `${scheme}://${hostname}:${port}`;
+  return { url, opsUrl: `http://127.0.0.1:${opsPort}`, ...adminHostOf(adminHosts) };
+}
+
+/** Where admin operations exist under some names only, commands ask under the first of them. */
+export function adminHostOf([name]: readonly string[]): Pick<RunFile, "adminHost"> {
+  if (name === undefined) return {};
+  return { adminHost: name.includes(":") && !name.startsWith("[") ? `[${name}]` : name };
+}
+
+/** A host as it stands in a URL. What listens everywhere is dialled over loopback. */
+export function dialledHost(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}

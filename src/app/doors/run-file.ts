@@ -1,0 +1,115 @@
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isErrno } from "../../config/environment.ts";
+
+/** A server that runs on this machine, as its file `.pmctl/servers/<tenant>-<pid>.json` tells. */
+export interface RunFile {
+  pid: number;
+  /** The API, at an address that commands on this machine can dial as it is. */
+  url: string;
+  /** The operations listener. */
+  opsUrl: string;
+  /** The id of the key that seals its audit log. Servers of older versions write neither this nor a secret. */
+  auditKeyId?: string;
+  /** What the process proves itself by. Left out by the reader where others could have read it. */
+  secret?: string;
+  /** A `Host` under which it has admin operations; any is one unless stated. */
+  adminHost?: string;
+  /** The reader's own: it holds no secret at all, so its server is of an older version. */
+  isOlder?: true;
+}
+
+/** 32 random bytes in base64url. */
+const SECRET_LENGTH = 43;
+/** The bits of everyone but the owner. */
+const OTHERS = 0o077;
+
+/** Tells other commands of this directory that this process serves the tenant. Resolves to the file's path. */
+export async function writeRunFile(directory: string, tenant: string, server: RunFile): Promise<string> {
+  // The embedded database made the folder's rules: who may pass, and what git sees.
+  const { createRoot } = await import("../../postgres/embedded/home.ts");
+  await createRoot(join(directory, ".pmctl"));
+  const folder = serversFolder(directory);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  const file = join(folder, `${tenant}-${server.pid}.json`);
+  // Renamed into place, so that nobody reads half of it; created anew, so that its mode is this one from the start.
+  await rm(`${file}.new`, { force: true });
+  await writeFile(`${file}.new`, `${JSON.stringify(server)}\n`, { mode: 0o600, flag: "wx" });
+  await rename(`${file}.new`, file);
+  return file;
+}
+
+/** Takes the file of a process away; no error when it is gone. */
+export async function removeRunFile(directory: string, tenant: string, pid: number): Promise<void> {
+  await rm(join(serversFolder(directory), `${tenant}-${pid}.json`), { force: true });
+}
+
+/** The servers of a tenant whose process is alive, the newest process first. Files of dead ones are taken away. */
+export async function findServers(directory: string, tenant: string): Promise<RunFile[]> {
+  const names = await readdir(serversFolder(directory)).catch((error: unknown) => {
+    if (isErrno(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
+    throw error;
+  });
+  const found = await Promise.all(
+    names
+      .filter((name) => name.startsWith(`${tenant}-`) && /^\d+\.json$/.test(name.slice(tenant.length + 1)))
+      .map((name) => readRunFile(join(serversFolder(directory), name))),
+  );
+  return found.filter((server) => server !== undefined).toSorted((a, b) => b.pid - a.pid);
+}
+
+async function readRunFile(file: string): Promise<RunFile | undefined> {
+  const server = parseRunFile(await readFile(file, "utf8").catch(() => ""));
+  if (server && isAlive(server.pid)) {
+    if (await isPrivate(file)) return server;
+    const { secret, ...known } = server;
+    return known;
+  }
+  // Its process was killed before it could do so itself.
+  await rm(file, { force: true }).catch(() => undefined);
+  return undefined;
+}
+
+function parseRunFile(text: string): RunFile | undefined {
+  try {
+    const { pid, url, opsUrl, auditKeyId, secret, adminHost } = JSON.parse(text) as Record<string, unknown>;
+    if (Number.isSafeInteger(pid) && Number(pid) > 0 && typeof url === "string" && typeof opsUrl === "string")
+      return {
+        pid: Number(pid),
+        url,
+        opsUrl,
+        ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
+        ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
+        ...(typeof adminHost === "string" ? { adminHost } : {}),
+        ...(secret === undefined ? { isOlder: true } : {}),
+      };
+  } catch {
+    // Not ours: treated like a file without a process.
+  }
+  return undefined;
+}
+
+/** Whether only the owner can have read the file, or put it there. */
+async function isPrivate(file: string): Promise<boolean> {
+  try {
+    const modes = await Promise.all([file, dirname(file)].map(async (path) => (await stat(path)).mode));
+    return modes.every((mode) => (mode & OTHERS) === 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Signal 0 only asks. Not being allowed to send it means that there is somebody to send it to. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return isErrno(error) && error.code === "EPERM";
+  }
+}
+
+function serversFolder(directory: string): string {
+  return join(directory, ".pmctl", "servers");
+}

@@ -1,0 +1,110 @@
+import { X509Certificate } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import ipaddr from "ipaddr.js";
+import { type Certificate, CertificateProblem, checkCertificate } from "../../config/certificate.ts";
+import { isErrno } from "../../config/environment.ts";
+
+const DAY_MS = 86_400_000;
+const LIFETIME_MS = 365 * DAY_MS;
+/** Long enough that a server which is restarted once a month never shows an old one. */
+const RENEWAL_MS = 30 * DAY_MS;
+/** Clocks of clients may be behind. */
+const BACKDATED_MS = 3_600_000;
+const LOCK_WAIT_MS = 10_000;
+
+/** Where the certificate that a directory signs for a tenant lies. Only the key beside it is secret. */
+export function selfSignedFile(directory: string, tenant: string): string {
+  return join(directory, ".pmctl", "tls", `${tenant}.crt`);
+}
+
+/**
+ * The certificate that this directory signs for a tenant, for the loopback names and the host that is listened to. It is
+ * kept, so that whoever trusts it once need not again, and made anew before it expires or when a name is missing.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function selfSigned(directory: string, tenant: string, host: string, now: number): Promise<Certificate> {
+  const file = selfSignedFile(directory, tenant);
+  const names = ["localhost", "127.0.0.1", "::1", host === "0.0.0.0" || host === "::" ? hostname() : host].map(
+    plainName,
+  );
+  const isFit = (found: Certificate | undefined): found is Certificate =>
+    found !== undefined && found.expires - now > RENEWAL_MS && names.every((name) => namesOf(found).includes(name));
+  const kept = await readKept(file, now);
+  if (isFit(kept)) return kept;
+  const [{ createRoot }, { withLock }] = await Promise.all([
+    import("../../postgres/embedded/home.ts"),
+    import("../../postgres/embedded/lock.ts"),
+  ]);
+  await createRoot(join(directory, ".pmctl"));
+  await mkdir(join(directory, ".pmctl", "tls"), { recursive: true });
+  // Two servers of one tenant that start at once must agree, and each needs its own host in it.
+  return withLock(join(directory, ".pmctl", "tls", `${tenant}.lock`), LOCK_WAIT_MS, async () => {
+    const found = await readKept(file, now);
+    if (isFit(found)) return found;
+    const made = await sign(tenant, [...new Set([...names, ...(found ? namesOf(found) : [])])], now);
+    await replace(keyFile(file), made.key, 0o600);
+    await replace(file, made.cert, 0o644);
+    return made;
+  });
+}
+
+function keyFile(file: string): string {
+  return file.replace(/\.crt$/, ".key");
+}
+
+/** Undefined when there is none, or what is there cannot be served any more. */
+async function readKept(file: string, now: number): Promise<Certificate | undefined> {
+  try {
+    const [cert, key] = await Promise.all([readFile(file, "utf8"), readFile(keyFile(file), "utf8")]);
+    return checkCertificate(cert, key, now);
+  } catch (error) {
+    if (error instanceof CertificateProblem || (isErrno(error) && error.code === "ENOENT")) return undefined;
+    throw error;
+  }
+}
+
+/** Loaded here, because it takes a tenth of a second and is needed once a year. */
+async function sign(tenant: string, names: readonly string[], now: number): Promise<Certificate> {
+  const { generate } = await import("selfsigned");
+  const { cert, private: key } = await generate([{ name: "commonName", value: `pmctl ${tenant}` }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    notBeforeDate: new Date(now - BACKDATED_MS),
+    notAfterDate: new Date(now + LIFETIME_MS),
+    extensions: [
+      // Whoever trusts it trusts this server, and nothing that its key could sign.
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", serverAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: names.map((name) => (ipaddr.isValid(name) ? { type: 7, ip: name } : { type: 2, value: name })),
+      },
+    ],
+  });
+  return checkCertificate(wholeLines(cert), wholeLines(key), now);
+}
+
+/** So that whoever trusts several certificates can put their files behind one another. */
+function wholeLines(pem: string): string {
+  return `${pem.trimEnd()}\n`;
+}
+
+/** Of a certificate of our own making, addresses in their short form. */
+function namesOf({ cert }: Certificate): string[] {
+  const { subjectAltName = "" } = new X509Certificate(cert);
+  return subjectAltName.split(", ").map((name) => plainName(name.replace(/^(DNS|IP Address):/, "")));
+}
+
+function plainName(name: string): string {
+  return ipaddr.isValid(name) ? ipaddr.parse(name).toString() : name.toLowerCase();
+}
+
+/** Renamed into place, so that nobody reads half of it. */
+async function replace(file: string, text: string, mode: number): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode });
+  await rename(`${file}.new`, file);
+}

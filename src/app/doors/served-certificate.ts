@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { type Certificate, certificateFile, readCertificate } from "../../config/certificate.ts";
+import { loadEnvironment } from "../../config/environment.ts";
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import { wallClockMs } from "../clock.ts";
+import { selfSigned, selfSignedFile } from "./self-signed.ts";
+
+/** The certificate that a server shows, followed while it serves. */
+export interface ServedCertificate {
+  readonly current: Certificate;
+  /** Whether this directory signed it, so that nobody else knows it. */
+  readonly isSelfSigned: boolean;
+  /** The PEM file that clients can be given to trust. */
+  readonly file: string;
+  /** Looks for a renewed one until the returned function is called; one that cannot be used is told of once. */
+  follow(onRenewed: (certificate: Certificate) => void, onProblem: (error: unknown) => void): () => void;
+}
+
+export interface CertificateTerms {
+  directory: string;
+  config: TenantConfig;
+  /** Where the server listens. */
+  host: string;
+  /** Whether to sign one where the tenant file names none. */
+  signsOwn: boolean;
+  /** How often the file is looked at. */
+  pollMs?: number | undefined;
+}
+
+/** Short, because a look costs one read of a small file, and commands go by the file from its first moment on. */
+const POLL_MS = 2000;
+
+/**
+ * The certificate that a tenant is to be served with; undefined for plain HTTP.
+ * @throws ConfigError when the one that the tenant file names cannot be used
+ */
+export async function servedCertificate(terms: CertificateTerms): Promise<ServedCertificate | undefined> {
+  const { directory, config, host, signsOwn, pollMs = POLL_MS } = terms;
+  const configured = certificateFile(config);
+  if (configured === undefined && !signsOwn) return undefined;
+  const isSelfSigned = configured === undefined;
+  const file = configured ?? selfSignedFile(directory, config.tenant);
+  const read = async (): Promise<Certificate> =>
+    readCertificate(config, loadEnvironment(directory), wallClockMs()) ??
+    (await selfSigned(directory, config.tenant, host, wallClockMs()));
+  let current = await read();
+  return {
+    get current() {
+      return current;
+    },
+    isSelfSigned,
+    file,
+    follow(onRenewed, onProblem) {
+      let told: string | undefined;
+      let reading = false;
+      const look = async (): Promise<void> => {
+        // The text decides: times of files are kept by copies and changed by touches, and links are swapped whole. The key
+        // may come from a program, so it is asked for only when the certificate is another one.
+        if (reading || (!isSelfSigned && textOf(file) === current.cert)) return;
+        reading = true;
+        try {
+          const found = await read();
+          told = undefined;
+          if (found.cert === current.cert) return;
+          current = found;
+          onRenewed(found);
+        } catch (error) {
+          const message = (error as Error).message;
+          if (message !== told) onProblem(error);
+          told = message;
+        } finally {
+          reading = false;
+        }
+      };
+      const timer = setInterval(look, pollMs);
+      return () => clearInterval(timer);
+    },
+  };
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    // Being replaced, or gone: reading it properly says which.
+    return undefined;
+  }
+}
+
+/** What an operator needs to know about a certificate in order to reach the server. */
+export function describeCertificate({ current, isSelfSigned, file }: ServedCertificate, url: string): string {
+  const { fingerprint, expires } = current;
+  const until = new Date(expires).toISOString().slice(0, 10);
+  const shown = relative(process.cwd(), file);
+  return [
+    `TLS with ${isSelfSigned ? "a self-signed certificate" : "the certificate"} ${shown}, valid until ${until}`,
+    `SHA-256 fingerprint ${fingerprint}`,
+    ...(isSelfSigned ? [`Clients have to be told to trust it: curl --cacert ${shown} ${url}/health`] : []),
+  ].join("\n");
+}

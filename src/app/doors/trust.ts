@@ -1,0 +1,125 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { checkServerIdentity, getCACertificates } from "node:tls";
+import type { buildConnector, Dispatcher } from "undici";
+import { provenConnector } from "../../client/proven-connector.ts";
+import { certificateFile } from "../../config/certificate.ts";
+import { certificatesAreVerified } from "../../config/environment.ts";
+import type { OperatorTenant } from "../tenant/operator-tenant.ts";
+import { findServers } from "./run-file.ts";
+import { selfSignedFile } from "./self-signed.ts";
+
+/**
+ * `authorities`: none. `stated`: this directory's own and the one that the tenant file names, for addresses that the
+ * operator names for one command: whoever writes the file must not decide both where a key goes and who is believed there.
+ */
+export type Accepted = "authorities" | "stated";
+
+/** An address, and how whoever answers there has to show that it is the tenant's server. */
+export interface ServerAddress {
+  url: string;
+  /** By the secret of the run file, on each connection; else by its certificate, and over http not at all. */
+  proven?: true;
+  /** Which certificate counts besides those that the machine's authorities verify; this directory's own unless given. */
+  accepts?: Accepted;
+  /** The `Host` to ask under; the address's own unless given. */
+  host?: string;
+}
+
+type Tenant = Pick<OperatorTenant, "id" | "directory" | "config">;
+
+/** `fetch` for a server of this tenant: the only way that commands send a key, a token or a signed body. */
+export async function tenantFetch(tenant: Tenant, server: ServerAddress): Promise<typeof fetch> {
+  const { url, proven, host } = server;
+  const isTls = url.startsWith("https:");
+  if (!isTls && !proven) return fetch;
+  // Node's own fetch heeds the proxies of the environment, which reach servers elsewhere.
+  if (
+    !proven &&
+    host === undefined &&
+    certificatesAreVerified() &&
+    (await ownCertificates(tenant, server)).length === 0
+  )
+    return fetch;
+  // Node's own fetch takes no agent of another version of undici than the one inside it.
+  const { Agent, fetch: fetchThrough } = await import("undici");
+  const agent = new Agent({ connect: await connectorTo(tenant, server) });
+  const dispatcher = host === undefined ? agent : agent.compose(askingUnder(host));
+  const trusting = (input: string, init: object = {}) => fetchThrough(input, { ...init, dispatcher });
+  return trusting as unknown as typeof fetch;
+}
+
+/** `fetch` itself puts the address's own `Host` in the place of any that it is given. */
+function askingUnder(host: string): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) =>
+    dispatch({ ...options, headers: { ...(options.headers as Record<string, string>), host } }, handler);
+}
+
+/**
+ * Opens one connection as {@link tenantFetch} does, and closes it.
+ * @throws whatever says why there is none: the system's error, that of TLS, or Fault SERVER_UNPROVEN
+ */
+export async function tryConnection(tenant: Tenant, server: ServerAddress): Promise<void> {
+  const connect = await connectorTo(tenant, server);
+  const { protocol, hostname, host, port } = new URL(server.url);
+  await new Promise<void>((resolve, reject) => {
+    connect({ protocol, hostname: hostname.replace(/^\[|\]$/g, ""), host, port }, (error, socket) => {
+      socket?.destroy();
+      error ? reject(error) : resolve();
+    });
+  });
+}
+
+/** As long as a proof may take: a server that is busy is waited for. */
+const CONNECT_TIMEOUT_MS = 5000;
+
+/**
+ * Besides what the machine trusts, it accepts the very certificates that this directory serves the tenant with, under any
+ * name: whoever shows one holds its key, and on this machine the server is reached as 127.0.0.1, which no authority signs.
+ */
+async function connectorTo(tenant: Tenant, server: ServerAddress): Promise<buildConnector.connector> {
+  const { buildConnector } = await import("undici");
+  const { url, proven } = server;
+  const own = await ownCertificates(tenant, server);
+  const fingerprints = own.map(({ fingerprint256 }) => fingerprint256);
+  const connect = buildConnector({
+    timeout: CONNECT_TIMEOUT_MS,
+    // The proof is one request of HTTP/1.1.
+    allowH2: false,
+    rejectUnauthorized: true,
+    ...(own.length > 0 && {
+      ca: [...getCACertificates("default"), ...own.map(String)],
+      // A certificate that an authority signed may stand for itself too.
+      allowPartialTrustChain: true,
+      checkServerIdentity: (host: string, shown: Parameters<typeof checkServerIdentity>[1]) =>
+        fingerprints.includes(shown.fingerprint256) ? undefined : checkServerIdentity(host, shown),
+    }),
+  });
+  if (!proven) return connect;
+  const { id, directory } = tenant;
+  const secrets = async () =>
+    (await findServers(directory, id)).flatMap((server) =>
+      server.url === url && server.secret !== undefined ? [server.secret] : [],
+    );
+  return provenConnector(connect, { tenant: id, address: new URL(url).host, secrets });
+}
+
+async function ownCertificates(
+  { id, directory, config }: Tenant,
+  { accepts, proven }: ServerAddress,
+): Promise<X509Certificate[]> {
+  if (accepts === "authorities") return [];
+  const stated = accepts === "stated" || proven ? certificateFile(config) : undefined;
+  const files = [selfSignedFile(directory, id), ...(stated === undefined ? [] : [stated])];
+  const found = await Promise.all(files.map(async (file) => parseCertificate(await readFile(file).catch(() => ""))));
+  return found.filter((certificate) => certificate !== undefined);
+}
+
+/** The first one of a file, which is the server's own. A file that holds none is the server's to complain about. */
+function parseCertificate(pem: Buffer | string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,84 @@
+import type { Logger } from "pino";
+import type { ResolvedAnchorTarget, TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import {
+  directoryTarget,
+  fileTarget,
+  programTarget,
+  receiversTarget,
+  urlTarget,
+} from "../../outgoing/anchor-targets.ts";
+import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
+import { readClock } from "../../postgres/clock.ts";
+import type { Metrics } from "../../server/observe/metrics.ts";
+import { type AnchorTarget, AnchorWriter } from "../../services/anchors/anchor-writer.ts";
+import type { TenantServices } from "../../services/tenant.ts";
+
+export interface AnchoringOptions {
+  directory: string;
+  config: TenantConfig;
+  secrets: TenantSecrets;
+  services: TenantServices;
+  metrics: Metrics;
+  log: Logger;
+  /** The newest anchor that was found at the start. */
+  newest: KnownAnchor | undefined;
+}
+
+/** What writes a server's anchors, and how it ends. */
+export interface Anchoring {
+  writer: AnchorWriter;
+  /** Anchors the log where it ends; before the services are closed. */
+  close(): Promise<void>;
+}
+
+/** Puts together where a tenant's anchors go: its directory, the places of its file, and receivers that asked for them. */
+export function openAnchoring(options: AnchoringOptions): Anchoring {
+  const { directory, config, secrets, services, metrics, log, newest } = options;
+  const outgoing = new OutgoingHttp(config.network);
+  const clock = () => services.background.read(readClock);
+  const receivers = config.webhooks.outbound.flatMap(({ name, events }) =>
+    events.includes("audit.anchored") ? [name] : [],
+  );
+  const targets: AnchorTarget[] = [
+    directoryTarget(directory, config.tenant, services.auditKeys),
+    ...secrets.anchors.map((target) => targetOf(target, { outgoing, clock })),
+    ...(receivers.length > 0 ? [receiversTarget(services.background, receivers)] : []),
+  ];
+  const writer = new AnchorWriter({
+    tenant: config.tenant,
+    key: services.auditKey,
+    targets,
+    every: config.audit.anchorEvery,
+    newest,
+    vouch: (head) => services.auditWatch.vouched.isAt(head) || services.auditWatch.vouched.vouch(head),
+    onFailure: ({ kind, place }, error) => {
+      metrics.countAnchorFailure(kind);
+      log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; it is tried again");
+    },
+  });
+  metrics.setIntegrity({ isSound: () => services.auditWatch.problem === undefined, newest: () => writer.newest });
+  return {
+    writer,
+    close: async () => {
+      // A database that is away has nothing to anchor; what stands in it is anchored at the next start.
+      const look = await services.evidence.look().catch(() => undefined);
+      const head = look?.problem ? undefined : look?.log.head;
+      if (head) writer.consider({ ...head, ts: Date.parse(head.ts) }, true);
+      await writer.idle();
+      await outgoing.close();
+    },
+  };
+}
+
+function targetOf(target: ResolvedAnchorTarget, http: Parameters<typeof urlTarget>[1]): AnchorTarget {
+  switch (target.kind) {
+    case "file":
+      return fileTarget(target.file);
+    case "exec":
+      return programTarget(target.argv, target);
+    case "url":
+      return urlTarget(target, http);
+  }
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { localApi } from "../../client/local-api.ts";
+import type { Api } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Side } from "../../domain/market/market.ts";
+import { type Sweeper, startSweeper } from "../../services/sweepers/sweeper.ts";
+import type { TenantServices } from "../../services/tenant.ts";
+import { wallClockMs } from "../clock.ts";
+
+/** Programs with invented money, not people: the demo says so wherever it names them. */
+export const CROWD = ["carol", "dave", "erin"] as const;
+
+const FUNDS_USD = 1000;
+/** Whoever still has this from an earlier demo gets nothing new. */
+const ENOUGH_USD = 200;
+const [LEAST_USD, MOST_USD] = [5, 40] as const;
+const MOST_SHARES = 60;
+const STEP_MS = 1000;
+/** A trade every two seconds on average, at uneven intervals. */
+const CHANCE_PER_STEP = 0.5;
+/** How far an opinion moves in log-odds before a trade, and how much of its way back to where it began it goes. */
+const WANDER = 0.5;
+const RETURN = 0.06;
+
+export type Random = () => number;
+
+/** What somebody thinks of a market, as log-odds of YES. */
+export interface Opinion {
+  began: number;
+  now: number;
+}
+
+interface Seen {
+  yesPrice: number;
+  /** The trader's own shares of either side. */
+  held: Partial<Record<Side, number>>;
+}
+
+type Order = { selection: { side: Side } } & ({ amount: number } | { selection: { action: "sell" }; shares: number });
+
+export const opinionAt = (yesPrice: number): Opinion => {
+  const logOdds = Math.log(yesPrice / (1 - yesPrice));
+  return { began: logOdds, now: logOdds };
+};
+
+/** A random walk on a leash: prices move, and stay where they are plausible. */
+export function wander({ began, now }: Opinion, random: Random): Opinion {
+  return { began, now: now + (random() - 0.5) * WANDER + (began - now) * RETURN };
+}
+
+/**
+ * Towards the opinion: what stands against it is sold first, which keeps the money going round; otherwise a few whole
+ * dollars buy.
+ */
+export function orderTowards(opinion: Opinion, { yesPrice, held }: Seen, random: Random): Order {
+  const side: Side = 1 / (1 + Math.exp(-opinion.now)) > yesPrice ? "yes" : "no";
+  const other: Side = side === "yes" ? "no" : "yes";
+  const shares = Math.floor(Math.min(held[other] ?? 0, MOST_SHARES * (0.3 + 0.7 * random())));
+  if (shares >= 1) return { selection: { side: other, action: "sell" }, shares };
+  return { selection: { side }, amount: LEAST_USD + Math.floor(random() * (MOST_USD - LEAST_USD + 1)) };
+}
+
+/**
+ * The demo's own traders. They act in this process: the requests that a visitor may make in a minute are the visitor's.
+ */
+export class Crowd {
+  readonly #services: TenantServices;
+  readonly #random: Random;
+  readonly #opinions = new Map<string, Opinion>();
+
+  constructor(services: TenantServices, random: Random = Math.random) {
+    this.#services = services;
+    this.#random = random;
+  }
+
+  /** Verifies the traders, and gives money to those who have too little to go on with. */
+  async join(tenantId: string): Promise<void> {
+    const provider = localApi(this.#services.handlers, { actor: "provider:demo" });
+    for (const userId of CROWD) {
+      const verifiedAt = new Date(wallClockMs()).toISOString();
+      await provider.receiveKyc({
+        tenantId,
+        userId,
+        status: "passed",
+        provider: "demo",
+        verifiedAt,
+        jurisdiction: "CH",
+      });
+      if ((await this.#as(userId).getWallet({})).balanceUsd >= ENOUGH_USD) continue;
+      const deposit = { event: "deposit.completed", userId, amountUsd: FUNDS_USD, txRef: `demo-${randomUUID()}` };
+      await provider.receivePayment({ tenantId, ...deposit });
+    }
+  }
+
+  /** One of them looks at one of the markets and trades. False when nothing came of it. */
+  async trade(marketIds: readonly string[]): Promise<boolean> {
+    const marketId = this.#pick(marketIds);
+    const userId = this.#pick(CROWD);
+    if (marketId === undefined || userId === undefined) return false;
+    const trader = this.#as(userId);
+    try {
+      const [{ status, yesPrice }, positions] = await Promise.all([
+        trader.getMarket({ id: marketId }),
+        trader.listPositions({}),
+      ]);
+      if (status !== "open") return false;
+      const opinion = wander(this.#opinions.get(marketId) ?? opinionAt(yesPrice), this.#random);
+      this.#opinions.set(marketId, opinion);
+      const own = positions.filter((position) => position.marketId === marketId);
+      const held = Object.fromEntries(own.map(({ side, shares }) => [side, shares]));
+      await trader.placeTrade({ marketId, ...orderTowards(opinion, { yesPrice, held }, this.#random) });
+      return true;
+    } catch (error) {
+      // Out of money, over a limit that a visitor tightened, settled meanwhile: somebody else's turn.
+      if (error instanceof Fault && error.code !== "INTERNAL") return false;
+      throw error;
+    }
+  }
+
+  /** Keeps trading on these markets until it is stopped. */
+  start(marketIds: readonly string[], onError: (error: unknown) => void): Sweeper {
+    return startSweeper(
+      async () => this.#random() < CHANCE_PER_STEP && (await this.trade(marketIds)),
+      STEP_MS,
+      onError,
+    );
+  }
+
+  #pick<Item>(items: readonly Item[]): Item | undefined {
+    return items[Math.floor(this.#random() * items.length)];
+  }
+
+  #as(userId: string): Api {
+    return localApi(this.#services.handlers, { actor: `user:${userId}`, user: { id: userId, jurisdiction: "CH" } });
+  }
+}

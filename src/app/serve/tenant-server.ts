@@ -1,0 +1,290 @@
+import { randomBytes } from "node:crypto";
+import type { Logger } from "pino";
+import { anchorFilesOf, type TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import { signAnchor } from "../../domain/audit/anchor.ts";
+import { operatorText } from "../../domain/audit/chain-walk.ts";
+import { Fault } from "../../domain/fault.ts";
+import { isLoopback } from "../../domain/networks.ts";
+import { NO_ORIGIN } from "../../domain/security.ts";
+import { requireOnRecord } from "../../ledger/load-standing.ts";
+import { startOracle } from "../../oracle/worker.ts";
+import { DeliveryWorker } from "../../outgoing/delivery.ts";
+import type { Cluster } from "../../postgres/embedded/cluster.ts";
+import { kycProvider } from "../../providers/kyc.ts";
+import type { StrictTransport } from "../../server/front-door.ts";
+import { openLog } from "../../server/observe/log.ts";
+import { Metrics } from "../../server/observe/metrics.ts";
+import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
+import { type RunningServer, startServer } from "../../server/server.ts";
+import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
+import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
+import { startClosingSweeper } from "../../services/sweepers/closing-sweeper.ts";
+import { startOverrideSweeper } from "../../services/sweepers/override-sweeper.ts";
+import { openTenant, type TenantServices } from "../../services/tenant.ts";
+import { adminHostOf, dialledHost } from "../doors/find-server.ts";
+import { removeRunFile, writeRunFile } from "../doors/run-file.ts";
+import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
+import type { TenantDatabase } from "../tenant/database.ts";
+import { openOracle, oracleGauges, tenantFeeds } from "../tenant/tenant-oracle.ts";
+import { openAnchoring } from "./anchoring.ts";
+
+export interface ServeOptions {
+  directory: string;
+  config: TenantConfig;
+  secrets: TenantSecrets;
+  database: TenantDatabase;
+  host?: string | undefined;
+  /** 0 takes any free port. */
+  port?: number | undefined;
+  opsPort?: number | undefined;
+  /** Speak TLS, with a certificate of our own where the tenant file names none. */
+  https?: boolean | undefined;
+  /** False leaves the oracle's sweep to other processes. */
+  sweep?: boolean | undefined;
+  /** The demo's page to try the widget. */
+  playground?: PlaygroundOptions | undefined;
+}
+
+export interface TenantServer {
+  url: string;
+  /** The same for commands on this machine: the run file proves what answers there. */
+  localUrl: string;
+  opsUrl: string;
+  /** Undefined when it speaks plain HTTP. */
+  certificate: ServedCertificate | undefined;
+  services: TenantServices;
+  close(): Promise<void>;
+}
+
+const CRASH_CHECK_MS = 1000;
+const STDERR = 2;
+
+/** Serves a tenant that has been applied. Applies nothing by itself. */
+export async function serveTenant(options: ServeOptions): Promise<TenantServer> {
+  const { directory, config, secrets, database } = options;
+  const host = options.host ?? config.server.host;
+  const certificate = await servedCertificate({ directory, config, host, signsOwn: options.https === true });
+  const log = openLog(config.tenant, STDERR);
+  const metrics = new Metrics();
+  let anchors: AnchorWriter | undefined;
+  const services = await openTenant({
+    tenantId: config.tenant,
+    connection: database.connection,
+    auditSecret: secrets.auditKey,
+    previousAuditSecrets: secrets.previousAuditKeys,
+    oracle: tenantFeeds(config),
+    anchors: { directory, files: anchorFilesOf(config) },
+    onError: (error) => log.error({ err: error }, "A commit failed"),
+    onCommit: ({ commands, head }) => {
+      metrics.observeBatch(commands);
+      anchors?.consider(head);
+    },
+  });
+  const found = await soundAtStart(services, config.tenant);
+  const anchoring = openAnchoring({ ...options, services, metrics, log, newest: newestAnchor(found.kept) });
+  anchors = anchoring.writer;
+  metrics.setQueueLength(() => services.sequencer.queueLength);
+  const secret = randomBytes(32).toString("base64url");
+  const server = await listen({ ...options, host, proofSecret: secret }, services, metrics, log, certificate).catch(
+    async (error: unknown) => {
+      await anchoring.close();
+      await services.close();
+      throw error;
+    },
+  );
+  const { url, opsUrl } = server;
+  const localUrl = `${new URL(url).protocol}//${dialledHost(server.address)}:${server.port}`;
+  const auditKeyId = services.auditKey.id;
+  const running = { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret };
+  await writeRunFile(directory, config.tenant, { ...running, ...adminHostOf(config.server.adminHosts) });
+  const stopWatching = watchCluster(database.cluster, services, log);
+  const stopFollowing = certificate?.follow(
+    (renewed) => {
+      server.renew(renewed);
+      log.info({ fingerprint: renewed.fingerprint }, "A renewed certificate was taken up");
+    },
+    (error) => log.error({ err: error }, "The certificate was changed and cannot be used; the old one is still shown"),
+  );
+  const closing = startClosingSweeper(services, (error) =>
+    log.error({ err: error }, "Closed markets cannot be recorded"),
+  );
+  const overrides = startOverrideSweeper(services, (error) =>
+    log.error({ err: error }, "Ended overrides cannot be recorded"),
+  );
+  services.auditWatch.start({
+    onProblem: ({ kind, seq, problem, source }) => {
+      services.security.note("integrity.failed", kind, NO_ORIGIN);
+      log.error({ event: "integrity.failed", kind, seq: Number(seq), problem, source }, "THE AUDIT LOG DOES NOT HOLD");
+      const { acknowledged } = services.evidence;
+      if (kind === "set-back" && acknowledged?.ts && services.auditWatch.vouched.isAt(acknowledged))
+        anchoring.writer.remember({ ...acknowledged, ts: Date.parse(acknowledged.ts) });
+    },
+    onError: (error) => log.error({ err: error }, "The audit chain cannot be verified"),
+    onSound: ({ log: { head } }) => head && anchoring.writer.consider({ ...head, ts: Date.parse(head.ts) }),
+  });
+  const deliveries = createDeliveries(options, services, metrics, log);
+  await deliveries.start();
+  const oracle = options.sweep === false ? undefined : startSweep(options, services, metrics, log);
+  return {
+    url,
+    localUrl,
+    opsUrl,
+    certificate,
+    services,
+    close: async () => {
+      stopWatching();
+      stopFollowing?.();
+      await removeRunFile(directory, config.tenant, process.pid);
+      await server.close();
+      await Promise.all([closing.stop(), overrides.stop(), oracle?.stop()]);
+      await deliveries.stop();
+      await anchoring.close();
+      await services.close();
+    },
+  };
+}
+
+/** @throws Fault INTEGRITY for a log that was set back, or has no head; REFUSED while the record lacks what is enforced */
+async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
+  try {
+    const look = await services.evidence.look();
+    const { forbids } = services.evidence;
+    if (forbids) throw new Fault("INTEGRITY", `The audit log does not hold: ${operatorText(forbids)}`);
+    await services.pool.read((sql) => requireOnRecord(sql, tenant));
+    return look;
+  } catch (error) {
+    await services.close();
+    throw error;
+  }
+}
+
+/** Settles markets by their feeds, or by the tenant's own oracle. */
+function startSweep(
+  { config, secrets }: ServeOptions,
+  services: TenantServices,
+  metrics: Metrics,
+  log: Logger,
+): { stop(): Promise<void> } {
+  const context = openOracle(config, secrets, services);
+  const worker = startOracle(
+    context,
+    (error) => log.error({ err: error }, "The oracle's sweep failed"),
+    ({ settled, held }) => {
+      if (settled.length > 0) log.info({ settled: settled.length, held: held.length }, "The oracle settled markets");
+    },
+  );
+  metrics.setOracle({ sweepAgeMs: () => worker.ageMs(), read: () => oracleGauges(services) });
+  return {
+    stop: async () => {
+      await worker.stop();
+      await context.close();
+    },
+  };
+}
+
+function listen(
+  options: ServeOptions & { host: string; proofSecret: string },
+  services: TenantServices,
+  metrics: Metrics,
+  log: Logger,
+  certificate: ServedCertificate | undefined,
+): Promise<RunningServer> {
+  const { config, secrets } = options;
+  return startServer(
+    {
+      tenantId: config.tenant,
+      auditKeyId: services.auditKey.id,
+      proofSecret: options.proofSecret,
+      baseUrl: config.baseUrl,
+      services,
+      pool: services.pool,
+      jwt: secrets.jwt,
+      network: config.network,
+      webhookSecrets: secrets.webhooks.inbound,
+      stripeSecrets: secrets.webhooks.stripe,
+      kycProvider: secrets.webhooks.kyc && kycProvider(secrets.webhooks.kyc),
+      embed: {
+        name: config.name,
+        baseUrl: config.baseUrl,
+        publicKeys: secrets.keys.filter(({ type }) => type === "public").map(({ value }) => value),
+        allowedOrigins: config.embed.allowedOrigins,
+      },
+      playground: options.playground,
+      corsOrigins: config.cors.origins,
+      trustProxy: config.server.trustProxy,
+      rateLimit: config.rateLimit,
+      isDatabaseUp: services.isDatabaseUp,
+      integrityProblem: () => services.auditWatch.problem?.kind,
+      adminHosts: config.server.adminHosts,
+      limits: config.server.limits,
+      strictTransport: strictTransport(config, certificate),
+      metrics,
+      log,
+    },
+    {
+      host: options.host,
+      port: options.port ?? config.server.port,
+      opsPort: options.opsPort ?? config.server.opsPort,
+      keyPair: certificate?.current,
+    },
+  );
+}
+
+/** Where TLS ends at a proxy, it alone knows who came by HTTPS. */
+function strictTransport({ baseUrl }: TenantConfig, certificate: ServedCertificate | undefined): StrictTransport {
+  if (!isOwnDomain(baseUrl)) return false;
+  return certificate?.isSelfSigned === false || "forwarded";
+}
+
+/** On loopback names a browser would keep everybody's plain servers of this machine away too. */
+function isOwnDomain(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === "https:" && !isLoopback(hostname);
+}
+
+function createDeliveries(
+  { config, secrets }: ServeOptions,
+  { background, tail, auditKey, auditWatch }: TenantServices,
+  metrics: Metrics,
+  log: Logger,
+): DeliveryWorker {
+  const deliveries = new DeliveryWorker({
+    pool: background,
+    tail,
+    receivers: config.webhooks.outbound.map((receiver) => ({
+      ...receiver,
+      secrets: secrets.webhooks.outbound[receiver.name] ?? [],
+    })),
+    network: config.network,
+    anchorOf: async (entry) =>
+      (await auditWatch.vouched.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
+    onResult: (receiver, result) => {
+      metrics.countDelivery(receiver, result);
+      if (result === "dead")
+        log.warn({ receiver }, "A webhook was given up: see pmctl webhook deliveries --status dead");
+    },
+    onError: (error) => log.error({ err: error }, "Webhooks cannot be delivered"),
+  });
+  metrics.setOldestUndelivered(() => deliveries.oldest);
+  return deliveries;
+}
+
+/** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */
+function watchCluster(cluster: Cluster | undefined, services: TenantServices, log: Logger): () => void {
+  if (!cluster) return () => {};
+  let checking = false;
+  const timer = setInterval(async () => {
+    if (checking) return;
+    checking = true;
+    try {
+      if (!(await services.isDatabaseUp()) && (await cluster.restartAfterCrash()))
+        log.warn("The embedded database had crashed and was started again");
+    } catch (error) {
+      log.error({ err: error }, "The embedded database cannot be started");
+    } finally {
+      checking = false;
+    }
+  }, CRASH_CHECK_MS);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,47 @@
+import { loadEnvironment, readKey, readKeyVariable } from "../../config/environment.ts";
+import { destinationName } from "../../config/secrets/secret-destinations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { nearest } from "../../domain/nearest.ts";
+import { wallClockMs } from "../clock.ts";
+import type { OperatorTenant } from "./operator-tenant.ts";
+
+/** A key that a command shows to a server. */
+export interface AdminKey {
+  value: string;
+  /** As `pmctl.yaml` names it under `secrets.destinations`; undefined for what it cannot name. */
+  secretName: string | undefined;
+}
+
+/**
+ * The admin key of that name; of none the first that has not expired or, where its value is not at hand, the read key of
+ * the environment: a pipeline that plans holds that one alone, and neither the file nor a server needs to know it.
+ * @throws Fault USAGE for a name that the file does not have, CONFIG_INVALID when the key has expired or has no value here
+ */
+export function adminKey(tenant: OperatorTenant, name: string | undefined): AdminKey {
+  const { id, directory, config, secret } = tenant;
+  const keys = config.keys.admin;
+  const now = wallClockMs();
+  const isValid = ({ expires }: (typeof keys)[number]) => expires === undefined || expires > now;
+  const index = name === undefined ? keys.findIndex(isValid) : indexOfKey(tenant, name);
+  const key = keys[index];
+  if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);
+  if (!isValid(key)) throw new Fault("CONFIG_INVALID", `The admin key ${key.name} of ${id} has expired`);
+  try {
+    return { value: secret(key.secret, ["keys", "admin", index, "secret"]), secretName: destinationName(key.secret) };
+  } catch (error) {
+    const fallback = name === undefined ? readKey(id, loadEnvironment(directory)) : undefined;
+    if (error instanceof Fault && fallback !== undefined)
+      return { value: fallback, secretName: `env ${readKeyVariable(id)}` };
+    throw error;
+  }
+}
+
+/** @throws Fault USAGE */
+export function indexOfKey({ id, config }: OperatorTenant, name: string): number {
+  const names = config.keys.admin.map((key) => key.name);
+  const index = names.indexOf(name);
+  if (index >= 0) return index;
+  const meant = nearest(name, names);
+  const hint = meant === undefined ? `it has ${names.join(", ") || "none"}` : `did you mean "${meant}"?`;
+  throw new Fault("USAGE", `--key: the file of ${id} has no admin key ${JSON.stringify(name)}; ${hint}`);
+}

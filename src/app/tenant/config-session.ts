@@ -1,0 +1,207 @@
+import { httpApi } from "../../client/http-api.ts";
+import { localApi } from "../../client/local-api.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { loadEnvironment, readKey } from "../../config/environment.ts";
+import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../../config/resolve-tenant.ts";
+import { loadTenant, type Tenant } from "../../config/tenant-file.ts";
+import { tenantPath } from "../../config/workspace.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import type { Seal } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Scope } from "../../domain/scopes.ts";
+import { isUnrecorded } from "../../ledger/load-standing.ts";
+import type { OracleSetup } from "../../services/feeds.ts";
+import {
+  hashApiKey,
+  keyFingerprint,
+  type OwnedDatabase,
+  openIfApplied,
+  type PutOnRecord,
+  prepareDatabase,
+  putOnRecord,
+} from "../../services/provision.ts";
+import { openTenant, type TenantOptions, type TenantServices } from "../../services/tenant.ts";
+import { chooseDoor } from "../doors/doors.ts";
+import { adminKey } from "./admin-key.ts";
+import { anchorPlaces } from "./anchor-sources.ts";
+import { readOperatorTenant } from "./operator-tenant.ts";
+import { type ReadyTenant, readyTenant } from "./ready-tenant.ts";
+import { checkReason, noteUnusedKey, operatorActor, type SessionOptions, serverAccess } from "./session.ts";
+import { tenantFeeds } from "./tenant-oracle.ts";
+
+/** What is live of a tenant, and the operations to go on with. */
+export interface LiveTenant {
+  api: Api;
+  config: WireResult<"getConfig">;
+  /** Of the admin key in use; undefined straight to the database, where none bind. */
+  scopes?: readonly Scope[] | undefined;
+  /** What an older version left is not on record yet, which an apply states before it plans. */
+  isUnrecorded?: boolean;
+}
+
+/** A tenant's files, and the way to what is live of it: over HTTP or straight to its database. */
+export interface ConfigSession extends Tenant {
+  directory: string;
+  /** The feeds as the files define them. */
+  feeds: OracleSetup;
+  /** @throws ConfigError naming the keys whose values are missing */
+  keys(): readonly ResolvedKey[];
+  /** For what only compares: over HTTP, with a key that was named or the read key, the values of the others may be missing. */
+  keysAtHand(): readonly KeyAtHand[];
+  /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
+  open(): Promise<LiveTenant | undefined>;
+  /** @throws Fault when an apply could not be carried out, whatever it decides: no login is at hand that owns the database */
+  requireOwner(): Promise<void>;
+  /** The same as `open` once database and schema are there. Over HTTP they are the server's, and nothing is made. */
+  prepare(): Promise<LiveTenant & { migrations: string[]; recorded?: PutOnRecord | undefined }>;
+  close(): Promise<void>;
+}
+
+/** Who is told what while a session is open. */
+export interface SessionEvents {
+  note: (message: string) => void;
+  onSealed?: ((seal: Seal) => void) | undefined;
+}
+
+/**
+ * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
+ * key yet, or no such operations, is passed by, and said to be: the key may be what the apply brings. One that was asked
+ * for by name is not, nor is one when a key is: past the server the command might do more than the key may.
+ *
+ * @throws Fault REFUSED when the server is another tenant's
+ */
+export async function openConfigSession(
+  directory: string,
+  tenant: string,
+  options: Pick<SessionOptions, "via" | "url" | "key" | "reason">,
+  events: SessionEvents,
+): Promise<ConfigSession> {
+  const reason = checkReason(options.reason);
+  const loaded = loadTenant(tenantPath(directory, tenant));
+  const operator = readOperatorTenant(tenant, directory);
+  const door = await chooseDoor(
+    operator,
+    options.via,
+    options.url,
+    events.note,
+    () => adminKey(operator, options.key).secretName,
+  );
+  const { key } = options;
+  if (door.kind === "http") {
+    const { url } = door;
+    const asked = door.asked === true || key !== undefined;
+    const { note, onSealed } = events;
+    const access = await serverAccess(operator, { door, key }, note);
+    const api = httpApi({ ...access, reason, onSealed });
+    const config = await api.getConfig({}).catch((error: unknown) => {
+      const why = passedBy(error);
+      if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
+      if (asked || why === undefined) throw error;
+      note(`The server at ${url} ${why}: going straight to the database`);
+    });
+    if (config) {
+      if (config.tenant !== tenant)
+        throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
+      const fingerprint = keyFingerprint(hashApiKey(access.apiKey));
+      const inUse = config.keys.find((each) => each.type === "admin" && each.fingerprint === fingerprint);
+      return overHttp(loaded, directory, { api, config, scopes: inUse?.scopes }, key);
+    }
+  }
+  noteUnusedKey(operator, key, events.note);
+  return overDatabase(await readyTenant(directory, tenant), { reason, onSealed: events.onSealed });
+}
+
+const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
+
+/** Why a server that was found cannot be used; undefined for what the operator must hear. */
+function passedBy(error: unknown): string | undefined {
+  if (!(error instanceof Fault)) return undefined;
+  if (error.code === "KEY_INVALID") return "does not know the file's admin key";
+  if (error.code === "NOT_FOUND") return TOO_OLD;
+  return undefined;
+}
+
+/** @param key the one that was named: a job that brings a key of its own need not hold the others */
+function overHttp(loaded: Tenant, directory: string, live: LiveTenant, key: string | undefined): ConfigSession {
+  const keys = () => resolveTenantKeys(loaded.config, loadEnvironment(directory));
+  const holdsAll = key === undefined && readKey(loaded.config.tenant, loadEnvironment(directory)) === undefined;
+  return {
+    ...loaded,
+    directory,
+    feeds: tenantFeeds(loaded.config),
+    keys,
+    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(loaded.config, loadEnvironment(directory)),
+    open: async () => live,
+    requireOwner: async () => {},
+    prepare: async () => ({ ...live, migrations: [] }),
+    close: async () => {},
+  };
+}
+
+/** A session on the tenant's database. */
+export function overDatabase(
+  ready: ReadyTenant,
+  { reason, onSealed }: { reason?: string | undefined; onSealed?: ((seal: Seal) => void) | undefined },
+): ConfigSession {
+  const { config, markets, directory, secrets, database } = ready;
+  let owned: Promise<OwnedDatabase> | undefined;
+  const asOwner = () => {
+    owned ??= ready.openAsOwner();
+    return owned;
+  };
+  const feeds = tenantFeeds(config);
+  const options: TenantOptions = {
+    tenantId: config.tenant,
+    connection: database.connection,
+    auditSecret: secrets.auditKey,
+    previousAuditSecrets: secrets.previousAuditKeys,
+    oracle: feeds,
+    readers: 2,
+    anchors: anchorPlaces({ directory, config }),
+  };
+  const services: TenantServices[] = [];
+  const live = async (opened: TenantServices): Promise<LiveTenant> => {
+    const api = localApi(opened.handlers, { actor: operatorActor(), reason, onSealed });
+    return { api, config: await api.getConfig({}), isUnrecorded: await opened.pool.read(isUnrecorded) };
+  };
+  return {
+    config,
+    markets,
+    directory,
+    feeds,
+    keys: () => secrets.keys,
+    keysAtHand: () => secrets.keys,
+    open: async () => {
+      const opened = await openIfApplied(options, async (refusal) => {
+        const { connection } = await asOwner().catch((error: unknown) => {
+          throw withoutOwner(refusal, error);
+        });
+        return connection;
+      });
+      if (opened) services.push(opened);
+      return opened && live(opened);
+    },
+    requireOwner: async () => {
+      await asOwner();
+    },
+    prepare: async () => {
+      const database = await asOwner();
+      const migrations = await prepareDatabase(database);
+      const opened = await openTenant({ ...options, connection: database.connection });
+      services.push(opened);
+      const recorded = await putOnRecord(opened, operatorActor());
+      return { ...(await live(opened)), migrations, recorded };
+    },
+    close: async () => {
+      for (const opened of services.splice(0)) await opened.close();
+    },
+  };
+}
+
+/** Neither login can look: the server's has no rights, and the owner's is not at hand. */
+function withoutOwner(refusal: Fault, cause: unknown): unknown {
+  if (!(cause instanceof ConfigError)) return cause;
+  const lacking = cause.problems.map(({ path, message }) => `${path} ${message}`).join("; ");
+  const told = `${refusal.message}. To look before that, the owner's login is needed: ${lacking}`;
+  return new Fault(refusal.code, told, { cause });
+}

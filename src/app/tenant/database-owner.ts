@@ -1,0 +1,50 @@
+import { Fault } from "../../domain/fault.ts";
+import { type Connection, connect } from "../../postgres/connect.ts";
+import { administer, isDenied, isMissingDatabase, loginOf } from "../../postgres/database.ts";
+import { requireLogin } from "../../postgres/migrate.ts";
+import { type Ownership, readOwnership } from "../../queries/login.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Why the login of a connection cannot do the owner's work; undefined where it can, or where only the attempt will tell:
+ * there is no such database yet, or it does not answer.
+ */
+export async function ownerProblem(connection: Connection): Promise<string | undefined> {
+  const sql = connect(connection, { name: "owner", max: 1, statementTimeoutMs: TIMEOUT_MS });
+  try {
+    return problemOf(await readOwnership(sql));
+  } catch (error) {
+    if (isMissingDatabase(error)) return undefined;
+    if (isDenied(error)) return `names the login ${loginOf(connection)}, which may not even connect to the database`;
+    return undefined;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/**
+ * Refuses what would be granted to a login that is not there, through the `postgres` database, since the tenant's may not be there yet.
+ * A server that cannot be asked is told of by whatever uses it next.
+ * @throws Fault CONFIG_INVALID
+ */
+export async function requireServerLogin(connection: Connection, server: string): Promise<void> {
+  try {
+    await administer(connection, (sql) => requireLogin(sql, server));
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+  }
+}
+
+/** In words that follow the name of the field which the connection string stands in. */
+export function problemOf({ login, database, isOwner, owner }: Ownership): string | undefined {
+  if (isOwner) return undefined;
+  return `names the login ${login}, which does not own the database ${database}: ${owner} does`;
+}
+
+/** What to do about it. @param isNamed whether the tenant file has a `database.ownerUrl` */
+export function ownerRemedy(isNamed: boolean): string {
+  return isNamed
+    ? "put the connection string of the owner there"
+    : "put the connection string of the owner into database.ownerUrl";
+}

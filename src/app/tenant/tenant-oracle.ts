@@ -1,0 +1,96 @@
+import type { TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { Json } from "../../domain/audit/audit-link.ts";
+import { newMemory, type OracleContext } from "../../oracle/context.ts";
+import { type SourceSet, sourceSet } from "../../oracle/sources.ts";
+import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
+import { readClock } from "../../postgres/clock.ts";
+import { readOracleGauges } from "../../queries/oracle.ts";
+import { type OracleSetup, oracleSetup } from "../../services/feeds.ts";
+import type { TenantServices } from "../../services/tenant.ts";
+
+/** The feeds that a tenant's file describes, the built-in ones among them. */
+export function tenantFeeds(config: TenantConfig): OracleSetup {
+  const { oracle, network } = config;
+  const pushed = Object.entries(oracle.sources).filter(([, { push }]) => push);
+  return oracleSetup(
+    oracle.venues,
+    pushed.map(([name]) => name),
+    network,
+    tenantSources(config, statedSecrets(config)).lacking,
+    statedMeanings(config),
+  );
+}
+
+/**
+ * Which price each source of the file is. The host is left out: a service moves more often than it changes; and so are
+ * headers and timeouts, which decide whether there is an answer, not what it says.
+ */
+function statedMeanings({ oracle }: TenantConfig): Map<string, Json> {
+  return new Map(
+    Object.entries(oracle.sources).map(([name, { url, price, conf, time, okWhen, simulated, push, upstream }]) => {
+      const place = url?.replace(/^[a-z]+:\/\/[^/?#]*/i, "");
+      // Through JSON, which leaves out what is not stated.
+      return [
+        name,
+        JSON.parse(JSON.stringify({ place, price, conf, time, okWhen, simulated, push, upstream })) as Json,
+      ];
+    }),
+  );
+}
+
+/** Which headers and parameters there are decides whether a source can be asked, not their values: these need no secret. */
+function statedSecrets({ oracle }: TenantConfig): SourceSecrets {
+  const stated = (of: "headers" | "query") =>
+    Object.fromEntries(
+      Object.entries(oracle.sources).map(([name, source]) => [
+        name,
+        Object.fromEntries(Object.keys(source[of] ?? {}).map((key) => [key, "stated"])),
+      ]),
+    );
+  return { sourceHeaders: stated("headers"), sourceQueries: stated("query") };
+}
+
+type SourceSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries">;
+
+/** The sources that a tenant can use, and what others would need. */
+function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries }: SourceSecrets): SourceSet {
+  const overrides = Object.entries(oracle.sources).map(([name, source]) => [
+    name,
+    { ...source, headers: sourceHeaders[name], query: sourceQueries[name] },
+  ]);
+  return sourceSet(Object.fromEntries(overrides));
+}
+
+/** What sweeps and checks of a tenant work with. Whoever opens it closes it. */
+export function openOracle(
+  config: TenantConfig,
+  secrets: SourceSecrets & Pick<TenantSecrets, "resolutionSecrets">,
+  services: TenantServices,
+): OracleContext & { close(): Promise<void> } {
+  const http = new OutgoingHttp(config.network);
+  return {
+    services,
+    sources: tenantSources(config, secrets).ready,
+    http,
+    resolutionSecrets: secrets.resolutionSecrets,
+    sweepMs: config.oracle.sweepSeconds * 1000,
+    memory: newMemory(),
+    now: () => services.pool.read(readClock),
+    close: () => http.close(),
+  };
+}
+
+/** How many markets are held, and the age of each feed's youngest observation, for feeds that were looked at lately. */
+export async function oracleGauges({
+  pool,
+  oracle,
+}: Pick<TenantServices, "pool" | "oracle">): Promise<{ held: number; feedAgesSec: Map<string, number> }> {
+  const { held, symbols } = await pool.snapshot(readOracleGauges);
+  const feedAgesSec = new Map<string, number>();
+  for (const { key, sources } of oracle.feeds.values()) {
+    const own = symbols.filter(({ source, symbol }) => sources.some(({ use, id }) => use === source && id === symbol));
+    if (own.length > 0) feedAgesSec.set(key, Math.min(...own.map(({ ageSec }) => ageSec)));
+  }
+  return { held, feedAgesSec };
+}

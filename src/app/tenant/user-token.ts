@@ -1,0 +1,49 @@
+import { UserId } from "../../contract/scalars.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { OperatorTenant } from "./operator-tenant.ts";
+
+/** The server refuses tokens that live longer (decision 11). */
+export const LONGEST_TOKEN_MS = 24 * 3_600_000;
+
+export interface UserToken {
+  token: string;
+  /** Milliseconds since the epoch, on a whole second. */
+  expiresAt: number;
+}
+
+/**
+ * A token that lets its bearer act as a user, signed with the tenant's own secret.
+ *
+ * @param now milliseconds since the epoch
+ * @throws Fault USAGE when the user's id cannot stand in a token, or the tenant's tokens come from elsewhere
+ */
+export async function mintUserToken(
+  { config, secret }: Pick<OperatorTenant, "config" | "secret">,
+  userId: string,
+  lifetimeMs: number,
+  now: number,
+): Promise<UserToken> {
+  const { jwt } = config.auth;
+  if (!("secret" in jwt))
+    throw new Fault("USAGE", `Only whoever issues the tokens of ${config.tenant} (${jwt.algorithm}) can make one`);
+  const subject = requireUserId(userId);
+  const { SignJWT } = await import("jose");
+  const issuedAt = Math.floor(now / 1000);
+  const expiresAt = issuedAt + Math.floor(lifetimeMs / 1000);
+  const claims = new SignJWT()
+    .setProtectedHeader({ alg: jwt.algorithm, typ: "JWT" })
+    .setSubject(subject)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(expiresAt);
+  if (jwt.issuer !== undefined) claims.setIssuer(jwt.issuer);
+  if (jwt.audience !== undefined) claims.setAudience(jwt.audience);
+  const key = new TextEncoder().encode(secret(jwt.secret, ["auth", "jwt", "secret"]));
+  return { token: await claims.sign(key), expiresAt: expiresAt * 1000 };
+}
+
+/** @throws Fault USAGE when nobody can have this id */
+export function requireUserId(text: string): string {
+  const user = UserId.safeParse(text);
+  if (user.success) return user.data;
+  throw new Fault("USAGE", `A user's id ${user.error.issues[0]?.message ?? "is not valid"}`);
+}

@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { text } from "../../contract/scalars.ts";
+import { isMapping } from "../yaml/mapping.ts";
+import { OutgoingUrl, SecretReference } from "./scalars.ts";
+
+const MOST_TARGETS = 5;
+
+const NO_TARGET = "must be { file }, { exec: [program] } or { url, secret }, or a list of them";
+
+const TARGETS = [
+  z.strictObject({
+    file: text(1024).meta({ description: "File that anchors are appended to, relative to the tenant's folder." }),
+  }),
+  z.strictObject({
+    exec: z
+      .array(z.string().min(1).max(1024))
+      .min(1)
+      .max(64)
+      .meta({ description: "Program and arguments that take an anchor on stdin; needs --allow-exec." }),
+  }),
+  z.strictObject({
+    url: OutgoingUrl.meta({ description: "Where anchors are posted, signed like outgoing webhooks." }),
+    secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
+    previousSecrets: z
+      .array(SecretReference)
+      .max(4)
+      .default([])
+      .meta({ description: "Secrets that are being replaced: anchors are signed with them too." }),
+  }),
+] as const;
+const AnchorTarget = z.union(TARGETS, { error: ({ input }) => (isMapping(input) ? undefined : NO_TARGET) });
+type AnchorTarget = z.output<typeof AnchorTarget>;
+
+/** The section `audit` of the tenant file. */
+export const AuditSection = z.strictObject({
+  key: SecretReference.meta({ description: "Where the key of the audit chain is kept; outside the database." }),
+  previous: z.array(SecretReference).max(10).default([]).meta({
+    description: "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
+  }),
+  anchors: z
+    // The kinds one by one, so that of a list with a mistake only the list's own complaint is told.
+    .union([z.array(AnchorTarget).max(MOST_TARGETS), ...TARGETS], {
+      error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
+    })
+    .default([])
+    .meta({
+      description: `Where signed anchors of the log are kept too, besides .pmctl/anchors; one place, or up to ${MOST_TARGETS}.`,
+    }),
+  anchorEvery: z
+    .strictObject({
+      entries: z.number().int().min(1).max(100_000).default(100).meta({ description: "After so many entries." }),
+      minutes: z
+        .number()
+        .int()
+        .min(1)
+        .max(1440)
+        .default(5)
+        .meta({ description: "After so many minutes with an entry." }),
+    })
+    .prefault({})
+    .meta({ description: "How often the server anchors the log." }),
+});
+
+/** A place of anchors, and where in the file it is stated. */
+export interface StatedTarget {
+  target: AnchorTarget;
+  path: (string | number)[];
+}
+
+/** One target may stand without its list. */
+export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "anchors">): StatedTarget[] {
+  const path = ["audit", "anchors"];
+  return Array.isArray(anchors)
+    ? anchors.map((target, index) => ({ target, path: [...path, index] }))
+    : [{ target: anchors, path }];
+}
+
+/** Whether a place in the file is one of anchors, which is written like a reference to a secret and is none. */
+export function isAnchorPlace(path: readonly (string | number)[]): boolean {
+  return path[0] === "audit" && path[1] === "anchors" && !path.includes("secret") && !path.includes("previousSecrets");
+}

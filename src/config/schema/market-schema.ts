@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { MarketKey } from "../../contract/resources/config-document.ts";
+import { MarketInput } from "../../contract/resources/markets.ts";
+
+/** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
+export const MarketEntrySchema = MarketInput.extend({
+  key: MarketKey.meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
+  state: z.enum(["open", "suspended"]).default("open").meta({ description: "Whether the market trades." }),
+})
+  .strict()
+  .meta({ id: "MarketEntry", description: "A market: created once, never settled or deleted by a file." });
+
+/** More in one file is a mistake, or a job for the API. */
+export const MAX_MARKETS_PER_FILE = 1000;
+
+/** `tenants/<id>/markets/*.yaml`: one market, or a list of them. */
+export const MarketFileSchema = z
+  .union([MarketEntrySchema, z.array(MarketEntrySchema).max(MAX_MARKETS_PER_FILE)])
+  .meta({ title: "pmctl market file", description: "One market, or a list of markets." });
+
+export type MarketEntry = z.output<typeof MarketEntrySchema>;

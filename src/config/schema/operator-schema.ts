@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { text } from "../../contract/scalars.ts";
+import { TenantId } from "./scalars.ts";
+
+const EnvPattern = z
+  .string()
+  .regex(/^[A-Z_][A-Z0-9_]{0,127}\*?$/, "must be the name of an environment variable, in capitals; * may end it")
+  .meta({ description: "Name of a variable; * at its end stands for the rest.", writeOnly: true });
+
+const HOST = "must be a host such as prices.acme.example, *.feeds.example or prices.acme.example:8443, in lower case";
+
+/** A name or an IPv4 address; `*.` stands for one label. An IPv6 address stands in brackets. */
+const Destination = z
+  .string()
+  .max(300)
+  .regex(/^((\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$/, HOST)
+  .meta({ description: "Host, with a port unless it is 443; *. stands for one label." });
+
+const SecretName = z
+  .string()
+  .max(1100)
+  .regex(
+    /^(env [A-Z_][A-Z0-9_]*|(file|sops) .+)$/,
+    "must be env NAME, file PATH or sops PATH, as the tenant file says it",
+  );
+
+const SecretGrants = z.strictObject({
+  env: z.array(EnvPattern).max(1000).default([]).meta({
+    description: "Variables that tenant files may refer to beyond those with their tenant's prefix.",
+  }),
+  files: z.array(text(1024)).max(100).default([]).meta({
+    description:
+      "Folders below which tenant files may refer to files, beyond their tenant's own; relative to this file.",
+  }),
+  destinations: z.record(SecretName, z.array(Destination).max(100)).default({}).meta({
+    description:
+      "Hosts that a secret may be sent to by sources of prices, and by commands where a tenant file alone states the server, by env NAME, file PATH or sops PATH.",
+  }),
+});
+export type SecretGrants = z.output<typeof SecretGrants>;
+
+/** The operator's own file, `pmctl.yaml` beside `tenants/`: what no tenant file can grant itself. */
+export const OperatorFileSchema = z
+  .strictObject({
+    version: z.literal(1).meta({ description: "Version of this file's format." }),
+    secrets: SecretGrants.prefault({}).meta({ description: "What the files of all tenants may do with secrets." }),
+    tenants: z
+      .record(TenantId, SecretGrants)
+      .default({})
+      .meta({ description: "The same for one tenant, by its id, beside what holds for all." }),
+  })
+  .meta({ title: "pmctl operator's file", description: "What tenant files may refer to, and where secrets may go." });
+
+export type OperatorFile = z.output<typeof OperatorFileSchema>;

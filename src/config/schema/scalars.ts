@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { OutgoingUrl as ContractUrl, httpUrl, text } from "../../contract/scalars.ts";
+import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
+import { hostPattern, isLoopback } from "../../domain/networks.ts";
+import { isMapping } from "../yaml/mapping.ts";
+
+export const TenantId = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a lower-case letter, then at most 39 of a-z, 0-9 and -");
+
+/** US dollars as they stand in the file. Callers convert to micro-dollars, which six decimals always allow. */
+export const UsdNumber = z
+  .number()
+  .min(0)
+  .max(MAX_AMOUNT_USD)
+  .refine((usd) => microFromUsd(usd) !== undefined, "must have at most 6 decimals");
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `5s` outside, milliseconds inside. */
+export function duration(longestMs: number) {
+  return z
+    .codec(z.string().regex(/^[1-9]\d{0,8}(ms|s|m|h|d)$/, "must be a time span such as 5s, 10m or 1h"), z.number(), {
+      decode: (span) => Number.parseInt(span, 10) * (UNIT_MS[span.replace(/^\d+/, "")] ?? 0),
+      encode: (ms) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`),
+    })
+    .refine((ms) => ms <= longestMs, `must be at most ${longestMs / 1000}s`);
+}
+
+/** `0.5%` outside, 0.005 inside. */
+export const Percentage = z
+  .codec(z.string().regex(/^\d{1,3}(\.\d{1,6})?%$/, "must be a percentage such as 0.5%"), z.number(), {
+    decode: (percentage) => Number.parseFloat(percentage) / 100,
+    encode: (ratio) => `${ratio * 100}%`,
+  })
+  .refine((ratio) => ratio <= 1, "must be at most 100%");
+
+/** A host that pmctl's own requests may go to; inside as URLs have it. */
+export const OutgoingHost = z.codec(z.string().min(1).max(255), z.string(), {
+  decode: (host, context) => {
+    const pattern = hostPattern(host);
+    if (pattern !== undefined) return pattern;
+    context.issues.push({
+      code: "custom",
+      input: host,
+      message: "must be a host such as prices.acme.example or *.feeds.example, without scheme and port",
+    });
+    return z.NEVER;
+  },
+  encode: (host) => host,
+});
+
+/** As `httpUrl`; `writeOnly` keeps an address that does not fit, and may hold credentials, out of error texts. */
+function secretiveUrl(longest: number) {
+  return httpUrl(longest).meta({ writeOnly: true });
+}
+
+/** An address that pmctl itself calls. `http` is legal for hosts in `network.allowPrivate` only, which a rule checks. */
+export const OutgoingUrl = ContractUrl.meta({ writeOnly: true });
+
+/** `https://www.acme.example`, exactly as a browser sends it in `Origin`. */
+export const Origin = secretiveUrl(512).refine(
+  (origin) => URL.canParse(origin) && new URL(origin).origin === origin,
+  "must be an origin such as https://www.acme.example, in lower case and without a path",
+);
+
+/** The tenant's own address. Inside without a trailing slash, which people like to add. */
+export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {
+  decode: (address, context) => {
+    const url = URL.canParse(address) ? new URL(address) : undefined;
+    const fail = (message: string) => {
+      context.issues.push({ code: "custom", input: address, message });
+      return z.NEVER;
+    };
+    if (url?.pathname !== "/" || url.search !== "")
+      return fail("must be an address such as https://predict.acme.example, without a path");
+    if (url.protocol === "http:" && !isLoopback(url.hostname))
+      return fail("must begin with https://; http:// is for loopback hosts only");
+    return url.origin;
+  },
+  encode: (origin) => origin,
+});
+
+const LITERAL = "must be a reference such as { env: ACME_KEY }; a literal secret does not belong in this file";
+
+/**
+ * Where a secret is kept. `writeOnly` keeps whatever else is written here out of every error text; a name of a
+ * variable is in capitals so that a literal secret written as one is recognised, and not shown either.
+ */
+export const SecretReference = z
+  .union(
+    [
+      z.strictObject({
+        env: z
+          .string()
+          .regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable, in capitals")
+          .meta({ description: "Name of the environment variable that holds the secret.", writeOnly: true }),
+      }),
+      z.strictObject({
+        file: text(1024).meta({ description: "File that holds the secret, relative to the tenant's folder." }),
+      }),
+      z.strictObject({
+        exec: z
+          // No pattern here: what is secret is shown when it fits one, as the name of a variable does.
+          .array(z.string().min(1).max(1024).meta({ writeOnly: true }))
+          .min(1)
+          .max(64)
+          .meta({ description: "Program and arguments that print the secret; needs --allow-exec." }),
+      }),
+      z.strictObject({
+        sops: text(1024).meta({ description: "SOPS file that holds the secret, relative to the tenant's folder." }),
+        path: text(512).meta({ description: "Where in the SOPS file, such as stripe.secret." }),
+      }),
+    ],
+    { error: ({ input }) => (isMapping(input) ? undefined : input === undefined ? "is required" : LITERAL) },
+  )
+  .meta({ id: "SecretReference", description: "Where a secret is kept; never the secret itself.", writeOnly: true });
+
+export type SecretReference = z.output<typeof SecretReference>;

@@ -1,0 +1,107 @@
+import type { Path } from "../config-error.ts";
+
+/** What this module reads of a JSON Schema (draft-07, as `z.toJSONSchema` writes it). */
+export interface JsonSchema {
+  $ref?: string;
+  definitions?: Record<string, JsonSchema>;
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: JsonSchema | boolean;
+  items?: JsonSchema | JsonSchema[];
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  const?: unknown;
+  enum?: unknown[];
+  pattern?: string;
+  description?: string;
+  writeOnly?: boolean;
+}
+
+/** One thing that may stand at a place. `secret` is the schema's `writeOnly`, also when a wrapper said it. */
+interface Alternative {
+  schema: JsonSchema;
+  secret: boolean;
+}
+
+const SCALARS = new Set(["string", "number", "integer", "boolean"]);
+
+/**
+ * Answers two questions about a document from its JSON Schema: which keys may stand at a place, and which of its text
+ * may be shown in an error. Only what the schema knows to be public is shown; a literal secret can be anywhere else,
+ * under a misspelt key for instance, so masking by its place or its looks would let one through.
+ */
+export class SchemaGuide {
+  readonly #root: JsonSchema;
+
+  constructor(root: JsonSchema) {
+    this.#root = root;
+  }
+
+  /** The names that a mapping at this place may use; empty where any name or none is allowed. */
+  knownKeys(path: Path): string[] {
+    return [...new Set(this.#at(path).flatMap(({ schema }) => Object.keys(schema.properties ?? {})))];
+  }
+
+  /**
+   * Whether a scalar at this place may be shown: the schema expects one there, and where it may be a secret the value
+   * is one of those that are known to be none, such as the well-formed name of a variable.
+   */
+  mayShowValue(path: Path, value: unknown): boolean {
+    const alternatives = this.#at(path);
+    const mayBeSecret = alternatives.some(({ secret }) => secret);
+    return alternatives.some(({ schema }) => {
+      if (!mayBeSecret) return SCALARS.has(schema.type ?? "");
+      if (schema.const !== undefined) return schema.const === value;
+      return schema.pattern !== undefined && new RegExp(schema.pattern).test(String(value));
+    });
+  }
+
+  /** Whether a key may be shown: the schema names it, or it has the looks of a name in a mapping that holds no secret. */
+  mayShowKey(parent: Path, key: string): boolean {
+    const alternatives = this.#at(parent);
+    if (alternatives.some(({ schema }) => Object.hasOwn(schema.properties ?? {}, key))) return true;
+    return alternatives.length > 0 && !alternatives.some(({ secret }) => secret) && /^[A-Za-z][\w.:-]{0,39}$/.test(key);
+  }
+
+  /** Every property name of the schema: what may be shown of a text that is not even YAML. */
+  vocabulary(): Set<string> {
+    const names = new Set<string>();
+    const visit = (node: unknown): void => {
+      if (typeof node !== "object" || node === null) return;
+      for (const [name, child] of Object.entries(node)) {
+        if (name === "properties") for (const property of Object.keys(child as object)) names.add(property);
+        visit(child);
+      }
+    };
+    visit(this.#root);
+    return names;
+  }
+
+  #at(path: Path): Alternative[] {
+    let here = this.#expand(this.#root, false);
+    for (const step of path) here = here.flatMap(({ schema }) => this.#child(schema, step));
+    return here;
+  }
+
+  #child(schema: JsonSchema, step: string | number): Alternative[] {
+    if (typeof step === "number") {
+      const item = Array.isArray(schema.items) ? schema.items[step] : schema.items;
+      return item ? this.#expand(item, false) : [];
+    }
+    const known = Object.hasOwn(schema.properties ?? {}, step) ? schema.properties?.[step] : undefined;
+    const child = known ?? schema.additionalProperties;
+    return typeof child === "object" ? this.#expand(child, false) : [];
+  }
+
+  /** Follows references and alternatives down to schemas that describe a value themselves. */
+  #expand(schema: JsonSchema, inherited: boolean): Alternative[] {
+    const secret = inherited || schema.writeOnly === true;
+    if (schema.$ref !== undefined) {
+      const target = this.#root.definitions?.[schema.$ref.replace("#/definitions/", "")];
+      return target ? this.#expand(target, secret) : [];
+    }
+    const branches = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+    return branches ? branches.flatMap((branch) => this.#expand(branch, secret)) : [{ schema, secret }];
+  }
+}

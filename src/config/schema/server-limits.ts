@@ -1,0 +1,53 @@
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+import { DEFAULT_SECONDS, DEFAULT_STREAMS } from "../../domain/connection-limits.ts";
+
+const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+
+/** A name or an address as `Host` carries it, without its port. */
+const HostName = z
+  .string()
+  .max(253)
+  .refine(
+    (host) => NAME.test(host) || ipaddr.IPv6.isValid(host.replace(/^\[(.*)\]$/, "$1")),
+    "must be a host name such as admin.acme.example, without scheme and port",
+  );
+
+/** Names under which admin operations exist. */
+export const AdminHosts = z.array(HostName).max(100).default([]).meta({
+  description:
+    "Names under which admin operations exist, as the Host header carries them; under others they are 404. Empty: any.",
+});
+
+const Connections = z.number().int().min(1).max(1_000_000);
+const Streams = z.number().int().min(0).max(1_000_000);
+const Seconds = z.number().int().min(1).max(3600);
+
+/** What a server allows its connections. */
+export const ServerLimits = z.strictObject({
+  connections: Connections.optional().meta({
+    description:
+      "Connections open at a time; 60 % of the process's descriptor limit and at most 10,000 unless given. Beyond it the longest idle connection of the address with most makes room.",
+  }),
+  connectionsPerAddress: Connections.optional().meta({
+    description:
+      "Connections of one client address; a fifth of connections and at least 32 unless given. Proxies in trustProxy are not limited.",
+  }),
+  streams: Streams.optional().meta({
+    description: "Event streams open at a time; half of connections unless given.",
+  }),
+  streamsPerAddress: Streams.default(DEFAULT_STREAMS.streamsPerAddress).meta({
+    description: "Event streams of one client address.",
+  }),
+  streamsPerUser: Streams.default(DEFAULT_STREAMS.streamsPerUser).meta({ description: "Event streams of one user." }),
+  headersSeconds: Seconds.default(DEFAULT_SECONDS.headersSeconds).meta({
+    description: "Time for a connection's first request, and for the headers of each.",
+  }),
+  bodySeconds: Seconds.default(DEFAULT_SECONDS.bodySeconds).meta({ description: "Time for a request's body." }),
+  idleSeconds: Seconds.default(DEFAULT_SECONDS.idleSeconds).meta({
+    description: "How long a connection may wait for its next request.",
+  }),
+  writeSeconds: Seconds.default(DEFAULT_SECONDS.writeSeconds).meta({
+    description: "How long a client may take nothing of what is sent to it, event streams too.",
+  }),
+});

@@ -1,0 +1,106 @@
+import { resolve } from "node:path";
+import type { Path } from "../config-error.ts";
+import { PRESET_HOSTS } from "../schema/oracle-schema.ts";
+import type { SecretReference } from "../schema/scalars.ts";
+
+/** The part of a tenant's file, or of the document of an apply, that says what is sent where. */
+export interface StatedSources {
+  oracle?: {
+    sources?: Record<
+      string,
+      {
+        url?: string | undefined;
+        headers?: Record<string, SecretReference | string> | undefined;
+        query?: Record<string, SecretReference> | undefined;
+      }
+    >;
+  };
+}
+
+/** A secret that goes out with requests for prices. */
+export interface Destination {
+  reference: SecretReference;
+  path: Path;
+  /** Host and port; undefined where the instrument that is asked for decides. */
+  host: string | undefined;
+}
+
+/** Every secret in headers and parameters of sources, with the host that it is sent to. */
+export function destinationsOf({ oracle }: StatedSources): Destination[] {
+  return Object.entries(oracle?.sources ?? {}).flatMap(([name, { url, headers, query }]) => {
+    const preset = Object.hasOwn(PRESET_HOSTS, name) ? PRESET_HOSTS[name] : undefined;
+    const address = url ?? (preset === undefined ? undefined : `https://${preset}`);
+    // A source without an address sends nothing; that it lacks one is another rule's to say.
+    if (address === undefined) return [];
+    const host = hostOf(address);
+    return Object.entries({ headers, query }).flatMap(([part, values = {}]) =>
+      Object.entries(values).flatMap(([key, reference]) =>
+        typeof reference === "string" ? [] : [{ reference, path: ["oracle", "sources", name, part, key], host }],
+      ),
+    );
+  });
+}
+
+/** Host and port of a source's address. */
+function hostOf(template: string): string | undefined {
+  const hosts = ["a", "b"].map((id) => {
+    const address = template.replaceAll("{id}", id);
+    if (!URL.canParse(address)) return undefined;
+    const { hostname, port, protocol } = new URL(address);
+    return `${hostname}:${port || (protocol === "http:" ? 80 : 443)}`;
+  });
+  return hosts[0] === hosts[1] ? hosts[0] : undefined;
+}
+
+/** How the operator's file names a secret that is sent; undefined for what it cannot name, such as a program's output. */
+export function destinationName(reference: SecretReference): string | undefined {
+  if ("env" in reference) return `env ${reference.env}`;
+  if ("file" in reference) return `file ${reference.file}`;
+  return "sops" in reference ? `sops ${reference.sops}` : undefined;
+}
+
+/** A secret as the operator's file names it, and host and port that it would be sent to. */
+interface Sending {
+  name: string;
+  host: string;
+}
+
+/**
+ * Whether the operator's file lists the host for the secret.
+ * @param directory the tenant's folder, which paths in names are relative to
+ */
+export function mayBeSentTo(
+  { name, host }: Sending,
+  directory: string,
+  destinations: readonly (readonly [secret: string, hosts: readonly string[]])[],
+): boolean {
+  return destinations.some(
+    ([listed, hosts]) => isSameSecret(listed, name, directory) && hosts.some((each) => isListed(host, each)),
+  );
+}
+
+/** What the operator's file would have to say under `secrets.destinations`. */
+export function destinationLine({ name, host }: Sending): string {
+  return `"${name}": ["${host.replace(/:443$/, "")}"]`;
+}
+
+/** Whether two such names mean one secret. Paths may be written in several ways. */
+function isSameSecret(one: string, other: string, directory: string): boolean {
+  const [kind, name] = split(one);
+  const [otherKind, otherName] = split(other);
+  if (kind !== otherKind) return false;
+  return kind === "env" ? name === otherName : resolve(directory, name) === resolve(directory, otherName);
+}
+
+function split(name: string): [kind: string, rest: string] {
+  const end = name.indexOf(" ");
+  return [name.slice(0, end), name.slice(end + 1)];
+}
+
+/** Whether a host with its port is one that the operator's file lists: 443 unless stated, and `*.` is one label. */
+function isListed(host: string, listed: string): boolean {
+  const wanted = /:\d+$/.test(listed) ? listed : `${listed}:443`;
+  if (!wanted.startsWith("*.")) return host === wanted;
+  const label = host.indexOf(".");
+  return label > 0 && host.slice(label) === wanted.slice(1);
+}

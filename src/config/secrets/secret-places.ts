@@ -1,0 +1,98 @@
+import { formatPath, type Path } from "../config-error.ts";
+import { isAnchorPlace } from "../schema/audit-schema.ts";
+import type { SecretReference } from "../schema/scalars.ts";
+
+/** A reference to a secret, and where in the tenant file it stands. */
+export interface SecretPlace {
+  reference: SecretReference;
+  path: Path;
+}
+
+/** Every reference in a document, wherever it stands: new sections need no line here. */
+export function referencesIn(value: unknown, path: Path = []): SecretPlace[] {
+  if (typeof value !== "object" || value === null) return [];
+  // A key set's file is written like a secret's, and is none; so are places of anchors.
+  const isPlace = path.at(-1) === "jwks" || isAnchorPlace(path);
+  if (isReference(value) && !isPlace) return [{ reference: value, path }];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    referencesIn(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+}
+
+function isReference(value: object): value is SecretReference {
+  return ["env", "file", "exec", "path,sops"].includes(Object.keys(value).sort().join());
+}
+
+/** What a place of the tenant file wants of its secret. */
+export interface PlaceKind {
+  /** As lists of secrets call it. */
+  type: string;
+  /** Places of one group may hold one value: they mean the same. Undefined: no other place may. */
+  group: { name: string; acrossTenants?: true } | undefined;
+  /** What is wrong with a value; undefined for one that fits. It never shows the value. */
+  problemOf: (value: string) => string | undefined;
+}
+
+const RESOLUTION: PlaceKind = { type: "oracle", group: { name: "resolution" }, problemOf: signingSecret };
+
+/** The first row whose beginning a place has counts. */
+const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
+  ["keys.admin", { type: "key", group: undefined, problemOf: apiKey("sk_") }],
+  ["keys.public", { type: "key", group: undefined, problemOf: apiKey("pk_") }],
+  ["webhooks.inbound.stripe", { type: "stripe", group: { name: "stripe" }, problemOf: stripeSecret }],
+  [
+    "webhooks.outbound",
+    { type: "outbound", group: { name: "outbound", acrossTenants: true }, problemOf: signingSecret },
+  ],
+  ["webhooks.", { type: "webhook", group: { name: "inbound" }, problemOf: bytes(32) }],
+  // What sealed an earlier version's entries has to be there for ever, and seals nothing new.
+  ["audit.previous", { type: "audit", group: { name: "audit" }, problemOf: bytes(16) }],
+  ["audit.anchors", { type: "audit", group: { name: "anchors" }, problemOf: signingSecret }],
+  ["audit.", { type: "audit", group: { name: "audit" }, problemOf: bytes(32) }],
+  ["auth.", { type: "jwt", group: { name: "jwt" }, problemOf: bytes(32) }],
+  ["database.", { type: "database", group: { name: "database", acrossTenants: true }, problemOf: anything }],
+  ["oracle.resolutionSecret", RESOLUTION],
+  ["oracle.previousResolutionSecrets", RESOLUTION],
+  // Of other people's services: tenants may share an account there, and what a key looks like is theirs to say.
+  ["oracle.", { type: "oracle", group: { name: "sources", acrossTenants: true }, problemOf: anything }],
+  ["server.tls", { type: "tls", group: { name: "tls", acrossTenants: true }, problemOf: anything }],
+];
+const OTHER: PlaceKind = { type: "other", group: undefined, problemOf: anything };
+
+/** How the places begin that are known, the first that fits first. */
+export const PLACES: readonly string[] = KINDS.map(([beginning]) => beginning);
+
+/** What kind of secret stands at a place. */
+export function kindOf(path: Path): PlaceKind {
+  const name = formatPath(path);
+  return KINDS.find(([beginning]) => name.startsWith(beginning))?.[1] ?? OTHER;
+}
+
+function anything(): undefined {
+  return undefined;
+}
+
+function bytes(least: number) {
+  return (value: string) =>
+    Buffer.byteLength(value) < least ? `the secret must have at least ${least} bytes` : undefined;
+}
+
+function apiKey(prefix: string) {
+  // The longest that a request may show.
+  const shape = new RegExp(`^${prefix}[A-Za-z0-9_-]{43,252}$`);
+  return (value: string) =>
+    shape.test(value)
+      ? undefined
+      : `the key must be ${prefix} and 43 to 252 of A-Z, a-z, 0-9, _ and -, such as ${prefix}$(openssl rand -hex 32)`;
+}
+
+function stripeSecret(value: string): string | undefined {
+  return /^whsec_.{24,}$/s.test(value) ? undefined : "the secret must be whsec_ and at least 24 characters";
+}
+
+/** `whsec_` and base64, padded or not, is signed with as those bytes, everything else as it stands. */
+function signingSecret(value: string): string | undefined {
+  const encoded = /^whsec_([A-Za-z0-9+/]*={0,2})$/.exec(value)?.[1];
+  const isLong = encoded === undefined ? Buffer.byteLength(value) >= 32 : Buffer.from(encoded, "base64").length >= 24;
+  return isLong ? undefined : "the secret must be whsec_ and base64 of at least 24 bytes, or at least 32 bytes";
+}

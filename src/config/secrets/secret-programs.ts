@@ -1,0 +1,80 @@
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { isBelow, realPlace } from "../bounded-file.ts";
+import { ALLOW_EXEC, type Environment } from "../environment.ts";
+import type { SecretReference } from "../schema/scalars.ts";
+
+type ExecReference = Extract<SecretReference, { exec: string[] }>;
+type SopsReference = Extract<SecretReference, { sops: string }>;
+
+const MAX_SECRET_BYTES = 64 * 1024;
+/** A password manager may wait for a finger on a sensor. */
+const TIMEOUT_MS = 30_000;
+
+export interface ProgramContext {
+  environment: Environment;
+  /** Where programs run, and what SOPS files are relative to: the tenant's folder. */
+  directory: string;
+  /** Other folders that SOPS files may lie below. */
+  roots?: readonly string[] | undefined;
+  timeoutMs?: number | undefined;
+}
+
+/**
+ * What a program of the tenant file prints, trimmed. A tenant file may come with somebody's pull request, so nothing of it
+ * is run unless whoever runs pmctl says so.
+ *
+ * @throws Error with a sentence that holds neither output nor arguments
+ */
+export function readFromProgram({ exec: [program = "", ...args] }: ExecReference, context: ProgramContext): string {
+  if (context.environment[ALLOW_EXEC] !== "1")
+    throw new Error(`the secret comes from the program ${program}: add --allow-exec to let pmctl run it`);
+  return run(program, args, context).trim();
+}
+
+/**
+ * A value of a SOPS file, decrypted by `sops` with whatever keys it finds.
+ *
+ * @throws Error as {@link readFromProgram}
+ */
+export function readFromSops({ sops, path }: SopsReference, context: ProgramContext): string {
+  // Absolute, so that a name that begins with a dash is no option; and links followed, so that none is swapped meanwhile.
+  const file = realPlace(resolve(context.directory, sops));
+  if (!isBelow(file, [context.directory, ...(context.roots ?? [])]))
+    throw new Error(`the SOPS file ${sops} leads out of the tenant's folder and of what pmctl.yaml lists`);
+  return run("sops", ["decrypt", "--extract", sopsPath(path), file], context).replace(/\r?\n$/, "");
+}
+
+/** `stripe.keys[0]` as SOPS writes it: `["stripe"]["keys"][0]`. What begins with a bracket is its own notation already. */
+export function sopsPath(path: string): string {
+  if (path.startsWith("[")) return path;
+  const steps = path.match(/\[\d+\]|[^.[\]]+/g) ?? [];
+  return steps.map((step) => (step.startsWith("[") ? step : `[${JSON.stringify(step)}]`)).join("");
+}
+
+/** Its error output is not repeated: what a secret's program complains about may hold the secret. */
+function run(program: string, args: readonly string[], { environment, directory, timeoutMs }: ProgramContext): string {
+  const limit = timeoutMs ?? TIMEOUT_MS;
+  // Loaded only here: hardly any command runs a program for its secrets, and every command would wait for it.
+  const { execaSync } = createRequire(import.meta.url)("execa") as typeof import("execa");
+  const result = execaSync(program, args, {
+    cwd: directory,
+    env: environment,
+    extendEnv: false,
+    reject: false,
+    stdin: "ignore",
+    stripFinalNewline: false,
+    timeout: limit,
+    killSignal: "SIGKILL",
+    maxBuffer: MAX_SECRET_BYTES,
+  });
+  if (result.timedOut) throw new Error(`the program ${program} gave no secret within ${limit / 1000} s`);
+  if (result.isMaxBuffer) throw new Error(`the program ${program} printed more than 64 KiB`);
+  if (result.exitCode === undefined && result.signal === undefined)
+    throw new Error(`the program ${program} cannot be run (${result.code ?? "not found"})`);
+  if (result.failed) {
+    const how = result.exitCode === undefined ? `signal ${result.signal}` : `code ${result.exitCode}`;
+    throw new Error(`the program ${program} ended with ${how}: run it by hand to see why`);
+  }
+  return result.stdout;
+}

@@ -1,0 +1,83 @@
+import { resolve } from "node:path";
+import { isBelow } from "../bounded-file.ts";
+import type { Finding, Path } from "../config-error.ts";
+import { environmentPrefix } from "../environment.ts";
+import { OPERATOR_FILE, type SecretBounds } from "../operator-file.ts";
+import type { Draft } from "../rules.ts";
+import {
+  type Destination,
+  destinationLine,
+  destinationName,
+  destinationsOf,
+  mayBeSentTo,
+} from "./secret-destinations.ts";
+import { referencesIn } from "./secret-places.ts";
+
+/**
+ * What a tenant file must not reach for: other tenants' variables, files elsewhere, and hosts that the operator has not
+ * named for a secret. It may come with a stranger's pull request, so all this is decided before anything is read or sent.
+ *
+ * @param of.directory the tenant's folder, absolute
+ */
+export function secretsStayInBounds(
+  draft: Draft,
+  { directory, tenant, bounds }: { directory: string; tenant: string; bounds: SecretBounds },
+): Finding[] {
+  return [
+    ...referencesIn(draft).flatMap(({ reference, path }) => {
+      const message = "env" in reference ? problemOfVariable(reference.env, tenant, bounds) : undefined;
+      return message === undefined ? [] : [{ path, message }];
+    }),
+    ...filesOf(draft).flatMap(({ file, path }) =>
+      isBelow(resolve(directory, file), [directory, ...bounds.roots])
+        ? []
+        : [{ path, message: `the file leads out of the tenant's folder: ${toList("secrets.files", "its folder")}` }],
+    ),
+    ...destinationsOf(draft).flatMap((destination) => {
+      const message = problemOfDestination(destination, directory, bounds);
+      return message === undefined ? [] : [{ path: destination.path, message }];
+    }),
+  ];
+}
+
+function toList(where: string, what = "it"): string {
+  return `list ${what} in ${OPERATOR_FILE} under ${where}`;
+}
+
+/** Of several tenants whose prefix a name has, the longest is its owner: `ACME_EU_KEY` is no variable of `acme`. */
+function problemOfVariable(name: string, tenant: string, { tenants, env }: SecretBounds): string | undefined {
+  const [owner] = tenants
+    .filter((each) => name.startsWith(`${environmentPrefix(each)}_`))
+    .toSorted((a, b) => b.length - a.length);
+  if (owner === tenant) return undefined;
+  if (owner !== undefined) return `the variable ${name} belongs to the tenant ${owner}: no other tenant may use it`;
+  if (env.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern)))
+    return undefined;
+  const prefix = environmentPrefix(tenant);
+  return `the variable ${name} does not begin with ${prefix}_: rename it, or ${toList("secrets.env")}`;
+}
+
+/** The files that a tenant file refers to for secrets and keys. */
+function filesOf(draft: Draft): { file: string; path: Path }[] {
+  const files = referencesIn(draft).flatMap(({ reference, path }) => {
+    if ("file" in reference) return [{ file: reference.file, path }];
+    return "sops" in reference ? [{ file: reference.sops, path }] : [];
+  });
+  const { auth, server } = draft;
+  if (auth && "jwks" in auth.jwt && "file" in auth.jwt.jwks)
+    files.push({ file: auth.jwt.jwks.file, path: ["auth", "jwt", "jwks", "file"] });
+  if (server?.tls) files.push({ file: server.tls.cert, path: ["server", "tls", "cert"] });
+  return files;
+}
+
+function problemOfDestination(
+  { reference, host }: Destination,
+  directory: string,
+  { destinations }: SecretBounds,
+): string | undefined {
+  const name = destinationName(reference);
+  if (name === undefined) return "what a program prints is sent to no source: keep the secret in a variable or a file";
+  if (host === undefined) return "the host that a secret is sent to must not depend on {id}";
+  if (mayBeSentTo({ name, host }, directory, destinations)) return undefined;
+  return `the secret would be sent to ${host}: ${toList("secrets.destinations", destinationLine({ name, host }))}`;
+}

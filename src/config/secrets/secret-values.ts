@@ -1,0 +1,79 @@
+import { dirname } from "node:path";
+import { ConfigError, type Finding, formatPath, type Path } from "../config-error.ts";
+import type { Environment } from "../environment.ts";
+import { loadTenantFile, type TenantConfig } from "../tenant-file.ts";
+import { openWorkspace, tenantPath } from "../workspace.ts";
+import { kindOf, referencesIn } from "./secret-places.ts";
+import { valueAtHand } from "./secrets.ts";
+
+/** The value of a secret, and the place of a tenant file that refers to it. Never shown. */
+export interface PlacedValue {
+  tenant: string;
+  path: Path;
+  value: string;
+  /** The place for people, as `keys.admin[0].secret (tenants/acme/tenant.yaml:7:12)`. */
+  place: string;
+}
+
+/** A value at its place. */
+export function placedValue({ tenant, source }: TenantConfig, path: Path, value: string): PlacedValue {
+  const { file, line, column } = source.positionOf(path);
+  return { tenant, path, value, place: `${formatPath(path)} (${file}:${line}:${column})` };
+}
+
+/** Every secret of a tenant that can be had without running anything; what is missing is passed over. */
+export function valuesAtHand(config: TenantConfig, environment: Environment): PlacedValue[] {
+  const { source, ...document } = config;
+  const { directory, roots } = source;
+  return referencesIn(document).flatMap(({ reference, path }) => {
+    const value = valueAtHand(reference, { environment, directory, roots });
+    return value === undefined ? [] : [placedValue(config, path, value)];
+  });
+}
+
+/** The same of all other tenants of the directory. A file that is not sound counts for nothing: `validate` speaks of it. */
+export function valuesOfOthers({ source: { directory } }: TenantConfig, environment: Environment): PlacedValue[] {
+  const root = dirname(dirname(directory));
+  return openWorkspace(root).tenants.flatMap((tenant) => {
+    const file = tenantPath(root, tenant);
+    if (dirname(file) === directory) return [];
+    try {
+      return valuesAtHand(loadTenantFile(file), environment);
+    } catch (error) {
+      if (error instanceof ConfigError) return [];
+      throw error;
+    }
+  });
+}
+
+/**
+ * What is wrong with the values of a tenant's secrets: one has not the shape of its place, or stands in another place
+ * too. A value that has two meanings is as open as the more open one: an audit key that is a public key too is served to
+ * every visitor.
+ *
+ * @param others of the directory's other tenants
+ */
+export function valueFindings(own: readonly PlacedValue[], others: readonly PlacedValue[]): Finding[] {
+  const earlier = Map.groupBy(others, ({ value }) => value);
+  return own.flatMap((placed) => {
+    const { path, value } = placed;
+    if (value === "") return [];
+    const met = earlier.get(value) ?? [];
+    earlier.set(value, [...met, placed]);
+    const problem = kindOf(path).problemOf(value);
+    const other = met.find((each) => !mayShareValue(each, placed));
+    return [
+      ...(problem === undefined ? [] : [{ path, message: problem }]),
+      ...(other === undefined
+        ? []
+        : [{ path, message: `has the same value as ${other.place}: every secret needs a value of its own` }]),
+    ];
+  });
+}
+
+/** Places of one meaning: those of one list, the lists of inbound webhooks, outgoing webhooks, accounts at others' services. */
+function mayShareValue(one: PlacedValue, other: PlacedValue): boolean {
+  const [group, otherGroup] = [kindOf(one.path).group, kindOf(other.path).group];
+  if (group === undefined || group.name !== otherGroup?.name) return false;
+  return group.acrossTenants === true || one.tenant === other.tenant;
+}

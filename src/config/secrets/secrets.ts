@@ -1,0 +1,112 @@
+import { createHmac } from "node:crypto";
+import { resolve } from "node:path";
+import { Fault } from "../../domain/fault.ts";
+import { OutOfBounds, readBelow } from "../bounded-file.ts";
+import { type Environment, isErrno, SECRET_WARNING } from "../environment.ts";
+import type { SecretReference } from "../schema/scalars.ts";
+import { readFromProgram, readFromSops } from "./secret-programs.ts";
+
+const MAX_SECRET_BYTES = 64 * 1024;
+
+export interface SecretContext {
+  environment: Environment;
+  /** What file references are relative to: the tenant's folder. */
+  directory: string;
+  /** Other folders that files may lie below, absolute. */
+  roots?: readonly string[] | undefined;
+  /** Where the reference stands, as `file:line:column`. */
+  where?: string;
+  /** How long a program may take; 30 s unless given. */
+  timeoutMs?: number | undefined;
+  /** Takes what is to be said of a file that is used all the same; the process's warnings unless given. */
+  warn?: (message: string) => void;
+}
+
+/** The value behind a reference where it can be had without running anything; nothing is said of its file. */
+export function valueAtHand(reference: SecretReference, context: SecretContext): string | undefined {
+  if ("exec" in reference || "sops" in reference) return undefined;
+  try {
+    return resolveSecret(reference, { ...context, warn: () => {} });
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The value behind a reference.
+ *
+ * @throws Fault CONFIG_INVALID when there is none; the text names the variable or the file, never a value
+ */
+export function resolveSecret(reference: SecretReference, context: SecretContext): string {
+  const { environment, where } = context;
+  const fail = (message: string, cause?: unknown) =>
+    new Fault("CONFIG_INVALID", where === undefined ? message : `${message} (${where})`, { cause });
+  if ("env" in reference) {
+    const value = environment[reference.env];
+    if (value === undefined)
+      throw fail(`the environment variable ${reference.env} is not set: export it, or put it into .env`);
+    if (value === "") throw fail(`the environment variable ${reference.env} is empty`);
+    return value;
+  }
+  if ("file" in reference) return readSecretFile(reference.file, context, fail);
+  let value: string;
+  try {
+    value = "exec" in reference ? readFromProgram(reference, context) : readFromSops(reference, context);
+  } catch (cause) {
+    throw fail((cause as Error).message);
+  }
+  if (value === "") throw fail(`the ${describeReference(reference)} gave an empty secret`);
+  return value;
+}
+
+/** A reference in a few words, for messages and lists: where the secret is kept, never what it is. */
+export function describeReference(reference: SecretReference): string {
+  if ("env" in reference) return `env ${reference.env}`;
+  if ("file" in reference) return `file ${reference.file}`;
+  // Arguments may hold secrets.
+  if ("exec" in reference) return `program ${reference.exec[0]}`;
+  return `sops ${reference.sops} ${reference.path}`;
+}
+
+type Fail = (message: string, cause?: unknown) => Fault;
+
+function readSecretFile(
+  shown: string,
+  { directory, roots = [], warn = warnOfFile }: SecretContext,
+  fail: Fail,
+): string {
+  let bytes: Buffer;
+  let mode: number;
+  try {
+    ({ bytes, mode } = readBelow(resolve(directory, shown), [directory, ...roots], MAX_SECRET_BYTES));
+  } catch (cause) {
+    const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
+    const outside = "leads out of the tenant's folder and of what pmctl.yaml lists under secrets.files";
+    throw fail(`the secret file ${shown} ${cause instanceof OutOfBounds ? outside : reason}`, cause);
+  }
+  // One that everybody may replace is no secret. One that everybody may read is how container platforms mount them.
+  if (mode & 0o002) throw fail(`the secret file ${shown} may be changed by every user of this machine: chmod o= it`);
+  if (mode & 0o004) warn(fail(`the secret file ${shown} may be read by every user of this machine`).message);
+  if (bytes.length > MAX_SECRET_BYTES) throw fail(`the secret file ${shown} is larger than 64 KiB`);
+  // Editors and `echo` end a file with a newline that is no part of the secret.
+  const value = bytes.toString("utf8").replace(/\r?\n$/, "");
+  if (value === "") throw fail(`the secret file ${shown} is empty`);
+  return value;
+}
+
+function warnOfFile(message: string): void {
+  process.emitWarning(message, { type: SECRET_WARNING });
+}
+
+/**
+ * A short name for a secret's value, such as `fp:7c1e90ab`: equal for equal values, and all that plans and lists show. It
+ * is keyed, so that a weak secret cannot be found by trying words against it.
+ *
+ * @param key the tenant's audit key, which never leaves the operator's side
+ */
+export function fingerprint(secret: string, key: string): string {
+  // The key is never used as it is: that is the audit chain's.
+  const ownKey = createHmac("sha256", key).update("pmctl-fingerprint-v1").digest();
+  return `fp:${createHmac("sha256", ownKey).update(secret).digest("hex").slice(0, 8)}`;
+}

@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import { dirname, resolve } from "node:path";
+import { isBelow, isReserved } from "../bounded-file.ts";
+import { ConfigError, type Finding, type Path, type Position, type Problem } from "../config-error.ts";
+import { displayPath, readConfigFile } from "../config-file.ts";
+import { OPERATOR_FILE } from "../operator-file.ts";
+import type { SchemaGuide } from "../schema/schema-guide.ts";
+import { isMapping } from "./mapping.ts";
+import { YamlSource } from "./yaml-source.ts";
+
+/** More is a mistake, or a machine's. */
+const MAX_LAYERS = 20;
+/** Files that are named in all: two names in each of a few files make millions of ways. */
+const MAX_BASES = 50;
+
+/** Where the files that a tenant file extends may lie. */
+export interface BaseBounds {
+  /** The operator's, absolute: the folder that holds `tenants/`. */
+  directory: string;
+  /** Other folders, absolute. */
+  roots: readonly string[];
+}
+
+/** What reading the bases of one tenant file shares. */
+interface Reading {
+  guide: SchemaGuide;
+  bounds: BaseBounds;
+  problems: Problem[];
+  /** Names that may still be followed; negative once that was said. */
+  left: number;
+}
+
+/**
+ * A tenant file on top of the files that it extends. Mappings are merged key by key, everything else is replaced as a
+ * whole; of several bases a later one wins. Each value remembers the file that states it.
+ */
+export class LayeredSource {
+  /** Of the tenant's own file, as problems name it. */
+  readonly file: string;
+  /** Of all the texts that the value comes from. */
+  readonly sha256: string;
+  /** The merged data, without `extends`; undefined when a file is not sound. */
+  readonly value: unknown;
+  /** What is wrong before any schema is asked. */
+  readonly problems: readonly Problem[];
+  /** The tenant's own file first; each wins over those behind it. */
+  readonly #layers: readonly YamlSource[];
+
+  constructor(text: string, file: string, guide: SchemaGuide, bounds: BaseBounds) {
+    const own = new YamlSource(text, displayPath(file), guide);
+    const problems: Problem[] = [];
+    this.#layers = [own, ...basesOf(own, [resolve(file)], { guide, bounds, problems, left: MAX_BASES })];
+    this.file = own.file;
+    this.problems = [...this.#layers.flatMap((layer) => layer.syntaxProblems), ...problems];
+    const hashes = this.#layers.map(({ sha256 }) => sha256);
+    this.sha256 = hashes.length === 1 ? own.sha256 : createHash("sha256").update(hashes.join("\n")).digest("hex");
+    if (this.problems.length === 0) this.value = mergedValue(this.#layers);
+  }
+
+  /** Where the value of a path stands, or its nearest existing ancestor, and in which file. */
+  positionOf(path: Path, atKey = false): Position & { file: string } {
+    const { layer } = this.#owner(path);
+    return { file: layer.file, ...layer.positionOf(path, atKey) };
+  }
+
+  /** Whether one of the files states a value for a path. */
+  states(path: Path): boolean {
+    return this.#owner(path).found;
+  }
+
+  /** Findings with their positions and frames, each in the file that it is about. */
+  locate(findings: readonly Finding[]): Problem[] {
+    return this.#layers.flatMap((layer) =>
+      layer.problems(findings.filter(({ path }) => this.#owner(path).layer === layer)),
+    );
+  }
+
+  /** The file whose value for a path counts; where none states it, the one that states its nearest ancestor. */
+  #owner(path: Path): { layer: YamlSource; found: boolean } {
+    let holders = this.#layers.map((layer) => ({ layer, value: layer.value }));
+    for (const step of path) {
+      const next: typeof holders = [];
+      for (const { layer, value } of holders) {
+        if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) continue;
+        const child = (value as Record<string | number, unknown>)[step];
+        // Only mappings are merged: anything else hides what the files below say, and is hidden by a mapping above.
+        if (next.length === 0 || isMapping(child)) next.push({ layer, value: child });
+        if (!isMapping(child)) break;
+      }
+      if (next.length === 0) return { layer: holders[0]?.layer ?? this.#own, found: false };
+      holders = next;
+    }
+    return { layer: holders[0]?.layer ?? this.#own, found: true };
+  }
+
+  get #own(): YamlSource {
+    return this.#layers[0] as YamlSource;
+  }
+}
+
+/** The bases of a file with theirs, the strongest first. */
+function basesOf(source: YamlSource, chain: readonly string[], reading: Reading): YamlSource[] {
+  const { value } = source;
+  if (!isMapping(value) || value.extends === undefined) return [];
+  const isList = Array.isArray(value.extends);
+  const names: unknown[] = Array.isArray(value.extends) ? value.extends : [value.extends];
+  const layers: YamlSource[] = [];
+  for (const [index, name] of [...names.entries()].reverse()) {
+    const path = isList ? ["extends", index] : ["extends"];
+    const report = (message: string) => reading.problems.push(...source.problems([{ path, message }]));
+    if (reading.left <= 0) {
+      if (reading.left === 0) report(`is more than the ${MAX_BASES} files that a tenant file may build on`);
+      reading.left = -1;
+      break;
+    }
+    reading.left -= 1;
+    if (typeof name !== "string" || name === "") {
+      report("must be a file such as ../base.yaml, or a list of files");
+      continue;
+    }
+    const file = resolve(dirname(chain.at(-1) ?? ""), name);
+    if (chain.includes(file)) report(`must not lead back to itself: ${[...chain, file].map(displayPath).join(" -> ")}`);
+    else if (chain.length >= MAX_LAYERS) report(`is the ${MAX_LAYERS}th file on the way: that is too deep`);
+    else layers.push(...readBase(file, [...chain, file], reading, report));
+  }
+  return layers;
+}
+
+function readBase(
+  file: string,
+  chain: readonly string[],
+  reading: Reading,
+  report: (message: string) => void,
+): YamlSource[] {
+  const refusal = refusalOf(file, reading.bounds);
+  if (refusal !== undefined) {
+    report(refusal);
+    return [];
+  }
+  let text: string;
+  try {
+    text = readConfigFile(file);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    report(`${displayPath(file)} ${error.problems[0]?.message ?? "cannot be read"}`);
+    return [];
+  }
+  const base = new YamlSource(text, displayPath(file), reading.guide);
+  if (base.syntaxProblems.length > 0) return [base];
+  if (!isMapping(base.value)) report(`${base.file} must hold a mapping, as a tenant file does`);
+  // Two tenants of one name would share a database.
+  else if (base.value.tenant !== undefined)
+    reading.problems.push(
+      ...base.problems([{ path: ["tenant"], message: "must stand in the tenant's own file", atKey: true }]),
+    );
+  return [base, ...basesOf(base, chain, reading)];
+}
+
+/** Decided before anything is read: problems show lines of a file, and whether there is one. */
+function refusalOf(file: string, { directory, roots }: BaseBounds): string | undefined {
+  if (!isBelow(file, [directory, ...roots]))
+    return `leads out of the operator's directory: list its folder in ${OPERATOR_FILE} under secrets.files`;
+  return isReserved(file, directory) ? "must be configuration: .pmctl, .git and .env hold secrets" : undefined;
+}
+
+function mergedValue(layers: readonly YamlSource[]): unknown {
+  const merged = layers.map(({ value }) => value).reduceRight((below, above) => merge(below, above));
+  if (!isMapping(merged)) return merged;
+  const { extends: _, ...value } = merged;
+  return value;
+}
+
+function merge(below: unknown, above: unknown): unknown {
+  if (!isMapping(below) || !isMapping(above)) return above;
+  const names = [...new Set([...Object.keys(below), ...Object.keys(above)])];
+  // From entries, so that a key like __proto__ stays a key.
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = Object.hasOwn(above, name) ? above[name] : below[name];
+      return [name, Object.hasOwn(above, name) && Object.hasOwn(below, name) ? merge(below[name], value) : value];
+    }),
+  );
+}

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
+import { type Finding, formatPath, type Path, type Position, type Problem } from "../config-error.ts";
+import type { SchemaGuide } from "../schema/schema-guide.ts";
+import { drawFrame, type Visibility } from "./code-frame.ts";
+import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
+
+/** Past this many the rest is only counted: each costs a frame, and a megabyte has room for a great many. */
+const MAX_PROBLEMS = 100;
+
+/** The sentences of the YAML library that never quote the text; those of other codes may carry a literal secret. */
+const QUOTELESS = new Set([
+  "BAD_INDENT",
+  "BAD_SCALAR_START",
+  "BLOCK_AS_IMPLICIT_KEY",
+  "BLOCK_IN_FLOW",
+  "MISSING_CHAR",
+  "MULTILINE_IMPLICIT_KEY",
+]);
+const SENTENCES: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: "a tab cannot indent YAML: use spaces",
+  MULTIPLE_DOCS: "the file must hold one document: remove the second ---",
+  TAG_RESOLVE_FAILED: "YAML tags (!...) have no meaning here",
+  BAD_DQ_ESCAPE: "there is no such escape in a double-quoted text",
+  UNEXPECTED_TOKEN: "YAML does not expect this here",
+  RESOURCE_EXHAUSTION: "the file is nested too deeply",
+};
+
+/** A YAML text that remembers where everything stands. Version 1.2, so that `NO` is Norway and not false. */
+export class YamlSource {
+  /** As problems name it. */
+  readonly file: string;
+  readonly sha256: string;
+  /** What the text says, as plain data; undefined when it is not sound YAML. */
+  readonly value: unknown;
+  /** What is wrong with the YAML itself. */
+  readonly syntaxProblems: readonly Problem[];
+  readonly #text: string;
+  readonly #guide: SchemaGuide;
+  readonly #document: Document.Parsed;
+  readonly #lines = new LineCounter();
+  #visibility: Visibility | undefined;
+
+  constructor(text: string, file: string, guide: SchemaGuide) {
+    this.file = file;
+    this.sha256 = createHash("sha256").update(text).digest("hex");
+    this.#text = text;
+    this.#guide = guide;
+    this.#document = parseDocument(text, {
+      version: "1.2",
+      lineCounter: this.#lines,
+      // Our own walk finds keys that stand twice, and knows their path.
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: "error",
+    });
+    const errors = [...this.#document.errors, ...this.#document.warnings];
+    if (errors.length > 0) {
+      this.#visibility = visibleWords(text, guide);
+      this.syntaxProblems = errors.slice(0, MAX_PROBLEMS).map((error) => this.#syntaxProblem(error));
+      return;
+    }
+    const findings = structureFindings(this.#document);
+    if (findings.length === 0) this.value = this.#toPlainData(findings);
+    this.syntaxProblems = this.problems(findings);
+  }
+
+  /** Where the value of `path` stands, or its nearest existing ancestor's key when the file does not state it. */
+  positionOf(path: Path, atKey = false): Position {
+    const { key, value, missing } = findNode(this.#document, path);
+    const node = (atKey || missing || !value ? key : value) ?? value ?? this.#document.contents;
+    return this.#position(node?.range?.[0] ?? 0);
+  }
+
+  /** Whether the text states a value for `path`, be it null; what it does not state has a default or is unmanaged. */
+  states(path: Path): boolean {
+    return !findNode(this.#document, path).missing;
+  }
+
+  /** Findings with their positions and frames; past the limit one last problem counts the rest. */
+  problems(findings: readonly Finding[]): Problem[] {
+    const problems = findings
+      .slice(0, MAX_PROBLEMS)
+      .map(({ path, message, atKey }) => this.#problem(this.positionOf(path, atKey), this.#shownPath(path), message));
+    if (findings.length > MAX_PROBLEMS) {
+      const message = `there are ${findings.length - MAX_PROBLEMS} more problems`;
+      problems.push(this.#problem(this.#position(this.#text.length), "", message));
+    }
+    return problems;
+  }
+
+  #problem(position: Position, path: string, message: string): Problem {
+    this.#visibility ??= visibleSpans(this.#document, this.#text, this.#guide);
+    const frame = drawFrame(this.#text, this.#lines.lineStarts, position, this.#visibility);
+    return { file: this.file, ...position, path, message, frame };
+  }
+
+  #syntaxProblem({ code, message, pos }: YAMLError): Problem {
+    const own = QUOTELESS.has(code) ? message.charAt(0).toLowerCase() + message.slice(1) : "this is not valid YAML";
+    return this.#problem(this.#position(pos[0]), "", SENTENCES[code] ?? own);
+  }
+
+  #toPlainData(findings: Finding[]): unknown {
+    try {
+      return this.#document.toJS({ maxAliasCount: 100 });
+    } catch {
+      // Ten nested aliases of ten make a billion nodes.
+      findings.push({ path: [], message: "the file's aliases multiply it too often" });
+      return undefined;
+    }
+  }
+
+  /** What is missing at the end of a text is missed where its last word ends, not on the empty line after it. */
+  #position(offset: number): Position {
+    const { line, col } = this.#lines.linePos(Math.min(offset, this.#text.trimEnd().length));
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  }
+
+  /** The dotted path up to the first key that may not be shown. */
+  #shownPath(path: Path): string {
+    const end = path.findIndex(
+      (step, at) => typeof step === "string" && !this.#guide.mayShowKey(path.slice(0, at), step),
+    );
+    return formatPath(end === -1 ? path : path.slice(0, end));
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type ParsedNode,
+  type Scalar,
+  type YAMLMap,
+} from "yaml";
+import type { Finding, Path } from "../config-error.ts";
+import type { SchemaGuide } from "../schema/schema-guide.ts";
+import type { Span, Visibility } from "./code-frame.ts";
+
+/** A node with the key or list position that leads to it. */
+interface Entry {
+  path: Path;
+  key: Scalar | undefined;
+  node: Node | null;
+  /** The nodes around it, the document's first. */
+  above: readonly Node[];
+}
+
+const MAX_DEPTH = 50;
+const MAX_ALIASES = 100;
+
+/** Everything below a node in the order of the text. Aliases are visited, not followed. */
+function* entries(node: Node | null, path: Path = [], above: readonly Node[] = [], key?: Scalar): Generator<Entry> {
+  yield { path, key, node, above };
+  if (node === null || above.length > MAX_DEPTH) return;
+  const around = [...above, node];
+  if (isSeq<Node | null>(node)) {
+    for (const [index, item] of node.items.entries()) yield* entries(item, [...path, index], around);
+  }
+  if (isMap<Node, Node | null>(node)) {
+    for (const pair of node.items) {
+      const name = isScalar(pair.key) ? pair.key : undefined;
+      yield* entries(pair.value, [...path, name ? String(name.value) : "?"], around, name);
+    }
+  }
+}
+
+/** What YAML allows and a configuration does not: keys twice, keys that are no text, tags, aliases without end. */
+export function structureFindings(document: Document.Parsed): Finding[] {
+  const findings: Finding[] = [];
+  let aliases = 0;
+  if (document.directives.yaml.explicit && document.directives.yaml.version !== "1.2")
+    findings.push({ path: [], message: "must be YAML 1.2: remove the %YAML line" });
+  for (const { path, node, above } of entries(document.contents)) {
+    if (above.length > MAX_DEPTH) return [{ path, message: "the file is nested too deeply" }];
+    if (isAlias(node)) {
+      aliases += 1;
+      if (aliases > MAX_ALIASES) return [{ path, message: `the file uses more than ${MAX_ALIASES} aliases` }];
+      findings.push(...aliasFindings(document, node, path, above));
+    } else if (node?.tag !== undefined) findings.push({ path, message: "YAML tags (!...) have no meaning here" });
+    if (isMap<Node, Node | null>(node)) findings.push(...keyFindings(node, path));
+  }
+  return findings;
+}
+
+function aliasFindings(document: Document.Parsed, alias: Alias, path: Path, above: readonly Node[]): Finding[] {
+  const target = alias.resolve(document);
+  if (!target) return [{ path, message: "there is no anchor of this name above" }];
+  return above.includes(target) ? [{ path, message: "an alias must not stand within its own anchor" }] : [];
+}
+
+function keyFindings({ items }: YAMLMap<Node, Node | null>, parent: Path): Finding[] {
+  const seen = new Set<string>();
+  return items.flatMap(({ key }) => {
+    if (!isScalar(key) || key.value === null) return [{ path: parent, message: "keys must be plain text" }];
+    const name = String(key.value);
+    if (seen.has(name)) return [{ path: [...parent, name], message: "stands twice in the same mapping", atKey: true }];
+    seen.add(name);
+    return [];
+  });
+}
+
+/** The nodes of a path: its key and value, or the nearest ancestor's when the document does not have it. */
+export function findNode(document: Document.Parsed, path: Path): { key?: Node; value: Node | null; missing: boolean } {
+  let found: { key?: Node; value: Node | null } = { value: document.contents };
+  for (const step of path) {
+    const at = isAlias(found.value) ? found.value.resolve(document) : found.value;
+    if (isSeq<Node | null>(at) && typeof step === "number" && step in at.items) {
+      found = { value: at.items[step] ?? null };
+    } else {
+      // The last of a key's several places: that is the one to delete, and the one whose value counted.
+      const pair = isMap<ParsedNode, Node | null>(at)
+        ? at.items.findLast(({ key }) => isScalar(key) && String(key.value) === step)
+        : undefined;
+      if (!pair) return { ...found, missing: true };
+      found = { key: pair.key, value: pair.value };
+    }
+  }
+  return { ...found, missing: false };
+}
+
+/** What a frame may show of a document that is sound YAML: the keys and values that the schema knows to be public. */
+export function visibleSpans(document: Document.Parsed, text: string, guide: SchemaGuide): Visibility {
+  const shown: Span[] = [];
+  const hidden: Span[] = [];
+  for (const { path, key, node } of entries(document.contents)) {
+    const name = path.at(-1);
+    if (key && typeof name === "string") add(key, guide.mayShowKey(path.slice(0, -1), name));
+    if (isScalar(node)) add(node, guide.mayShowValue(path, node.value));
+  }
+  return { shown, hidden };
+
+  function add(scalar: Node, isPublic: boolean): void {
+    const [start, end] = scalar.range ?? [0, 0];
+    // A text over several lines is most likely one whose closing quote is missing, and has swallowed others.
+    const isOneLine = !text.slice(start, end).trimEnd().includes("\n");
+    (isPublic && isOneLine ? shown : hidden).push([start, end]);
+  }
+}
+
+/** What a frame may show of a text that is not sound YAML: the words that are property names of the schema. */
+export function visibleWords(text: string, guide: SchemaGuide): Visibility {
+  const names = guide.vocabulary();
+  const shown = [...text.matchAll(/[A-Za-z_]\w*/g)]
+    .filter(([word]) => names.has(word))
+    .map((match): Span => [match.index, match.index + match[0].length]);
+  return { shown, hidden: [] };
+}

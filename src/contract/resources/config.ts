@@ -1,0 +1,264 @@
+import { z } from "zod";
+import { POLICY_FIELDS } from "../../domain/policy-fields.ts";
+import { SCOPES } from "../../domain/scopes.ts";
+import { NoInput, operation } from "../operation.ts";
+import {
+  MarketId,
+  MarketKind,
+  MarketStatus,
+  PageCursor,
+  PageLimit,
+  Price,
+  Sha256,
+  Timestamp,
+  text,
+  Usd,
+  UsdAmount,
+  UsdOrNone,
+} from "../scalars.ts";
+import { StoredCategory, StoredMeta, StoredName, StoredQuestion, StoredReference } from "../stored.ts";
+import { ConfigDocumentInput, ConfigMarketInput } from "./config-document.ts";
+import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
+import { PolicySchema, PolicyWhole, StoredPolicy } from "./policy.ts";
+
+const seq = z.number().int().min(0);
+const TenantId = text(64).meta({ description: "Whose configuration it is.", examples: ["acme"] });
+const Fingerprint = z
+  .string()
+  .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
+  .meta({ description: "The beginning of what is stored of a key.", examples: ["fp:0a1b2c3d"] });
+
+const ConfigKey = z
+  .object({
+    name: StoredName,
+    type: KeyType,
+    fingerprint: Fingerprint,
+    scopes: z.array(z.enum(SCOPES)),
+    from: z.array(z.string()).meta({ description: "Networks (CIDR); an empty list is anywhere." }),
+    createdAt: Timestamp,
+    expiresAt: Timestamp.nullable(),
+  })
+  .meta({ id: "ConfigKey" });
+
+const ConfigMarket = z
+  .object({
+    key: z.string().meta({ description: "Its identity in the files." }),
+    id: MarketId,
+    question: StoredQuestion,
+    category: StoredCategory,
+    kind: MarketKind,
+    p0: Price,
+    closeAt: Timestamp,
+    resolutionRef: StoredReference,
+    meta: StoredMeta,
+    liquidityUsd: Usd,
+    status: MarketStatus,
+  })
+  .meta({ id: "ConfigMarket", description: "A market that a file created." });
+
+const ConfigChange = z
+  .object({
+    seq,
+    type: z.string(),
+    actor: z.string(),
+    ts: z.string(),
+    payload: z.record(z.string(), z.json()),
+  })
+  .meta({ id: "ConfigChange", description: "An audit entry of a change that no apply made." });
+
+export const LiveConfiguration = z
+  .object({
+    tenant: TenantId,
+    version: seq.meta({ description: "Moves with every change; 0 for a tenant that was never applied." }),
+    policy: StoredPolicy.meta({ description: "Without the overrides." }),
+    overrides: z.array(z.object({ field: z.enum(POLICY_FIELDS), value: z.json(), until: Timestamp })),
+    kycRequired: z.boolean(),
+    liquidityUsd: Usd,
+    capitalUsd: Usd.meta({ description: "Moved into the treasury so far." }),
+    treasuryUsd: Usd.meta({ description: "What the treasury holds." }),
+    keys: z.array(ConfigKey).meta({ description: "Those in force." }),
+    endedKeys: z.array(ConfigKey).meta({ description: "Those that were revoked or have expired." }),
+    markets: z.array(ConfigMarket).meta({ description: "Of files, settled ones too." }),
+    document: z.record(z.string(), z.json()).nullable().meta({ description: "The one that was applied last." }),
+    changes: z.array(ConfigChange).meta({ description: "The newest first, at most 1000." }),
+    now: Timestamp,
+  })
+  .meta({ id: "LiveConfiguration" });
+
+const applied = {
+  seq,
+  ts: z.string(),
+  actor: z.string(),
+  reason: z.string().nullable(),
+  gitCommit: z.string().nullable(),
+  sha256: z.string().meta({ description: "Of the document, as the server computes it: its JSON with sorted keys." }),
+  fileSha256: z
+    .string()
+    .nullable()
+    .meta({ description: "Of the operator's files, as the apply stated it: the server does not have them to check." }),
+  rollbackTo: seq.nullable().meta({ description: "The apply whose document it brought back." }),
+  policy: z.array(z.string()).meta({ description: "The policy fields that it changed." }),
+  adopted: z.array(z.string()).meta({ description: "Fields whose live value it kept." }),
+};
+export const AppliedItem = z.object(applied).meta({ id: "AppliedItem" });
+export const AppliedConfiguration = z
+  .object({ ...applied, document: z.record(z.string(), z.json()) })
+  .meta({ id: "AppliedConfiguration" });
+
+const TradingTerms = z
+  .object({ policy: PolicySchema, kycRequired: z.boolean() })
+  .meta({ id: "TradingTerms", description: "Rules under which users trade." });
+
+const RuleImpact = z
+  .object({
+    rule: z.enum(["maxTradeUsd", "maxUserExposureUsd", "jurisdictions", "suitability", "kyc"]),
+    refused: z
+      .object({ trades: seq, usd: z.number() })
+      .meta({ description: "Executed trades that would have been refused." }),
+    admittedUsers: seq.nullable().meta({
+      description: "Users who may not trade now and then might; null where the record does not tell.",
+    }),
+    note: z.string(),
+  })
+  .meta({ id: "RuleImpact" });
+
+export const PolicyImpact = z
+  .object({
+    days: seq,
+    examined: seq.meta({ description: "Trades looked at." }),
+    complete: z.boolean().meta({ description: "Whether there were none beyond those within the days." }),
+    rules: z.array(RuleImpact),
+  })
+  .meta({ id: "PolicyImpact" });
+
+/** Lists that only ever grow by hand. */
+const MAX_KEYS = 1000;
+const MAX_MARKETS = 10_000;
+const StoredState = z.enum(["open", "suspended"]);
+
+/** Where the first value stands that was there before; -1 when each is there once. */
+function firstRepeated(values: readonly string[]): number {
+  const seen = new Set<string>();
+  return values.findIndex((value) => {
+    const isRepeated = seen.has(value);
+    seen.add(value);
+    return isRepeated;
+  });
+}
+
+const ConfigKeyInput = z.object({
+  name: KeyName,
+  type: KeyType,
+  sha256: Sha256,
+  scopes: KeyScopes.optional().meta({ description: "Of an admin key; `*` unless given." }),
+  from: KeyNetworks.default([]),
+  expiresAt: Timestamp.nullable(),
+});
+
+export const ConfigInput = z
+  .object({
+    tenant: TenantId,
+    ifVersion: seq.meta({ description: "The version that the plan was made on; refused when it has moved." }),
+    policy: PolicyWhole.meta({ description: "The fields to write; others keep their live values." }),
+    kycRequired: z.boolean(),
+    liquidityUsd: UsdAmount,
+    capitalUsd: UsdOrNone.meta({ description: "Only rises: the difference is moved into the treasury." }),
+    keys: z
+      .array(ConfigKeyInput)
+      .max(MAX_KEYS)
+      .meta({ description: "Keys to create, by the SHA-256 of their values; others are left alone." }),
+    revoke: z.array(z.object({ name: KeyName, fingerprint: Fingerprint })).max(MAX_KEYS),
+    markets: z.array(ConfigMarketInput).max(MAX_MARKETS).meta({ description: "Markets to create." }),
+    feeds: z
+      .record(text(128), Sha256)
+      .meta({ description: "Definitions, by feed key, of the feeds that those markets refer to, as the files state." }),
+    marketStates: z
+      .array(z.object({ marketId: MarketId, from: StoredState, to: StoredState }))
+      .max(MAX_MARKETS)
+      .meta({ description: "Refused when a market is not in the state `from`." }),
+    document: ConfigDocumentInput,
+    documentSha256: Sha256.meta({
+      description: "Of the operator's files. It is kept as stated; the server computes the document's own.",
+    }),
+    gitCommit: z
+      .string()
+      .regex(/^[0-9a-f]{7,64}$/, "must be the hash of a commit")
+      .nullable()
+      .default(null)
+      .meta({ examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"] }),
+    rollbackTo: seq
+      .nullable()
+      .default(null)
+      .meta({ examples: [7] }),
+    adopted: z.array(text(200)).max(MAX_MARKETS).default([]),
+  })
+  .check(({ value, issues }) => {
+    const { keys, markets } = value;
+    for (const [list, field, values] of [
+      ["keys", "name", keys.map(({ name }) => name)],
+      ["keys", "sha256", keys.map(({ sha256 }) => sha256)],
+      ["markets", "key", markets.map(({ key }) => key)],
+    ] as const) {
+      const index = firstRepeated(values);
+      if (index >= 0)
+        issues.push({ code: "custom", input: value, path: [list, index, field], message: "is there a second time" });
+    }
+  })
+  .meta({ id: "ConfigInput" });
+
+export const configOperations = {
+  getConfig: operation({
+    method: "GET",
+    path: "/v1/config",
+    auth: "admin",
+    scope: "read",
+    summary: "What is live of the configuration, for a plan to compare with.",
+    input: NoInput,
+    output: LiveConfiguration,
+    extension: true,
+  }),
+  listApplies: operation({
+    method: "GET",
+    path: "/v1/config/history",
+    auth: "admin",
+    scope: "read",
+    summary: "The applies, newest first.",
+    input: z.object({ limit: PageLimit.default(50), cursor: PageCursor.optional() }),
+    output: z.array(AppliedItem),
+    paged: true,
+    extension: true,
+  }),
+  getApply: operation({
+    method: "GET",
+    path: "/v1/config/history/:seq",
+    auth: "admin",
+    scope: "read",
+    summary: "One apply with its document.",
+    input: z.object({ seq: z.coerce.number().int().min(1) }),
+    output: AppliedConfiguration,
+    extension: true,
+  }),
+  previewPolicy: operation({
+    method: "POST",
+    path: "/v1/config/impact",
+    auth: "admin",
+    scope: "read",
+    summary: "What other rules would have done to the trades of the last 30 days. Changes nothing.",
+    input: z.object({ before: TradingTerms, after: TradingTerms }),
+    output: PolicyImpact,
+    extension: true,
+  }),
+  applyConfig: operation({
+    method: "POST",
+    path: "/v1/config",
+    auth: "admin",
+    scope: "config",
+    summary:
+      "Carry out a plan in one commit. Asks for the scope `markets` too where it creates, suspends or resumes markets, `funds` where it adds capital, `keys` where it changes keys.",
+    input: ConfigInput,
+    output: z.object({ changed: z.boolean() }),
+    writes: true,
+    extension: true,
+    bodyLimitBytes: 4 * 1024 * 1024,
+  }),
+};

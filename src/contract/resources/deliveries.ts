@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { NoInput, operation } from "../operation.ts";
+import { PageCursor, PageLimit, Timestamp, text } from "../scalars.ts";
+import { StoredText } from "../stored.ts";
+
+const ReceiverName = text(64).meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
+const StoredReceiver = StoredText.meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
+const EventId = z.string().meta({ description: "The `webhook-id`.", examples: ["evt_42_0f3a9c51d2e87b64"] });
+export const DeliveryStatus = z
+  .enum(["pending", "delivered", "dead"])
+  .meta({ id: "DeliveryStatus", description: "`dead`: given up, until it is replayed." });
+
+export const WebhookDelivery = z
+  .object({
+    deliveryId: z.string().meta({ examples: ["evt_42_0f3a9c51d2e87b64.backoffice"] }),
+    receiver: StoredReceiver,
+    eventId: EventId,
+    type: z.string().meta({ examples: ["order.filled"] }),
+    sequence: z.number().int(),
+    status: DeliveryStatus,
+    attempts: z.number().int().min(0),
+    createdAt: Timestamp.meta({ description: "When the event happened." }),
+    nextAttemptAt: Timestamp.nullable().meta({ description: "Null when there is none to come." }),
+    lastAnswer: z
+      .object({
+        at: Timestamp.meta({ description: "When that attempt began." }),
+        status: z.number().int().nullable().meta({ description: "Null when no answer came." }),
+        excerpt: z.string().meta({ description: "The beginning of the answer, or why there was none." }),
+      })
+      .nullable(),
+  })
+  .meta({ id: "WebhookDelivery" });
+
+export const DeliveryFilter = z.object({
+  receiver: ReceiverName.optional(),
+  status: DeliveryStatus.optional(),
+  limit: PageLimit.default(50),
+  cursor: PageCursor.optional(),
+});
+
+export const WebhookReceiver = z
+  .object({
+    name: StoredReceiver,
+    enabled: z.boolean().meta({ description: "False after it answered 410." }),
+    disabledAt: Timestamp.nullable(),
+    sequence: z.number().int().min(0).meta({ description: "The last audit entry whose events are deliveries." }),
+    pending: z.number().int().min(0),
+    dead: z.number().int().min(0),
+  })
+  .meta({ id: "WebhookReceiver" });
+
+export const deliveryOperations = {
+  listWebhookDeliveries: operation({
+    method: "GET",
+    path: "/v1/webhooks/deliveries",
+    auth: "admin",
+    scope: "read",
+    summary: "Deliveries of outgoing webhooks, newest event first.",
+    input: DeliveryFilter,
+    output: z.array(WebhookDelivery),
+    paged: true,
+    extension: true,
+  }),
+  replayWebhook: operation({
+    method: "POST",
+    path: "/v1/webhooks/deliveries/:id/replay",
+    auth: "admin",
+    scope: "config",
+    summary: "Send an event again, to one receiver or to all that were told.",
+    input: z.object({
+      id: text(200).meta({
+        description: "A delivery's id, or an event's for all of its deliveries. Delivered ones are sent again too.",
+      }),
+    }),
+    output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
+    extension: true,
+  }),
+  listWebhookReceivers: operation({
+    method: "GET",
+    path: "/v1/webhooks/receivers",
+    auth: "admin",
+    scope: "read",
+    summary: "Who is told, and how far.",
+    input: NoInput,
+    output: z.array(WebhookReceiver),
+    extension: true,
+  }),
+  enableWebhookReceiver: operation({
+    method: "POST",
+    path: "/v1/webhooks/receivers/:name/enable",
+    auth: "admin",
+    scope: "config",
+    summary: "Serve a receiver again that was disabled by its own 410.",
+    input: z.object({ name: ReceiverName }),
+    output: WebhookReceiver,
+    extension: true,
+  }),
+};

@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { operation } from "../operation.ts";
+import { MarketId, Price, Shares, Side, Timestamp, text, Usd } from "../scalars.ts";
+import { AveragePrice, StoredText, StoredUserId } from "../stored.ts";
+import { AuditEntry } from "./record.ts";
+
+export const Refusal = z
+  .object({
+    requestId: z.string(),
+    ts: Timestamp,
+    operation: z.string().meta({ description: "What was asked for, such as placeTrade.", examples: ["placeTrade"] }),
+    status: z.number().int(),
+    code: z.string().meta({ description: "As in `Error-Code`.", examples: ["MAX_TRADE_EXCEEDED"] }),
+    error: z.string().meta({ description: "As the caller was told." }),
+    actor: z.string().meta({ description: "Who asked.", examples: ["user:usr_1"] }),
+    userId: StoredUserId.nullable(),
+    marketId: StoredText.nullable().meta({ description: "As it was asked for." }),
+    detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).meta({
+      description: "The numbers: `limit`, the `value` that met it, and the `field` that states the limit.",
+    }),
+  })
+  .meta({ id: "Refusal" });
+
+export const ExplainedTrade = z
+  .object({
+    tradeId: z.string(),
+    marketId: MarketId,
+    question: z.string(),
+    userId: StoredUserId,
+    side: Side,
+    action: z.enum(["buy", "sell"]),
+    amount: Usd,
+    fee: z.number().meta({ description: "US dollars." }),
+    shares: Shares,
+    avgPrice: AveragePrice,
+    yesPriceBefore: Price,
+    yesPriceAfter: Price,
+    ts: Timestamp,
+    entry: AuditEntry.meta({ description: "Its audit entry." }),
+  })
+  .meta({ id: "ExplainedTrade" });
+
+export const explainOperations = {
+  getRefusal: operation({
+    method: "GET",
+    path: "/v1/refusals/:requestId",
+    auth: "admin",
+    scope: "read",
+    summary: "Why a request was refused; the serving process remembers its last 10,000.",
+    input: z.object({ requestId: text(64) }),
+    output: Refusal,
+    extension: true,
+  }),
+  explainTrade: operation({
+    method: "GET",
+    path: "/v1/trades/:tradeId",
+    auth: "admin",
+    scope: "read",
+    summary: "A trade with its audit entry and the price before and after.",
+    input: z.object({ tradeId: text(64) }),
+    output: ExplainedTrade,
+    extension: true,
+  }),
+};

@@ -1,0 +1,171 @@
+import { z } from "zod";
+import { normalScopes, noScope, SCOPES } from "../../domain/scopes.ts";
+import { NoInput, operation } from "../operation.ts";
+import { Cidr, Name, Timestamp } from "../scalars.ts";
+import { StoredName } from "../stored.ts";
+
+const DAY_SECONDS = 86_400;
+
+export const KeyType = z.enum(["admin", "public"]).meta({
+  id: "KeyType",
+  description: "`admin` is for operators, as far as its scopes reach; `public` is for traders and browsers.",
+});
+
+export const KeyName = Name.meta({
+  id: "KeyName",
+  description: "Unique among the tenant's keys; audit entries name it.",
+  examples: ["ops"],
+});
+
+/** Of one key; more would not fit what documents keep of it. */
+const MAX_NETWORKS = 32;
+
+const Scope = z
+  .enum(SCOPES, { error: ({ input }) => (typeof input === "string" ? noScope(input) : undefined) })
+  .meta({ id: "Scope", description: "What an admin key may do; `*` is everything." });
+
+/** As they are stated; inside always in one order. */
+export const KeyScopes = z.array(Scope).min(1).max(SCOPES.length).overwrite(normalScopes);
+
+/** As they are stated; inside always in one order. */
+export const KeyNetworks = z
+  .array(Cidr.meta({ examples: ["192.0.2.0/24"] }))
+  .max(MAX_NETWORKS)
+  .overwrite((ranges) => [...new Set(ranges)].sort());
+
+const scopes = z
+  .array(Scope)
+  .meta({ description: "What an admin key may do; a public key has none.", examples: [["read", "settle"]] });
+const from = z.array(z.string()).meta({
+  description: "Networks (CIDR) that it works from; an empty list is anywhere.",
+  examples: [["192.0.2.0/24"]],
+});
+
+const expiresAt = Timestamp.nullable().meta({ description: "When it stops working; null for never." });
+
+export const ApiKeyItem = z
+  .object({
+    name: StoredName,
+    type: KeyType,
+    active: z.boolean().meta({ description: "Whether it works now." }),
+    onRecord: z.boolean().meta({
+      description:
+        "Whether an audit entry made it. A row that none did is listed as the table has it, and opens nothing.",
+    }),
+    fingerprint: z.string().meta({
+      description: "The beginning of the SHA-256 of its value, as plans show it.",
+      examples: ["fp:0a1b2c3d"],
+    }),
+    scopes,
+    from,
+    createdAt: Timestamp,
+    expiresAt,
+    lastUsedAt: Timestamp.nullable().meta({
+      description: "When a request last came with it, at most a minute late; null before the first.",
+    }),
+  })
+  .meta({ id: "ApiKey", description: "What may be told of a key. Its value is nowhere." });
+
+export const KeyInput = z
+  .object({
+    name: KeyName,
+    type: KeyType,
+    scopes: KeyScopes.optional().meta({
+      description: "What an admin key may do; `*` unless given. The key in use must have them all.",
+      examples: [["read", "settle"]],
+    }),
+    from: KeyNetworks.default([]).meta({
+      description: "Networks (CIDR) that it works from; anywhere, unless given.",
+      examples: [["192.0.2.0/24"]],
+    }),
+    expiresAt: Timestamp.nullable().optional().meta({ description: "When it stops working; never, unless given." }),
+  })
+  .meta({ id: "KeyInput" });
+
+const key = z
+  .string()
+  .nullable()
+  .meta({
+    description: "The value, told this once; null in the repeat of an answer, because it is stored nowhere.",
+    examples: ["sk_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
+  });
+
+export const KeyCreated = z
+  .object({ name: StoredName, type: KeyType, scopes, from, key, createdAt: Timestamp, expiresAt })
+  .meta({ id: "KeyCreated" });
+
+export const KeyRotation = z
+  .object({
+    name: KeyName,
+    type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
+    overlapSeconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(30 * DAY_SECONDS)
+      .default(DAY_SECONDS)
+      .meta({ description: "How long the old value goes on working; a day unless given.", examples: [3600] }),
+    expiresAt: Timestamp.optional().meta({
+      description: "When the new value stops working; as long after now as the old one was given, unless stated.",
+    }),
+  })
+  .meta({ id: "KeyRotation" });
+
+export const KeyRotated = KeyCreated.extend({
+  oldUntil: Timestamp.meta({ description: "Until when the old value works." }),
+}).meta({ id: "KeyRotated" });
+
+export const KeyRef = z.object({
+  name: KeyName,
+  type: KeyType.optional().meta({ description: "Refused when the key is of another type." }),
+});
+
+export const KeyRevoked = z
+  .object({ name: StoredName, type: KeyType, revokedAt: Timestamp })
+  .meta({ id: "KeyRevoked" });
+
+export const keyOperations = {
+  listKeys: operation({
+    method: "GET",
+    path: "/v1/keys",
+    auth: "admin",
+    scope: "read",
+    summary: "The API keys, those that have ended too.",
+    input: NoInput,
+    output: z.array(ApiKeyItem),
+    extension: true,
+  }),
+  createKey: operation({
+    method: "POST",
+    path: "/v1/keys",
+    auth: "admin",
+    scope: "keys",
+    summary: "Create an API key; its value is told once.",
+    input: KeyInput,
+    output: KeyCreated,
+    writes: true,
+    extension: true,
+  }),
+  rotateKey: operation({
+    method: "POST",
+    path: "/v1/keys/:name/rotate",
+    auth: "admin",
+    scope: "keys",
+    summary: "Give a key a new value; the old one works on for a while.",
+    input: KeyRotation,
+    output: KeyRotated,
+    writes: true,
+    extension: true,
+  }),
+  revokeKey: operation({
+    method: "POST",
+    path: "/v1/keys/:name/revoke",
+    auth: "admin",
+    scope: "keys",
+    summary: "End a key at once.",
+    input: KeyRef,
+    output: KeyRevoked,
+    writes: true,
+    extension: true,
+  }),
+};

@@ -1,0 +1,293 @@
+import { z } from "zod";
+import { MAX_PRICE, MIN_PRICE } from "../../domain/market/market.ts";
+import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
+import { NoInput, operation } from "../operation.ts";
+import {
+  CategorySlug,
+  line,
+  MarketId,
+  MarketKind,
+  MarketStatus,
+  PageCursor,
+  PageLimit,
+  Price,
+  Shares,
+  Side,
+  Timestamp,
+  text,
+  Usd,
+  UsdAmount,
+  UsdTotal,
+} from "../scalars.ts";
+import { StoredCategory, StoredMeta, StoredQuestion, StoredReference, StoredUserId } from "../stored.ts";
+
+const META_BYTES = 8 * 1024;
+
+export const Question = line(500).meta({
+  description: "Shown to traders.",
+  examples: ["Will BTC close above 100,000?"],
+});
+export const ResolutionRef = line(500).meta({
+  description: "Human-readable resolution source.",
+  examples: ["pm:btc > 100000"],
+});
+
+/** What stands in the way of storing and showing it; undefined when nothing does. */
+function metaProblem(meta: Record<string, unknown>): string | undefined {
+  if (Buffer.byteLength(JSON.stringify(meta)) > META_BYTES) return `must be at most ${META_BYTES} bytes of JSON`;
+  return isPlain(meta)
+    ? undefined
+    : "must be well-formed text without control characters (but newlines and tabs in values) or marks of direction";
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value === "string") return PLAIN_TEXT.test(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isPlain);
+  return Object.entries(value).every(([key, item]) => PLAIN_LINE.test(key) && isPlain(item));
+}
+
+/** Arbitrary key-value data. Measured as the bytes that will be stored; what may not stand in it hides deep inside. */
+export const Meta = z
+  .record(z.string(), z.json())
+  .check((context) => {
+    const message = metaProblem(context.value);
+    if (message) context.issues.push({ code: "custom", input: context.value, message });
+  })
+  .meta({ id: "Meta", description: "Arbitrary key-value metadata, at most 8 KiB." });
+
+export const MarketInput = z
+  .object({
+    question: Question,
+    category: CategorySlug,
+    kind: MarketKind,
+    p0: z
+      .number()
+      .min(MIN_PRICE)
+      .max(MAX_PRICE)
+      .meta({ description: "Initial YES probability.", examples: [0.5] }),
+    closeAt: Timestamp,
+    resolutionRef: ResolutionRef,
+    meta: Meta.default({}),
+    liquidityUsd: UsdAmount.optional().meta({
+      description: "Extension: the house's subsidy; the tenant's default unless given.",
+    }),
+  })
+  .meta({ id: "MarketInput" });
+
+export const MarketCreated = z
+  .object({ id: MarketId, status: MarketStatus, yesPrice: Price, createdAt: Timestamp })
+  .meta({ id: "MarketCreated" });
+
+export const MarketItem = z
+  .object({
+    id: MarketId,
+    question: StoredQuestion,
+    category: StoredCategory,
+    kind: MarketKind,
+    yesPrice: Price,
+    volume24h: Usd,
+    closeAt: Timestamp,
+  })
+  .meta({ id: "MarketItem" });
+
+export const MarketDetail = z
+  .object({
+    id: MarketId,
+    question: StoredQuestion,
+    category: StoredCategory,
+    kind: MarketKind,
+    status: MarketStatus,
+    yesPrice: Price,
+    noPrice: Price,
+    volume: Usd,
+    closeAt: Timestamp,
+    resolutionRef: StoredReference,
+    meta: StoredMeta,
+    createdAt: Timestamp,
+    outcome: Side.nullable().meta({ description: "Extension: the settled outcome, null before." }),
+    settledAt: Timestamp.nullable(),
+  })
+  .meta({ id: "MarketDetail" });
+
+export const MarketStatusChange = z.object({ id: MarketId, status: MarketStatus }).meta({ id: "MarketStatusChange" });
+
+export const MarketFilter = z.object({
+  category: CategorySlug.optional(),
+  kind: MarketKind.optional(),
+  // As long as a request line can be: a whole question may be pasted.
+  q: text(16_384, 0).optional().meta({ description: "Full-text search over question and description." }),
+  limit: PageLimit.default(50),
+  cursor: PageCursor.optional(),
+});
+
+export const MarketRef = z.object({ id: MarketId });
+
+export const HistoryPoint = z.object({ t: Timestamp, yes: Price, no: Price }).meta({ id: "HistoryPoint" });
+const DepthLevel = z.object({ price: Price, size: Shares }).meta({ id: "DepthLevel" });
+export const Depth = z.object({ yes: z.array(DepthLevel), no: z.array(DepthLevel) }).meta({ id: "Depth" });
+export const TrendingItem = z
+  .object({ id: MarketId, question: StoredQuestion, yesPrice: Price, volume24h: Usd })
+  .meta({ id: "TrendingItem" });
+
+export const SettlementInput = z
+  .object({
+    marketId: MarketId,
+    outcome: Side,
+    expectPayouts: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: "Extension: pay nothing unless this many positions win.", examples: [3] }),
+    expectTotalUsd: UsdTotal.optional().meta({
+      description: "Extension: pay nothing unless they are paid this much in all.",
+    }),
+  })
+  .meta({ id: "SettlementInput" });
+export const SettlementResult = z
+  .object({
+    id: MarketId,
+    status: z.literal("settled"),
+    outcome: Side,
+    settledAt: Timestamp,
+    payoutsProcessed: z.number().int().min(0).meta({ description: "Winning positions paid." }),
+  })
+  .meta({ id: "SettlementResult" });
+
+export const SettlementPreview = z
+  .object({
+    marketId: MarketId,
+    question: StoredQuestion,
+    status: MarketStatus,
+    closeAt: Timestamp,
+    resolutionRef: StoredReference,
+    outcome: Side,
+    price: Price.meta({ description: "What the market gives this outcome." }),
+    payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
+    totalUsd: Usd.meta({ description: "What they would be paid in all." }),
+    houseResultUsd: Usd.meta({ description: "What the house keeps beyond its stake; below zero what it loses." }),
+    largest: z
+      .object({ userId: StoredUserId, amountUsd: Usd })
+      .nullable()
+      .meta({ description: "The account that would be paid most." }),
+  })
+  .meta({ id: "SettlementPreview" });
+
+/** How many markets one look at recent prices covers: a page of the list. */
+export const RECENT_MARKETS = 200;
+
+export const RecentPrices = z
+  .object({
+    id: MarketId,
+    yes: z.array(Price).meta({ description: "YES prices of the last 24 hours, oldest first, the current one last." }),
+  })
+  .meta({ id: "RecentPrices" });
+
+export const marketOperations = {
+  listMarkets: operation({
+    method: "GET",
+    path: "/v1/markets",
+    auth: "public",
+    summary: "Open markets, by closing time.",
+    input: MarketFilter,
+    output: z.array(MarketItem),
+    paged: true,
+  }),
+  listTrendingMarkets: operation({
+    method: "GET",
+    path: "/v1/markets/trending",
+    auth: "public",
+    summary: "The 20 open markets with the largest 24-hour volume.",
+    input: NoInput,
+    output: z.array(TrendingItem),
+  }),
+  listRecentPrices: operation({
+    method: "GET",
+    path: "/v1/markets/recent",
+    auth: "public",
+    summary: "Hourly prices of the last day, of several markets at once.",
+    input: z.object({
+      ids: text(8192).meta({
+        description: "Market ids separated by commas, at most 200.",
+        examples: ["mkt_1,mkt_2"],
+      }),
+    }),
+    output: z.array(RecentPrices),
+    extension: true,
+  }),
+  getMarket: operation({
+    method: "GET",
+    path: "/v1/markets/:id",
+    auth: "public",
+    summary: "One market.",
+    input: MarketRef,
+    output: MarketDetail,
+  }),
+  getMarketHistory: operation({
+    method: "GET",
+    path: "/v1/markets/:id/history",
+    auth: "public",
+    summary: "Hourly prices over the life of a market.",
+    input: MarketRef,
+    output: z.array(HistoryPoint),
+  }),
+  getMarketDepth: operation({
+    method: "GET",
+    path: "/v1/markets/:id/depth",
+    auth: "public",
+    summary: "Shares on offer by price.",
+    input: MarketRef,
+    output: Depth,
+  }),
+  createMarket: operation({
+    method: "POST",
+    path: "/v1/markets",
+    auth: "admin",
+    scope: "markets",
+    summary: "Open a market.",
+    input: MarketInput,
+    output: MarketCreated,
+    writes: true,
+  }),
+  suspendMarket: operation({
+    method: "POST",
+    path: "/v1/markets/:id/suspend",
+    auth: "admin",
+    scope: "markets",
+    summary: "Halt trading at once; positions are kept.",
+    input: MarketRef,
+    output: MarketStatusChange,
+    writes: true,
+  }),
+  resumeMarket: operation({
+    method: "POST",
+    path: "/v1/markets/:id/resume",
+    auth: "admin",
+    scope: "markets",
+    summary: "Let a suspended market trade again.",
+    input: MarketRef,
+    output: MarketStatusChange,
+    writes: true,
+  }),
+  previewSettlement: operation({
+    method: "GET",
+    path: "/v1/markets/:id/settlement",
+    auth: "admin",
+    scope: "read",
+    summary: "What a settlement would pay now. Changes nothing.",
+    input: MarketRef.extend({ outcome: Side }),
+    output: SettlementPreview,
+    extension: true,
+  }),
+  settleMarket: operation({
+    method: "POST",
+    path: "/v1/settle",
+    auth: "admin",
+    scope: "settle",
+    summary: "Settle a market and pay the winners. Irreversible.",
+    input: SettlementInput,
+    output: SettlementResult,
+    writes: true,
+  }),
+};

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { operation } from "../operation.ts";
+import { MarketId, Timestamp, text } from "../scalars.ts";
+import { StoredQuestion, StoredReference, StoredText } from "../stored.ts";
+
+export const HeldMarket = z
+  .object({
+    marketId: MarketId,
+    question: StoredQuestion,
+    resolutionRef: StoredReference,
+    reason: z.string().meta({ description: "Why it is held, in a stable word.", examples: ["stale"] }),
+    detail: z.string(),
+    heldAt: Timestamp,
+  })
+  .meta({ id: "HeldMarket" });
+
+const PriceText = z
+  .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
+  .meta({ description: "The price; as a text no digit is lost." });
+
+export const oracleOperations = {
+  listHeldMarkets: operation({
+    method: "GET",
+    path: "/v1/oracle/held",
+    auth: "admin",
+    scope: "read",
+    summary: "Markets that the oracle holds, and why; at most 200.",
+    input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
+    output: z.array(HeldMarket),
+    extension: true,
+  }),
+  listLatestPrices: operation({
+    method: "POST",
+    path: "/v1/oracle/prices",
+    auth: "admin",
+    scope: "read",
+    summary: "The youngest price that any source of each feed has shown. Changes nothing.",
+    input: z.object({
+      feeds: z
+        .array(z.object({ key: text(128), sources: z.array(z.object({ use: text(64), id: text(256) })).max(50) }))
+        .max(200),
+    }),
+    output: z
+      .array(z.object({ key: StoredText, price: z.string().nullable() }))
+      .meta({ description: "As decimal text; null for a feed that nothing is known of." }),
+    extension: true,
+  }),
+  receivePrice: operation({
+    method: "POST",
+    path: "/oracle/inbound/:tenantId",
+    auth: "signature",
+    summary: "A price that the tenant observed itself, for a source of kind push.",
+    input: z.object({
+      tenantId: text(64),
+      source: text(64).meta({ description: "The source's name in the tenant file.", examples: ["desk"] }),
+      id: text(256).meta({ description: "What the source calls the instrument.", examples: ["steel"] }),
+      price: PriceText,
+      observedAt: Timestamp,
+    }),
+    output: z.object({ received: z.literal(true) }),
+    extension: true,
+  }),
+};

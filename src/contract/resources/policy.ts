@@ -1,0 +1,158 @@
+import { z } from "zod";
+import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
+import { type Policy, type PolicyPatch, tierProblems } from "../../domain/policy.ts";
+import { NoInput, operation } from "../operation.ts";
+import { OutgoingUrl, Timestamp } from "../scalars.ts";
+import { StoredText } from "../stored.ts";
+
+const limit = (usd: z.ZodNumber) =>
+  usd.max(MAX_AMOUNT_USD).refine((value) => microFromUsd(value) !== undefined, "must have at most 6 decimals");
+type Limit = ReturnType<typeof limit>;
+/** What may be written. */
+const StatedLimit = limit(z.number().positive());
+/** What may be live: a limit was allowed to be 0 once, and such a policy must stay readable. */
+const LiveLimit = limit(z.number().min(0));
+
+/** ISO 3166-1 or 3166-2. YAML 1.1 tools read NO as false, hence the hint. */
+export const CountryCode = z
+  .string({
+    error: (issue) => (typeof issue.input === "boolean" ? 'must be a text: quote the code ("NO")' : undefined),
+  })
+  .regex(/^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$/, "must be an ISO 3166 code such as US or US-NY")
+  .toUpperCase()
+  .meta({
+    id: "CountryCode",
+    description: "ISO 3166-1 alpha-2 or 3166-2 code; `US` covers `US-NY`.",
+    examples: ["US-NY"],
+  });
+
+const fields = (usd: Limit) => ({
+  feeBps: z
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .meta({ description: "Fee in basis points of the amount.", examples: [100] }),
+  maxTradeUsd: usd.meta({ description: "Largest single trade in USD.", examples: [500] }),
+  maxUserExposureUsd: usd.meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
+  suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
+  resolution_url: z
+    .union([OutgoingUrl, z.literal(""), z.null()], {
+      error: "must be an https address without credentials, or null for none",
+    })
+    .meta({ description: "Custom oracle that replaces the built-in one; null or empty for none." }),
+});
+const jurisdictions = { allowed: z.array(CountryCode).max(300), blocked: z.array(CountryCode).max(300) };
+const thresholds = (usd: Limit) => {
+  const tier = z.strictObject({
+    minScore: z.number().int().min(0).max(20).meta({ description: "The lowest score of the tier." }),
+    capUsd: usd.nullable().meta({ description: "Exposure cap in USD; null for none." }),
+  });
+  return {
+    blockBelow: z.number().int().min(0).max(20).meta({ description: "A score below it blocks trading." }),
+    tiers: z.array(tier).min(1).max(21),
+  };
+};
+const wholeThresholds = (usd: Limit) =>
+  z
+    .strictObject(thresholds(usd))
+    .check((context) => {
+      for (const { path, message } of tierProblems(context.value.tiers))
+        context.issues.push({ code: "custom", input: context.value, path, message });
+    })
+    .meta({
+      description: "Score tiers and their exposure caps.",
+      examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
+    });
+
+/** A whole policy as an input: rules to be compared. */
+export const PolicySchema = z
+  .strictObject({
+    ...fields(LiveLimit),
+    jurisdictions: z.strictObject(jurisdictions),
+    suitabilityThresholds: wholeThresholds(LiveLimit),
+  })
+  .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
+
+/** The whole policy, as `GET /v1/policy` returns it: what an older version let be written stays readable. */
+export const StoredPolicy = z
+  .object({
+    feeBps: z.number().meta({ description: "Fee in basis points of the amount.", examples: [100] }),
+    maxTradeUsd: z.number().meta({ description: "Largest single trade in USD.", examples: [500] }),
+    maxUserExposureUsd: z
+      .number()
+      .meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
+    suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
+    resolution_url: StoredText.nullable().meta({
+      description: "Custom oracle that replaces the built-in one; null or empty for none.",
+    }),
+    jurisdictions: z.object({ allowed: z.array(StoredText), blocked: z.array(StoredText) }),
+    suitabilityThresholds: z
+      .object({
+        blockBelow: z.number().meta({ description: "A score below it blocks trading." }),
+        tiers: z.array(
+          z.object({
+            minScore: z.number().meta({ description: "The lowest score of the tier." }),
+            capUsd: z.number().nullable().meta({ description: "Exposure cap in USD; null for none." }),
+          }),
+        ),
+      })
+      .meta({
+        id: "SuitabilityThresholds",
+        description: "Score tiers and their exposure caps.",
+        examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
+      }),
+  })
+  .meta({ id: "Policy", description: "The limits that a tenant trades under." }) satisfies z.ZodType<Policy>;
+
+/** `PUT /v1/policy`: every field optional, unknown keys refused at any depth (a misspelt limit must not pass). */
+export const PolicyPatchSchema = z
+  .strictObject({
+    ...fields(StatedLimit),
+    jurisdictions: z.strictObject(jurisdictions).partial(),
+    suitabilityThresholds: z.strictObject(thresholds(StatedLimit)).partial(),
+  })
+  .partial()
+  .meta({
+    id: "PolicyPatch",
+    description: "The policy fields to change; others keep their values.",
+    examples: [{ maxTradeUsd: 500, jurisdictions: { blocked: ["US-NY"] } }],
+  }) satisfies z.ZodType<PolicyPatch>;
+
+/** Some fields, each of them whole: what a plan writes. */
+export const PolicyWhole = PolicyPatchSchema.extend({
+  suitabilityThresholds: wholeThresholds(StatedLimit).optional(),
+}).meta({
+  id: "PolicyFields",
+  description: "Some policy fields, each of them whole.",
+  examples: [{ maxTradeUsd: 500, suitabilityThresholds: { blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] } }],
+}) satisfies z.ZodType<PolicyPatch>;
+
+export const PolicyUpdated = StoredPolicy.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
+
+/** The longest override: what is to hold longer belongs into the tenant file. */
+export const MAX_POLICY_TTL_SEC = 30 * 86_400;
+
+export const policyOperations = {
+  getPolicy: operation({
+    method: "GET",
+    path: "/v1/policy",
+    auth: "admin",
+    scope: "read",
+    summary: "The policy in force.",
+    input: NoInput,
+    output: StoredPolicy,
+    tagged: true,
+  }),
+  updatePolicy: operation({
+    method: "PUT",
+    path: "/v1/policy",
+    auth: "admin",
+    scope: "config",
+    summary: "Change some policy fields.",
+    input: PolicyPatchSchema,
+    output: PolicyUpdated,
+    tagged: true,
+    temporary: true,
+  }),
+};

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { NoInput, operation } from "../operation.ts";
+import { MarketId, Timestamp, Usd } from "../scalars.ts";
+import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
+
+export const ReportPeriod = z.object({
+  periodDays: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3650)
+    .default(30)
+    .meta({ description: "How many UTC days, the current one included.", examples: [30] }),
+});
+const periodDays = z.number().int();
+const count = z.number().int().min(0);
+
+export const OverviewReport = z
+  .object({ periodDays, totalVolume: Usd, houseRevenue: Usd, settledMarkets: count, activeTraders: count })
+  .meta({ id: "OverviewReport" });
+
+export const HouseReport = z
+  .object({
+    periodDays,
+    totalFees: Usd,
+    spreadIncome: Usd,
+    byCategory: z.array(z.object({ category: StoredCategory, revenue: Usd, volume: Usd, netMargin: z.number() })),
+  })
+  .meta({ id: "HouseReport" });
+
+export const TradersReport = z
+  .object({
+    periodDays,
+    traders: z.array(
+      z.object({
+        userId: StoredUserId,
+        volume: Usd,
+        trades: count,
+        markets: count,
+        winRate: z.number().min(0).max(1).nullable(),
+        realizedPnl: Usd,
+        unrealizedPnl: Usd,
+        totalPnl: Usd,
+      }),
+    ),
+    totals: z.object({ traders: count, trades: count, volume: Usd, totalPnl: Usd }),
+  })
+  .meta({ id: "TradersReport" });
+
+export const FundingReport = z
+  .object({
+    periodDays,
+    inflows: Usd,
+    outflows: Usd,
+    pendingWithdrawals: Usd,
+    netMovement: Usd,
+    byProvider: z.array(z.object({ provider: StoredText, inflows: Usd, outflows: Usd })),
+  })
+  .meta({ id: "FundingReport" });
+
+export const RiskItem = z
+  .object({ marketId: MarketId, question: StoredQuestion, maxLiability: Usd, yesPayout: Usd, noPayout: Usd })
+  .meta({ id: "RiskItem" });
+
+export const HedgeExposure = z
+  .object({
+    hedgeBook: z.array(
+      z.object({
+        symbol: StoredText,
+        openTrades: count,
+        longHedges: count,
+        shortHedges: count,
+        totalNotionalMinor: z.number().meta({ description: "Cents." }),
+        activeCostMinor: z.number().meta({ description: "Cents." }),
+      }),
+    ),
+    updatedAt: Timestamp,
+  })
+  .meta({ id: "HedgeExposure" });
+
+export const OracleStatus = z
+  .object({
+    supportedFeeds: count,
+    eligibleMarkets: count,
+    lastSweepAt: Timestamp.nullable().meta({ description: "Null before the first sweep." }),
+    recentResolutions: z.array(
+      z.object({
+        ts: Timestamp,
+        marketId: MarketId,
+        ref: z.string(),
+        price: z.number(),
+        strike: z.number().meta({ description: "The first of `strikes`." }),
+        strikes: z.array(z.number()).meta({ description: "One, or the lower and the upper bound of `between`." }),
+        outcome: z.union([z.literal(0), z.literal(1)]),
+        question: StoredQuestion,
+      }),
+    ),
+  })
+  .meta({ id: "OracleStatus" });
+
+export const reportOperations = {
+  getOracleStatus: operation({
+    method: "GET",
+    path: "/v1/oracle/status",
+    auth: "admin",
+    scope: "read",
+    summary: "The built-in oracle.",
+    input: NoInput,
+    output: OracleStatus,
+  }),
+  getHedgeExposure: operation({
+    method: "GET",
+    path: "/v1/hedge/exposure",
+    auth: "admin",
+    scope: "read",
+    summary: "Open hedge tags by symbol.",
+    input: NoInput,
+    output: HedgeExposure,
+  }),
+  getOverviewReport: operation({
+    method: "GET",
+    path: "/v1/reports/overview",
+    auth: "admin",
+    scope: "read",
+    summary: "Volume, revenue and activity.",
+    input: ReportPeriod,
+    output: OverviewReport,
+  }),
+  getHouseReport: operation({
+    method: "GET",
+    path: "/v1/reports/house",
+    auth: "admin",
+    scope: "read",
+    summary: "Fees and market-making result.",
+    input: ReportPeriod,
+    output: HouseReport,
+  }),
+  getTradersReport: operation({
+    method: "GET",
+    path: "/v1/reports/traders",
+    auth: "admin",
+    scope: "read",
+    summary: "The leaderboard.",
+    input: ReportPeriod,
+    output: TradersReport,
+  }),
+  getFundingReport: operation({
+    method: "GET",
+    path: "/v1/reports/funding",
+    auth: "admin",
+    scope: "read",
+    summary: "Deposits and withdrawals.",
+    input: ReportPeriod,
+    output: FundingReport,
+  }),
+  listRisk: operation({
+    method: "GET",
+    path: "/v1/risk",
+    auth: "admin",
+    scope: "read",
+    summary: "Liability of every open market.",
+    input: NoInput,
+    output: z.array(RiskItem),
+  }),
+};

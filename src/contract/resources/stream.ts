@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { type Operation, operation } from "../operation.ts";
+import { MarketId, MarketStatus, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
+
+/** How many markets a snapshot holds, and a filter names. */
+export const STREAM_MARKETS = 500;
+
+const MarketFilter = z
+  .string()
+  .max(16_384)
+  .transform((list) => list.split(","))
+  .pipe(z.array(MarketId).min(1).max(STREAM_MARKETS));
+
+export const StreamInput = z.object({
+  markets: z
+    .string()
+    .max(16_384)
+    .optional()
+    .meta({ description: "Only these markets: ids separated by commas.", examples: ["mkt_1,mkt_2"] }),
+});
+
+/** The ids of the `markets` query. Undefined when they are none. */
+export function parseMarketFilter(list: string): string[] | undefined {
+  return MarketFilter.safeParse(list).data;
+}
+
+const live = { marketId: MarketId, yesPrice: Price, noPrice: Price };
+
+/** The data of each event, by its name. */
+export const streamEvents = {
+  snapshot: z
+    .object({ markets: z.array(z.object({ ...live, status: MarketStatus, closeAt: Timestamp })) })
+    .meta({ id: "SnapshotEvent", description: "The state before all events that follow. Replaces what was known." }),
+  price: z.object({ ...live, ts: Timestamp }).meta({ id: "PriceEvent", description: "A trade moved the price." }),
+  trade: z
+    .object({ marketId: MarketId, side: Side, amount: Usd, shares: Shares, yesPriceAfter: Price, ts: Timestamp })
+    .meta({ id: "TradeEvent", description: "Somebody traded. Names nobody." }),
+  market: z
+    .object({ marketId: MarketId, status: MarketStatus, outcome: Side.optional(), ts: Timestamp })
+    .meta({ id: "MarketEvent", description: "A market was created, suspended, resumed, closed or settled." }),
+  fill: z
+    .object({
+      tradeId: z.string(),
+      marketId: MarketId,
+      side: Side,
+      amount: Usd,
+      fee: Usd,
+      shares: Shares,
+      yesPriceAfter: Price,
+      ts: Timestamp,
+    })
+    .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),
+  resync: z
+    .object({ reason: z.enum(["slow", "credentials", "shutdown"]) })
+    .meta({ id: "ResyncEvent", description: "The stream ends here: connect again, with the last id." }),
+} as const;
+
+export type StreamEvents = { [Name in keyof typeof streamEvents]: z.input<(typeof streamEvents)[Name]> };
+
+/**
+ * Beside the table of operations, because it does not answer once: it belongs to the HTTP server alone. A user token or
+ * the session cookie is optional and adds `fill` events.
+ */
+export const streamOperation: Operation = operation({
+  method: "GET",
+  path: "/v1/stream",
+  auth: "public",
+  summary: "Prices, trades and market states as they happen.",
+  input: StreamInput,
+  output: z.string(),
+  extension: true,
+});

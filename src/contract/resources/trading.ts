@@ -1,0 +1,246 @@
+import { z } from "zod";
+import { NoInput, operation } from "../operation.ts";
+import {
+  line,
+  MarketId,
+  PageCursor,
+  PageLimit,
+  Price,
+  ShareAmount,
+  Shares,
+  Side,
+  Timestamp,
+  text,
+  Usd,
+  UsdAmount,
+} from "../scalars.ts";
+import { AveragePrice, StoredHedgeRef, StoredQuestion } from "../stored.ts";
+
+export const HedgeRef = z
+  .object({
+    symbol: line(32).toUpperCase(),
+    direction: z.enum(["long", "short"]),
+    notional: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).meta({ description: "Minor units (cents)." }),
+    externalRef: line(255),
+  })
+  .meta({ id: "HedgeRef", description: "Tags a trade as the hedge of an external leveraged position." });
+
+const Action = z.enum(["buy", "sell"]).meta({ description: "Extension: `buy` unless given." });
+const Bound = z.number().gt(0).max(1);
+
+/** How much, and the caller's own bounds. A purchase names dollars, a sale shares. */
+const terms = {
+  amount: UsdAmount.optional().meta({ description: "What a purchase spends, fee included. Required to buy." }),
+  shares: ShareAmount.optional().meta({ description: "Extension: how many shares to sell. Required to sell." }),
+  maxAvgPrice: Bound.optional().meta({ description: "Extension: refuse a purchase at a higher average price." }),
+  minShares: ShareAmount.optional().meta({ description: "Extension: refuse a purchase of fewer shares." }),
+  minAvgPrice: Bound.optional().meta({ description: "Extension: refuse a sale at a lower average price." }),
+};
+const hedgeRef = HedgeRef.optional();
+const EXAMPLE = { marketId: "mkt_019f2c3a7b", amount: 25 };
+
+type Terms = { selection: { action?: "buy" | "sell" | undefined } } & { [Field in keyof typeof terms]?: unknown } & {
+  hedgeRef?: unknown;
+};
+
+/** Which fields belong to which action; a bound that would be ignored is refused, because somebody relies on it. */
+function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
+  const selling = value.selection.action === "sell";
+  const refuse = (field: string, message: string) =>
+    issues.push({ code: "custom", input: undefined, path: [field], message });
+  if (value[selling ? "shares" : "amount"] === undefined) refuse(selling ? "shares" : "amount", "is required");
+  for (const field of selling ? BUYING : SELLING)
+    if (value[field] !== undefined) refuse(field, `does not go with a ${selling ? "sale" : "purchase"}`);
+}
+const BUYING = ["amount", "maxAvgPrice", "minShares", "hedgeRef"] as const;
+const SELLING = ["shares", "minAvgPrice"] as const;
+
+export const TradeInput = z
+  .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms, hedgeRef })
+  .check(checkTerms)
+  .meta({ id: "TradeInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
+
+export const QuoteInput = z
+  .object({ marketId: MarketId, selection: z.object({ side: Side, action: Action.optional() }), ...terms })
+  .check(checkTerms)
+  .meta({ id: "QuoteInput", examples: [{ ...EXAMPLE, selection: { side: "yes" } }] });
+
+const Sold = z.literal("sell").optional().meta({ description: "Extension: present on sales only." });
+
+const Fill = {
+  marketId: MarketId,
+  side: Side,
+  action: Sold,
+  amount: Usd,
+  shares: Shares,
+  avgPrice: AveragePrice,
+  ts: Timestamp,
+  fee: Usd,
+  yesPriceAfter: Price,
+};
+
+/** A trade that did not happen. */
+export const Quote = z.object(Fill).meta({ id: "Quote" });
+
+export const TradeResult = z
+  .object({
+    tradeId: z.string(),
+    ...Fill,
+    position: z
+      .object({ shares: Shares, avgCost: AveragePrice })
+      .meta({ description: "Extension: the position after the trade." }),
+    realizedPnl: Usd.optional().meta({ description: "Extension: a sale's net proceeds less the cost of its shares." }),
+    hedgeRef: StoredHedgeRef.optional(),
+  })
+  .meta({ id: "TradeResult" });
+
+export const NumericOutcome = z.union([z.literal(0), z.literal(1)]).meta({ description: "1 = yes, 0 = no." });
+
+export const OrderInput = z
+  .object({
+    marketId: MarketId,
+    selection: z.object({ outcome: NumericOutcome, action: Action.optional() }),
+    ...terms,
+    hedgeRef,
+  })
+  .check(checkTerms)
+  .meta({
+    id: "OrderInput",
+    examples: [
+      {
+        ...EXAMPLE,
+        selection: { outcome: 1 },
+        hedgeRef: { symbol: "BTCUSD", direction: "long", notional: 100_000, externalRef: "pos-7" },
+      },
+    ],
+  });
+
+const Filled = { orderId: z.string(), status: z.literal("filled"), outcome: NumericOutcome };
+
+export const OrderResult = TradeResult.extend(Filled).meta({ id: "OrderResult" });
+
+/** One of the user's own fills. */
+export const OrderItem = z
+  .object({ ...Filled, tradeId: z.string(), ...Fill, question: StoredQuestion, hedgeRef: StoredHedgeRef.optional() })
+  .meta({ id: "Order" });
+
+export const OrderFilter = z.object({
+  limit: PageLimit.default(50),
+  cursor: PageCursor.optional(),
+  marketId: MarketId.optional(),
+});
+
+export const PositionItem = z
+  .object({
+    marketId: MarketId,
+    side: Side,
+    shares: Shares,
+    avgCost: AveragePrice,
+    question: StoredQuestion,
+    currentPrice: Price,
+    unrealizedPnl: Usd,
+  })
+  .meta({ id: "Position" });
+
+export const SuitabilityInput = z
+  .object({
+    answers: z
+      .record(text(64), z.number().int().min(0).max(4))
+      .refine(
+        (answers) => Object.keys(answers).length >= 1 && Object.keys(answers).length <= 5,
+        "must hold 1 to 5 answers",
+      ),
+  })
+  .meta({ id: "SuitabilityInput" });
+
+const Score = z.number().int().min(0).max(20);
+const CapMinor = z.number().int().min(0).meta({ description: "Cents; 9007199254740991 means no cap." });
+
+export const SuitabilityResult = z
+  .object({ score: Score, exposureCapMinor: CapMinor, passed: z.boolean() })
+  .meta({ id: "SuitabilityResult" });
+
+export const SuitabilityStatus = z
+  .object({
+    completed: z.boolean(),
+    score: Score.optional(),
+    exposureCapMinor: CapMinor.optional(),
+    updatedAt: Timestamp.optional(),
+  })
+  .meta({ id: "SuitabilityStatus" });
+
+export const tradingOperations = {
+  placeTrade: operation({
+    method: "POST",
+    path: "/v1/trade",
+    auth: "user",
+    summary: "Buy shares of one side, or sell them.",
+    input: TradeInput,
+    output: TradeResult,
+    writes: true,
+  }),
+  placeOrder: operation({
+    method: "POST",
+    path: "/v1/orders",
+    auth: "user",
+    summary: "The same trade by numeric outcome, optionally tagged as a hedge.",
+    input: OrderInput,
+    output: OrderResult,
+    writes: true,
+  }),
+  listOrders: operation({
+    method: "GET",
+    path: "/v1/orders",
+    auth: "user",
+    summary: "The user's own fills, newest first.",
+    input: OrderFilter,
+    output: z.array(OrderItem),
+    paged: true,
+    extension: true,
+  }),
+  getOrder: operation({
+    method: "GET",
+    path: "/v1/orders/:id",
+    auth: "user",
+    summary: "One of the user's own fills.",
+    input: z.object({ id: text(64) }),
+    output: OrderItem,
+    extension: true,
+  }),
+  quoteTrade: operation({
+    method: "POST",
+    path: "/v1/quote",
+    auth: "public",
+    optionalUser: true,
+    summary: "What a trade would come to now; with a user token also whether that user may.",
+    input: QuoteInput,
+    output: Quote,
+    extension: true,
+  }),
+  listPositions: operation({
+    method: "GET",
+    path: "/v1/positions",
+    auth: "user",
+    summary: "The user's open positions.",
+    input: NoInput,
+    output: z.array(PositionItem),
+  }),
+  submitSuitability: operation({
+    method: "POST",
+    path: "/v1/suitability",
+    auth: "user",
+    onBehalf: "users",
+    summary: "Submit a suitability assessment.",
+    input: SuitabilityInput,
+    output: SuitabilityResult,
+    writes: true,
+  }),
+  getSuitability: operation({
+    method: "GET",
+    path: "/v1/suitability",
+    auth: "user",
+    summary: "The user's suitability.",
+    input: NoInput,
+    output: SuitabilityStatus,
+  }),
+};

@@ -1,0 +1,150 @@
+import { z } from "zod";
+import { MarketId, MarketKind, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
+import { AveragePrice, StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
+import { NumericOutcome } from "./trading.ts";
+
+/** Endpoints whose webhooks we define ourselves: each may have secrets of its own. */
+export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
+export type InboundEndpoint = (typeof INBOUND_ENDPOINTS)[number];
+
+/** `v2` signs the time too, after Standard Webhooks; `any` takes the older `X-Signature` beside it. */
+export const INBOUND_SCHEMES = ["any", "v2"] as const;
+export type InboundScheme = (typeof INBOUND_SCHEMES)[number];
+
+const sequence = z
+  .number()
+  .int()
+  .min(1)
+  .meta({ description: "Ascends with what happened, so also within a market: the number of the audit entry." });
+const market = { sequence, marketId: MarketId, question: StoredQuestion };
+
+const OrderFilled = z
+  .object({
+    ...market,
+    orderId: z.string(),
+    tradeId: z.string(),
+    userId: StoredUserId,
+    side: Side,
+    outcome: NumericOutcome,
+    action: z.literal("sell").optional().meta({ description: "Present on sales only." }),
+    amount: Usd,
+    fee: Usd,
+    shares: Shares,
+    avgPrice: AveragePrice,
+    yesPriceAfter: Price,
+    realizedPnl: Usd.optional().meta({ description: "A sale's net proceeds less the cost of its shares." }),
+    ts: Timestamp,
+    hedgeRef: StoredHedgeRef.optional(),
+  })
+  .meta({ id: "OrderFilledData", description: "A trade was executed." });
+
+const MarketCreated = z
+  .object({
+    ...market,
+    status: z.literal("open"),
+    category: z.string(),
+    kind: MarketKind,
+    p0: Price,
+    closeAt: Timestamp,
+    resolutionRef: z.string(),
+  })
+  .meta({ id: "MarketCreatedData", description: "A market takes trades." });
+const MarketSuspended = z
+  .object({ ...market, status: z.literal("suspended") })
+  .meta({ id: "MarketSuspendedData", description: "A market takes no trades until it is resumed." });
+const MarketResumed = z
+  .object({ ...market, status: z.literal("open") })
+  .meta({ id: "MarketResumedData", description: "A suspended market takes trades again." });
+const MarketClosed = z
+  .object({ ...market, status: z.literal("closed"), closeAt: Timestamp })
+  .meta({ id: "MarketClosedData", description: "A market's closing time has passed." });
+const MarketSettled = z
+  .object({
+    ...market,
+    status: z.literal("settled"),
+    outcome: Side,
+    settledAt: Timestamp,
+    payoutsProcessed: z.number().int().min(0),
+    paid: Usd.meta({ description: "To all winners together." }),
+  })
+  .meta({ id: "MarketSettledData", description: "A market's winners were paid." });
+
+const WalletCredited = z
+  .object({
+    sequence,
+    userId: StoredUserId,
+    amount: Usd,
+    provider: z.string(),
+    txRef: z.string().optional().meta({ description: "The provider's reference." }),
+    cause: z.string().optional().meta({ description: "Present when money comes back, such as a dispute won." }),
+  })
+  .meta({ id: "WalletCreditedData", description: "Money went into a user's wallet." });
+const KycUpdated = z
+  .object({
+    sequence,
+    userId: StoredUserId,
+    status: z.enum(["passed", "failed"]),
+    provider: z.string(),
+    verifiedAt: Timestamp,
+    jurisdiction: StoredText.optional().meta({ examples: ["US-NY"] }),
+  })
+  .meta({ id: "KycUpdatedData", description: "An identity verification changed what a user may do." });
+const UserNotified = z
+  .object({
+    sequence,
+    userId: StoredUserId,
+    kind: z.literal("kyc.failed").meta({ description: "What the user is to be told about." }),
+    reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
+  })
+  .meta({ id: "UserNotifiedData", description: "A user is to be told something, by whoever knows how to reach it." });
+
+const AuditAnchored = z
+  .object({
+    tenant: z.string(),
+    seq: sequence,
+    hash: z.string().meta({ description: "Of the entry: it pins every entry up to it." }),
+    ts: Timestamp.meta({ description: "The entry's own time." }),
+    keyId: z.string().meta({ description: "The audit key that signed this." }),
+    signature: z.string().meta({
+      description: "Hex HMAC-SHA256 over pmctl-anchor-v1, tenant, seq, hash, ts and keyId, a line each.",
+    }),
+  })
+  .meta({ id: "AuditAnchoredData", description: "A signed statement of how far the audit log has come; keep it." });
+
+/** The data of each outgoing event, by its type (decision 27). */
+export const webhookEvents = {
+  "order.filled": OrderFilled,
+  "market.created": MarketCreated,
+  "market.suspended": MarketSuspended,
+  "market.resumed": MarketResumed,
+  "market.closed": MarketClosed,
+  "market.settled": MarketSettled,
+  "wallet.credited": WalletCredited,
+  "kyc.updated": KycUpdated,
+  "user.notified": UserNotified,
+  "audit.anchored": AuditAnchored,
+} as const;
+
+export type WebhookEventType = keyof typeof webhookEvents;
+export const webhookEventTypes = Object.keys(webhookEvents) as [WebhookEventType, ...WebhookEventType[]];
+
+/** The data as it travels. */
+export type WebhookData = { [Type in WebhookEventType]: z.input<(typeof webhookEvents)[Type]> };
+
+/** The body of each event, named as the OpenAPI document names it. */
+export const webhookBodies: Readonly<Record<WebhookEventType, z.ZodObject>> = Object.fromEntries(
+  webhookEventTypes.map((type) => [type, bodyOf(type)]),
+) as Record<WebhookEventType, z.ZodObject>;
+
+/** As the OpenAPI document names what a receiver is sent. */
+export function webhookOperationId(type: WebhookEventType): string {
+  return `on${String(webhookBodies[type].meta()?.id)}`;
+}
+
+function bodyOf(type: WebhookEventType): z.ZodObject {
+  const data: z.ZodObject = webhookEvents[type];
+  const id = String(data.meta()?.id).replace(/Data$/, "Webhook");
+  return z
+    .object({ type: z.literal(type), timestamp: Timestamp.meta({ description: "When it happened." }), data })
+    .meta({ id, description: String(data.meta()?.description) });
+}

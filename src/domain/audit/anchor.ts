@@ -1,0 +1,53 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Seal } from "./audit-link.ts";
+import type { AuditKey } from "./seal.ts";
+
+/**
+ * A signed statement that a tenant's audit log held this entry, to be kept out of reach of the database's owner. It follows from the entry and the key alone, so every server of the tenant writes the same line.
+ */
+export interface AnchorLine {
+  tenant: string;
+  seq: number;
+  /** The entry's hash, which pins every entry up to it. */
+  hash: string;
+  /** The entry's own time: it never steps back along the chain. */
+  ts: string;
+  /** The key of the signature, which may be newer than the entry's. */
+  keyId: string;
+  /** Hex. */
+  signature: string;
+}
+
+/** The statement about an entry, signed with the audit key. */
+export function signAnchor(tenant: string, entry: Pick<Seal, "seq" | "hash" | "ts">, key: AuditKey): AnchorLine {
+  const unsigned = { tenant, seq: Number(entry.seq), hash: entry.hash, ts: entry.ts, keyId: key.id };
+  return { ...unsigned, signature: signatureOf(unsigned, key) };
+}
+
+/** A line of a file of anchors; undefined for any other text, such as a line that a crash cut short. */
+export function parseAnchor(text: string): AnchorLine | undefined {
+  let line: Partial<Record<string, unknown>> | null;
+  try {
+    line = JSON.parse(text) as typeof line;
+  } catch {
+    return undefined;
+  }
+  const { tenant, seq, hash, ts, keyId, signature } = line ?? {};
+  const texts = [tenant, hash, ts, keyId, signature];
+  if (!Number.isSafeInteger(seq) || Number(seq) < 1 || texts.some((value) => typeof value !== "string"))
+    return undefined;
+  return { tenant, seq, hash, ts, keyId, signature } as AnchorLine;
+}
+
+/** Whether one of these keys signed the line. Keys that were replaced go on counting for what they signed. */
+export function isGenuine(line: AnchorLine, keys: readonly AuditKey[]): boolean {
+  const key = keys.find(({ id }) => id === line.keyId);
+  if (!key) return false;
+  const [given, expected] = [Buffer.from(line.signature), Buffer.from(signatureOf(line, key))];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** The format is fixed: lines that were written once are checked for ever. */
+function signatureOf({ tenant, seq, hash, ts, keyId }: Omit<AnchorLine, "signature">, { key }: AuditKey): string {
+  return createHmac("sha256", key).update(["pmctl-anchor-v1", tenant, seq, hash, ts, keyId].join("\n")).digest("hex");
+}

@@ -1,0 +1,179 @@
+import { type ChainProblem, GENESIS_HASH } from "./audit-link.ts";
+import { type AuditKey, auditHash } from "./seal.ts";
+import {
+  anchorsNotHeld,
+  describeSetBack,
+  type KnownAnchor,
+  newestNotHeld,
+  ROLLBACK_TYPE,
+  type Rollback,
+  rollbackOf,
+  type SetBack,
+} from "./set-back.ts";
+
+/** An entry as verification wants it: the lines that its hash covers (`auditLines`), ready made. */
+export interface SealedLines {
+  lines: string;
+  hash: string;
+}
+
+/** A place in the chain. Its hash pins every entry up to it. */
+export interface ChainPoint {
+  seq: bigint;
+  hash: string;
+}
+
+/** The first entry that does not hold, and why. */
+export interface ChainBreak {
+  kind: ChainProblem;
+  seq: bigint;
+  problem: string;
+  /** The hash that stands there. */
+  stored?: string;
+  /** The hash that should stand there. */
+  computed?: string;
+  /** Who remembers what is not held, in words. May name a file of this machine, so callers of the server never see it. */
+  source?: string;
+}
+
+/** What does not hold in words for the machine's own operator. */
+export function operatorText({ problem, source }: ChainBreak): string {
+  return source === undefined ? problem : `${problem} (${source})`;
+}
+
+export const GENESIS: ChainPoint = { seq: 0n, hash: GENESIS_HASH };
+
+/** Follows the chain entry by entry. One instance verifies one chain, front to back. */
+export class ChainWalk {
+  readonly #keys: Map<string, AuditKey>;
+  #seq: bigint;
+  #hash: string;
+
+  /** @param from a point that is known to be good; the first entry's predecessor unless given */
+  constructor(keys: readonly AuditKey[], from: ChainPoint = GENESIS) {
+    this.#keys = new Map(keys.map((key) => [key.id, key]));
+    this.#seq = from.seq;
+    this.#hash = from.hash;
+  }
+
+  get seq(): bigint {
+    return this.#seq;
+  }
+
+  /** The last entry that held. */
+  get point(): ChainPoint {
+    return { seq: this.#seq, hash: this.#hash };
+  }
+
+  /** @returns what is wrong with the next entry, or undefined when it holds. */
+  follow({ lines, hash }: SealedLines): ChainBreak | undefined {
+    const seq = this.#seq + 1n;
+    const [keyId = "", text = ""] = lines.split("\n", 2);
+    if (text !== String(seq)) return { kind: "gap", seq, problem: `entry ${seq} is missing` };
+    const key = this.#keys.get(keyId);
+    if (!key)
+      return {
+        kind: "broken",
+        seq,
+        problem: `entry ${seq} is sealed with the key ${keyId}, which is not among those given`,
+      };
+    const computed = auditHash(key, this.#hash, lines);
+    if (computed !== hash) {
+      const problem = `entry ${seq} or its link to the one before was altered`;
+      return { kind: "broken", seq, problem, stored: hash, computed };
+    }
+    this.#hash = hash;
+    this.#seq = seq;
+    return undefined;
+  }
+}
+
+export interface WalkOptions {
+  keys: readonly AuditKey[];
+  /** Where to begin; the first entry unless given. */
+  from?: ChainPoint | undefined;
+  /** Where the chain is said to end. Entries after it are newer than the question. */
+  head?: ChainPoint | undefined;
+  /** Entries after `from` that the chain must hold, unless a rollback among those walked gives them up. */
+  anchors?: readonly KnownAnchor[] | undefined;
+  /** Awaited after each page, so it can slow the walk down. */
+  onPage?: ((seq: bigint) => void | Promise<void>) | undefined;
+}
+
+export interface Walked {
+  /** The last entry that held. */
+  end: ChainPoint;
+  broken?: ChainBreak;
+}
+
+/**
+ * Verifies the entries after `from`, wherever they come from.
+ * @param pages in order, from the entry after `from`
+ */
+export async function walkChain(
+  pages: AsyncIterable<readonly SealedLines[]>,
+  { keys, from = GENESIS, head, anchors = [], onPage }: WalkOptions,
+): Promise<Walked> {
+  const walk = new ChainWalk(keys, from);
+  const watched = new AnchorWatch(anchors.filter(({ seq }) => seq > from.seq));
+  if (head === undefined || head.seq > from.seq)
+    for await (const page of pages) {
+      for (const entry of page) {
+        const broken = walk.follow(entry);
+        if (broken) return { end: walk.point, broken };
+        watched.see(walk.point, entry);
+        if (walk.seq === head?.seq) break;
+      }
+      await onPage?.(walk.seq);
+      if (walk.seq === head?.seq) break;
+    }
+  const broken = missedHead(walk.point, head) ?? watched.missed(walk.point);
+  return { end: walk.point, ...(broken ? { broken } : {}) };
+}
+
+/** Notes what a walk passes at the places of anchors, and which of them the log itself gives up. */
+class AnchorWatch {
+  readonly #anchors: readonly KnownAnchor[];
+  readonly #places: ReadonlySet<bigint>;
+  readonly #hashes = new Map<bigint, string>();
+  readonly #rollbacks: Rollback[] = [];
+
+  constructor(anchors: readonly KnownAnchor[]) {
+    this.#anchors = anchors;
+    this.#places = new Set(anchors.map(({ seq }) => seq));
+  }
+
+  /** @param entry one whose seal holds */
+  see({ seq, hash }: ChainPoint, { lines }: SealedLines): void {
+    if (this.#places.size === 0) return;
+    if (this.#places.has(seq)) this.#hashes.set(seq, hash);
+    const [, , ts = "", type, , payloadText = ""] = lines.split("\n");
+    if (type === ROLLBACK_TYPE) this.#rollbacks.push(rollbackOf({ ts, payloadText }));
+  }
+
+  missed(head: ChainPoint): ChainBreak | undefined {
+    const notHeld = anchorsNotHeld(this.#anchors, { head, hashes: this.#hashes });
+    const setBack = newestNotHeld(notHeld, head, this.#rollbacks);
+    return setBack && setBackBreak(setBack, this.#hashes.get(setBack.anchor.seq));
+  }
+}
+
+/**
+ * A log that was set back, as verification tells it.
+ * @param stored the hash that stands at the anchor's place
+ */
+export function setBackBreak(setBack: SetBack, stored?: string | undefined): ChainBreak {
+  const { anchor, head } = setBack;
+  const seq = anchor.seq > head.seq ? head.seq + 1n : anchor.seq;
+  const hashes = stored === undefined ? {} : { stored, computed: anchor.hash };
+  return { kind: "set-back", seq, problem: describeSetBack(setBack), ...hashes, source: anchor.source };
+}
+
+function missedHead({ seq, hash }: ChainPoint, head: ChainPoint | undefined): ChainBreak | undefined {
+  if (!head || (head.seq === seq && head.hash === hash)) return undefined;
+  if (head.seq < seq)
+    return { kind: "set-back", seq: head.seq + 1n, problem: `the chain ends at ${head.seq}, but had reached ${seq}` };
+  if (head.seq > seq) return { kind: "gap", seq: seq + 1n, problem: `entry ${seq + 1n} and all after it are missing` };
+  const problem = "the head row does not match the last entry";
+  return { kind: "broken", seq, problem, stored: head.hash, computed: hash };
+}

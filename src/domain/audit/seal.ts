@@ -1,0 +1,34 @@
+import { createHash, createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { type AuditEntry, auditLines, auditPreimage } from "./audit-link.ts";
+
+/** The key that seals audit entries. It lives outside the database; entries name it by its id. */
+export interface AuditKey {
+  id: string;
+  key: KeyObject;
+}
+
+/** The key is the UTF-8 bytes of the secret; its id is derived from them, so that a changed secret cannot keep its name. */
+export function auditKey(secret: string): AuditKey {
+  const id = `ak_${createHash("sha256").update(`pmctl-audit-key\n${secret}`).digest("hex").slice(0, 12)}`;
+  return { id, key: createSecretKey(Buffer.from(secret, "utf8")) };
+}
+
+/**
+ * The entry's link in the chain: an HMAC over its lines and the previous hash (decision 29), hex.
+ * @param lines of `auditLines`
+ */
+export function auditHash(key: AuditKey, previousHash: string, lines: string): string {
+  return createHmac("sha256", key.key).update(auditPreimage(previousHash, lines)).digest("hex");
+}
+
+/** Whether one of the audit keys sealed the entry onto the one with the previous hash. */
+export type IsSealed = (entry: AuditEntry, previousHash: string) => boolean;
+
+/** What these keys did not seal was written by another hand, or altered since: it makes nothing true. */
+export function sealCheck(keys: readonly AuditKey[]): IsSealed {
+  const byId = new Map(keys.map((key) => [key.id, key]));
+  return (entry, previousHash) => {
+    const key = byId.get(entry.keyId);
+    return key !== undefined && auditHash(key, previousHash, auditLines(entry)) === entry.hash;
+  };
+}

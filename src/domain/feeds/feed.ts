@@ -1,0 +1,139 @@
+import { canonicalJson, type Json } from "../audit/audit-link.ts";
+import { INSTRUMENTS, SESSIONS, type SessionName } from "./instruments.ts";
+
+/** How the price of one instrument is made from what its sources say. */
+export interface FeedDefinition {
+  /** `venue:instrument`. */
+  key: string;
+  sources: readonly FeedSource[];
+  /** How many independent sources must have a price. */
+  quorum: number;
+  aggregate: "median" | "first";
+  /** How old an observation may be at the instant that counts. */
+  maxAgeMs: number;
+  /** Ratios; null where nothing is checked. */
+  maxSpread: number | null;
+  maxJump: number | null;
+  maxConf: number | null;
+  /** Lowest and highest plausible price. */
+  bounds: readonly [number, number] | null;
+  /** Trading hours in the notation of trading-hours.ts; null for always. */
+  hours: string | null;
+}
+
+export interface FeedSource {
+  /** The source's name. */
+  use: string;
+  /** What the source calls the instrument. */
+  id: string;
+}
+
+/** What a tenant file states of a feed; the rest is the built-in feed's, or the common default. */
+export interface FeedOverride {
+  sources?: readonly FeedSource[] | undefined;
+  quorum?: number | undefined;
+  aggregate?: "median" | "first" | undefined;
+  /** Milliseconds. */
+  maxAge?: number | undefined;
+  maxSpread?: number | undefined;
+  maxJump?: number | undefined;
+  maxConf?: number | undefined;
+  bounds?: readonly [number, number] | undefined;
+}
+
+export type Venues = Readonly<Record<string, Readonly<Record<string, FeedOverride>>>>;
+
+const BUILT_IN_VENUE = "pm";
+
+/** What differs between the groups of instruments; a crypto price needs two independent exchanges. */
+const GROUPS = {
+  crypto: { quorum: 2, maxAgeMs: 60_000, maxSpread: 0.005, maxJump: 0.1 },
+  fx: { quorum: 1, maxAgeMs: 120_000, maxSpread: 0.001, maxJump: 0.1 },
+  metal: { quorum: 1, maxAgeMs: 120_000, maxSpread: 0.003, maxJump: 0.1 },
+  // Near zero, and below it, a price may double within a minute and be right.
+  energy: { quorum: 1, maxAgeMs: 120_000, maxSpread: 0.003, maxJump: null },
+  equity: { quorum: 1, maxAgeMs: 60_000, maxSpread: 0.003, maxJump: 0.1 },
+} as const;
+
+const MAX_CONF = 0.005;
+const OTHER_MAX_AGE_MS = 60_000;
+
+function groupOf(session: SessionName): keyof typeof GROUPS {
+  if (session === "crypto" || session === "fx" || session === "metal") return session;
+  return session === "oil_wti" || session === "oil_brent" ? "energy" : "equity";
+}
+
+/** The built-in feeds with a tenant's changes, and the feeds of its own venues, by key. */
+export function feedCatalogue(venues: Venues = {}): Map<string, FeedDefinition> {
+  const feeds = new Map<string, FeedDefinition>();
+  for (const [name, instrument] of Object.entries(INSTRUMENTS)) {
+    const { session, bounds, symbols } = instrument;
+    const sources = Object.entries(symbols).map(([use, id]) => ({ use, id }));
+    const key = `${BUILT_IN_VENUE}:${name}`;
+    const built: FeedDefinition = {
+      key,
+      sources,
+      aggregate: "median",
+      maxConf: MAX_CONF,
+      bounds,
+      hours: SESSIONS[session],
+      ...GROUPS[groupOf(session)],
+    };
+    feeds.set(key, changed(built, venues[BUILT_IN_VENUE]?.[name]));
+  }
+  for (const [venue, instruments] of Object.entries(venues))
+    for (const [name, override] of Object.entries(instruments)) {
+      const key = `${venue}:${name}`;
+      if (!feeds.has(key)) feeds.set(key, changed(emptyFeed(key), override));
+    }
+  return feeds;
+}
+
+function emptyFeed(key: string): FeedDefinition {
+  return {
+    key,
+    sources: [],
+    quorum: 1,
+    aggregate: "median",
+    maxAgeMs: OTHER_MAX_AGE_MS,
+    maxSpread: null,
+    maxJump: null,
+    maxConf: null,
+    bounds: null,
+    hours: null,
+  };
+}
+
+/**
+ * Sources of the tenant's own come without the quorum, jump limit and trading hours that suit the built-in ones: with one
+ * source of its own a tenant means a quorum of one, and a source may trade when the exchange does not.
+ */
+function changed(feed: FeedDefinition, override: FeedOverride = {}): FeedDefinition {
+  const { sources, quorum, aggregate, maxAge, maxSpread, maxJump, maxConf, bounds } = override;
+  const base = sources ? { ...feed, sources, quorum: 1, maxJump: null, hours: null } : feed;
+  return {
+    ...base,
+    quorum: quorum ?? base.quorum,
+    aggregate: aggregate ?? base.aggregate,
+    maxAgeMs: maxAge ?? base.maxAgeMs,
+    maxSpread: maxSpread ?? base.maxSpread,
+    maxJump: maxJump ?? base.maxJump,
+    maxConf: maxConf ?? base.maxConf,
+    bounds: bounds ?? base.bounds,
+  };
+}
+
+/** What a definition's hash covers. Trading hours are a calendar that new holidays may be added to. */
+export function definitionText({ hours: _, ...definition }: FeedDefinition): string {
+  return JSON.stringify(definition, Object.keys(definition).concat("use", "id").sort());
+}
+
+/**
+ * What a market freezes of its feed: the definition, and what the tenant's file says of its sources, so that a price read
+ * from another place is another feed. What pmctl itself knows of a source is not in it; an upgrade would hold every market.
+ * @param stated by source: what in the file decides which price it is
+ */
+export function promiseText(feed: FeedDefinition, stated: ReadonlyMap<string, Json>): string {
+  const sources = feed.sources.map(({ use }) => stated.get(use) ?? null);
+  return `${definitionText(feed)}\n${canonicalJson(sources)}`;
+}

@@ -1,0 +1,87 @@
+import { Fault } from "../fault.ts";
+import { roundPrice } from "../money.ts";
+import { buyCpmm, cpmmSpendTo, cpmmYesPrice, openCpmm, sellCpmm } from "./cpmm.ts";
+import { buyLmsr, lmsrLiquidity, lmsrSpendTo, lmsrYesPrice, openLmsr, sellLmsr } from "./lmsr.ts";
+import type { Bought, Pool, Sold } from "./pool.ts";
+
+export type Side = "yes" | "no";
+export type MarketKind = "cpmm" | "lmsr";
+/** What is stored. `closed` is not: it follows from the clock (see `statusAt`). */
+export type StoredStatus = "open" | "suspended" | "settled";
+export type MarketStatus = StoredStatus | "closed";
+
+/** How a market is made; fixed at creation. */
+export interface Mechanism {
+  kind: MarketKind;
+  /** F: the most that the house can lose, micro-dollars. */
+  fundMicro: bigint;
+  /** Initial YES probability in millionths. */
+  p0Ppm: number;
+}
+
+/** No trade may leave the price outside these. */
+export const MIN_PRICE = 0.001;
+export const MAX_PRICE = 0.999;
+
+/** The pool of a market that opens: as many complete sets as the house puts in dollars, less its own shares. */
+export function openPool({ kind, fundMicro, p0Ppm }: Mechanism): Pool {
+  return kind === "cpmm" ? openCpmm(fundMicro, p0Ppm) : openLmsr(fundMicro, p0Ppm);
+}
+
+/** The unrounded YES price, in (0, 1). */
+export function yesPriceOf(mechanism: Mechanism, pool: Pool): number {
+  return mechanism.kind === "cpmm" ? cpmmYesPrice(pool) : lmsrYesPrice(lmsrLiquidity(mechanism), pool);
+}
+
+/** Both prices to six decimals; they add up to one because NO is computed from YES in millionths. */
+export function pricesOf(mechanism: Mechanism, pool: Pool): { yes: number; no: number } {
+  const yes = roundPrice(yesPriceOf(mechanism, pool));
+  return { yes, no: roundPrice(1 - yes) };
+}
+
+/** The shares that `netMicro` (after the fee) buys, and the pool after it. The price bound is checked by the caller. */
+export function buyShares(mechanism: Mechanism, pool: Pool, side: Side, netMicro: bigint): Bought {
+  return mechanism.kind === "cpmm"
+    ? buyCpmm(pool, side, netMicro)
+    : buyLmsr(lmsrLiquidity(mechanism), pool, side, netMicro);
+}
+
+/** Whether a purchase for `amountMicro`, fee included, can win: a share pays a dollar at the most. */
+export function canPayOff(amountMicro: bigint, sharesMicro: bigint): boolean {
+  return sharesMicro >= amountMicro;
+}
+
+/**
+ * What `sharesMicro` given back to the pool pay, before the fee, and the pool after it: as many complete sets are
+ * burned, so escrow and outstanding shares fall together. The price bound is checked by the caller.
+ */
+export function sellToPool(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint): Sold {
+  return mechanism.kind === "cpmm"
+    ? sellCpmm(pool, side, sharesMicro)
+    : sellLmsr(lmsrLiquidity(mechanism), pool, side, sharesMicro);
+}
+
+/** Net micro-dollars, unrounded, that move the side's price up to `target`: the rungs of the depth ladder. */
+export function spendTo(mechanism: Mechanism, pool: Pool, side: Side, target: number): number {
+  return mechanism.kind === "cpmm"
+    ? cpmmSpendTo(pool, side, target)
+    : lmsrSpendTo(lmsrLiquidity(mechanism), pool, side, target);
+}
+
+/** A suspended market past its closing time reports `closed` too; only `settled` is final. */
+export function statusAt(market: { status: StoredStatus; closeAt: number }, now: number): MarketStatus {
+  if (market.status === "settled") return "settled";
+  return now >= market.closeAt ? "closed" : market.status;
+}
+
+/**
+ * @param closeAt milliseconds since the epoch
+ * @throws Fault when the market does not take trades at this instant.
+ */
+export function requireTradable(status: MarketStatus, closeAt: number): void {
+  if (status === "open") return;
+  const detail = { value: status, closeAt: new Date(closeAt).toISOString() };
+  if (status === "settled") throw new Fault("MARKET_SETTLED", "Market is settled", { detail });
+  if (status === "closed") throw new Fault("MARKET_CLOSED", "Market is closed", { detail });
+  throw new Fault("MARKET_SUSPENDED", "Market is suspended", { detail });
+}

@@ -1,0 +1,106 @@
+import { canonicalJson, type Json } from "../audit/audit-link.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../decimal.ts";
+import { invariant } from "../fault.ts";
+import { parseReference, type Reference, type ReferenceProblem } from "../reference.ts";
+
+/** What decides a market, frozen when it is created: later edits of files change nothing about it. */
+export interface MarketTerms extends Omit<Reference, "instant"> {
+  /** When the price counts, milliseconds since 1970. */
+  instant: number;
+  /** SHA-256 of the feed's definition at creation. A market is held when the feed is another one by then. */
+  feedSha256: string;
+}
+
+/** Hashes of the definitions of all feeds, by feed key. */
+export type FeedHashes = ReadonlyMap<string, string>;
+
+export type TermsOutcome =
+  | { kind: "terms"; terms: MarketTerms }
+  | { kind: "text" }
+  | { kind: "problem"; problem: ReferenceProblem };
+
+/**
+ * What of a market's reference settles itself. A bare feed key takes strike and comparator from `meta`.
+ * `problem` tells of a text that begins like a feed and is none: legal, and probably a mistake.
+ */
+export function termsOf(
+  market: { resolutionRef: string; meta: Readonly<Record<string, unknown>>; closeAt: number },
+  feeds: FeedHashes,
+): TermsOutcome {
+  const { resolutionRef, meta, closeAt } = market;
+  let parsed = parseReference(resolutionRef);
+  if (parsed.kind === "key") {
+    const { strike, comparator = ">" } = meta;
+    if (!isScalar(strike) || !isScalar(comparator))
+      return problem(resolutionRef.length, "a feed key alone needs meta.strike (and meta.comparator, > unless given)");
+    parsed = parseReference(`${parsed.feed} ${comparator} ${strike}`);
+    if (parsed.kind !== "reference")
+      return problem(resolutionRef.length, "meta.strike and meta.comparator do not read as a condition");
+  }
+  if (parsed.kind === "text") return { kind: "text" };
+  const feed = parsed.kind === "reference" ? parsed.reference.feed : parsed.feed;
+  const feedSha256 = feeds.get(feed);
+  if (feedSha256 === undefined) return problem(0, `there is no feed ${feed}`);
+  if (parsed.kind !== "reference")
+    return parsed.kind === "problem" ? { kind: "problem", problem: parsed.problem } : { kind: "text" };
+  const { reference } = parsed;
+  return { kind: "terms", terms: { ...reference, instant: reference.instant ?? closeAt, feedSha256 } };
+}
+
+function isScalar(value: unknown): value is string | number {
+  return typeof value === "string" || typeof value === "number";
+}
+
+function problem(at: number, message: string): TermsOutcome {
+  return { kind: "problem", problem: { at, message } };
+}
+
+/** As stored: one line of canonical JSON. */
+export function encodeTerms(terms: MarketTerms): string {
+  return canonicalJson(termsJson(terms));
+}
+
+/** What `encodeTerms` stored. */
+export function decodeTerms(text: string): MarketTerms {
+  const { instant, ...rest } = JSON.parse(text) as Omit<MarketTerms, "instant"> & { instant: string };
+  return { ...rest, instant: Date.parse(instant) };
+}
+
+/** Terms as an audit payload shows them. */
+export function termsJson({ feed, comparator, strike, upperStrike, instant, rule, feedSha256 }: MarketTerms): Json {
+  return {
+    feed,
+    comparator,
+    strike,
+    upperStrike,
+    instant: new Date(instant).toISOString(),
+    rule: rule.kind === "last" ? { kind: rule.kind } : { kind: rule.kind, windowMs: rule.windowMs },
+    feedSha256,
+  };
+}
+
+/** Whether a price fulfils the terms, exactly. Both bounds of `between` are included (decision 33). */
+export function isFulfilled(
+  { comparator, strike, upperStrike }: Pick<MarketTerms, "comparator" | "strike" | "upperStrike">,
+  price: Decimal,
+): boolean {
+  const order = compareDecimals(price, strikeOf(strike));
+  switch (comparator) {
+    case ">":
+      return order > 0;
+    case ">=":
+      return order >= 0;
+    case "<":
+      return order < 0;
+    case "<=":
+      return order <= 0;
+    case "between":
+      return order >= 0 && compareDecimals(price, strikeOf(upperStrike ?? strike)) <= 0;
+  }
+}
+
+function strikeOf(text: string): Decimal {
+  const strike = parseDecimal(text);
+  invariant(strike, "terms hold strikes that were parsed before");
+  return strike;
+}

@@ -1,0 +1,128 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { WireResult } from "../../contract/operations.ts";
+import type { FrameData } from "../../contract/resources/embed.ts";
+import { Api, Refused } from "../api.ts";
+import { type Bridge, openBridge } from "../bridge.ts";
+import { readerClockMs } from "../clock.ts";
+import type { Theme } from "../protocol.ts";
+import { type Words, wordsFor } from "../words.ts";
+
+export type Portfolio = WireResult<"getPortfolio">;
+
+/** Who looks at the frame, and what belongs to them. */
+export interface Session {
+  api: Api;
+  bridge: Bridge;
+  /** Whether it is known who looks: the page around has answered, or will not be asked. */
+  settled: boolean;
+  /** Whether a user is signed in. */
+  signedIn: boolean;
+  portfolio: Portfolio | undefined;
+  /** Why the portfolio could not be read, as long as it could not. */
+  problem: Words | undefined;
+  /** Reads the portfolio again: something was bought, or settled. */
+  refresh(): Promise<void>;
+  /** The server does not take the token any more: goes on without, and asks the page around for another. */
+  dropToken(): void;
+}
+
+/** How long before its end a token is asked for again. */
+const RENEW_MS = 60_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** A page that has not said who is signed in by then gets the view that everybody sees. */
+const PATIENCE_MS = 2000;
+
+/** The token stays in memory: it comes by message, lives in the `Api`, and goes with the page. */
+export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Session {
+  const api = useMemo(() => new Api(data.apiKey), [data]);
+  const [settled, setSettled] = useState(false);
+  const [signedIn, setSignedIn] = useState(false);
+  const [portfolio, setPortfolio] = useState<Portfolio>();
+  const [problem, setProblem] = useState<Words>();
+  const renewal = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const bridge = useRef<Bridge>(undefined);
+  const refused = useRef<string>(undefined);
+
+  const dropToken = useCallback(() => {
+    if (api.token === null) return;
+    refused.current = api.token;
+    api.token = null;
+    clearTimeout(renewal.current);
+    setSignedIn(false);
+    setPortfolio(undefined);
+    bridge.current?.needToken("refused");
+  }, [api]);
+
+  const refresh = useCallback(async () => {
+    const { token } = api;
+    if (token === null) return;
+    // What was asked for one user is not shown to the next, nor once nobody is signed in.
+    const isStale = () => api.token === null || userOf(api.token) !== userOf(token);
+    try {
+      const own = await api.portfolio();
+      if (isStale()) return;
+      setPortfolio(own);
+      setProblem(undefined);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (isStale()) return;
+      if (error.code === "USER_REQUIRED") dropToken();
+      else setProblem(wordsFor(error));
+    }
+  }, [api, dropToken]);
+
+  bridge.current ??= openBridge(data.mayTrade && data.apiKey !== null, {
+    onTheme,
+    onToken(token) {
+      setSettled(true);
+      // The page may give the same refused token again and again; it does not become better.
+      if (token !== null && token === refused.current) return;
+      // Or say that something has changed about the user who is signed in: money came, questions were answered.
+      if (token === api.token) return void refresh();
+      const isRenewal = token !== null && api.token !== null && userOf(token) === userOf(api.token);
+      api.token = token;
+      setSignedIn(token !== null);
+      clearTimeout(renewal.current);
+      if (token === null) return setPortfolio(undefined);
+      const left = expiryOf(token) - readerClockMs() - RENEW_MS;
+      renewal.current = setTimeout(() => bridge.current?.needToken("expiring"), clampTimer(left));
+      if (isRenewal) return;
+      setPortfolio(undefined);
+      refresh();
+    },
+  });
+  const { mayTrade } = bridge.current;
+
+  useEffect(() => {
+    if (!mayTrade) return setSettled(true);
+    bridge.current?.needToken("start");
+    const patience = setTimeout(() => setSettled(true), PATIENCE_MS);
+    return () => clearTimeout(patience);
+  }, [mayTrade]);
+  useEffect(() => () => clearTimeout(renewal.current), []);
+  return { api, bridge: bridge.current, settled, signedIn, portfolio, problem, refresh, dropToken };
+}
+
+function clampTimer(ms: number): number {
+  return Math.min(LONGEST_TIMER_MS, Math.max(1000, ms));
+}
+
+/** What a JWT says. Only to renew it in time, and to notice another user: the server alone decides whether it holds. */
+function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
+  try {
+    const payload = token.split(".")[1] ?? "";
+    return JSON.parse(atob(payload.replace(/-/g, "+").replace(/_/g, "/"))) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function userOf(token: string): unknown {
+  return claimsOf(token).sub ?? token;
+}
+
+/** Milliseconds since the epoch. */
+function expiryOf(token: string): number {
+  const { exp } = claimsOf(token);
+  return typeof exp === "number" ? exp * 1000 : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,81 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { FrameMarket } from "../../contract/resources/embed.ts";
+import type { Mechanism, Side } from "../../domain/market/market.ts";
+import type { Pool } from "../../domain/market/pool.ts";
+import { readerClockMs } from "../clock.ts";
+import type { Point } from "../curve.ts";
+import { followLive, type LiveState } from "./live.ts";
+import { poolAt } from "./quote.ts";
+import type { Session } from "./session.ts";
+
+/** Points that a page keeps; a busy market adds one with every trade. */
+const MOST_POINTS = 2000;
+
+/** A market as it stands now. */
+export interface LiveMarket {
+  mechanism: Mechanism;
+  pool: Pool;
+  yesPrice: number;
+  status: string;
+  outcome: Side | null;
+  /** USD traded so far. */
+  volume: number;
+  points: readonly Point[];
+  live: LiveState;
+  /** When prices were last known to be current, milliseconds since the epoch by the reader's clock. */
+  heardAt: number;
+}
+
+/**
+ * The market of the document, kept up to date by the stream.
+ * @param madeAt the server's time when it made the document, milliseconds since the epoch
+ */
+export function useMarket({ detail, terms, history }: FrameMarket, session: Session, madeAt: number): LiveMarket {
+  const loadedAt = useRef(performance.now());
+  const mechanism = useMemo<Mechanism>(
+    () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
+    [terms],
+  );
+  const opening = useMemo<Pool>(() => ({ yesMicro: BigInt(terms.yesMicro), noMicro: BigInt(terms.noMicro) }), [terms]);
+  const [yesPrice, setYesPrice] = useState(detail.yesPrice);
+  const [status, setStatus] = useState<string>(detail.status);
+  const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
+  const [volume, setVolume] = useState(detail.volume);
+  const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
+  const [live, setLive] = useState<LiveState>("connecting");
+  const [heardAt, setHeardAt] = useState(readerClockMs);
+  const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
+  const { api, settled, signedIn, refresh, dropToken } = session;
+
+  // Who is signed in decides which events come.
+  useEffect(() => {
+    if (!settled) return;
+    return followLive(api, [detail.id], {
+      onRefused: dropToken,
+      onState(state) {
+        setLive(state);
+        if (state === "offline") setHeardAt(readerClockMs());
+      },
+      onEvent({ name, data }) {
+        if (name === "snapshot") {
+          const now = data.markets.find(({ marketId }) => marketId === detail.id);
+          if (!now) return;
+          setYesPrice(now.yesPrice);
+          setStatus(now.status);
+          // Trades of the time without a stream: the curve takes up their outcome.
+          const t = madeAt + performance.now() - loadedAt.current;
+          setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
+        } else if (name === "price") {
+          setYesPrice(data.yesPrice);
+          setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
+        } else if (name === "trade") setVolume((before) => before + data.amount);
+        else if (name === "market") {
+          setStatus(data.status);
+          if (data.outcome) setOutcome(data.outcome);
+          if (data.status === "settled") refresh();
+        } else if (name === "fill") refresh();
+      },
+    });
+  }, [api, detail.id, madeAt, settled, signedIn, refresh, dropToken]);
+  return { mechanism, pool, yesPrice, status, outcome, volume, points, live, heardAt };
+}

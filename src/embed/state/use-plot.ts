@@ -1,0 +1,136 @@
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { type Point, percentRange } from "../curve.ts";
+import { axisTime } from "../format.ts";
+
+const HEIGHT_PX = 190;
+/** A market that is seconds old has its curve at the left of two minutes, into which it grows. */
+const SHORTEST_SPAN_SEC = 120;
+const [MINUTE, HOUR, DAY, MONTH, YEAR] = [60, 3600, 86_400, 2_592_000, 31_536_000];
+/** Seconds between ticks: never less than a minute, which is what the labels can tell apart. */
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 5, 10, 15].map((count) => count * DAY),
+  ...[1, 2, 3, 6].map((count) => count * MONTH),
+  ...[1, 2, 5, 10].map((count) => count * YEAR),
+];
+/** Outside the plot, where no cursor is drawn. */
+const NOWHERE = { left: -10, top: -10 };
+/** A price holds until the next trade. */
+const stepped = uPlot.paths.stepped?.({ align: 1 });
+
+/**
+ * Draws a curve in the element at `place` for as long as that is shown.
+ * @param onCursor told of the point under the cursor
+ * @returns the place, and how to move the cursor to a point, or away from all of them
+ */
+export function usePlot(
+  curve: readonly Point[],
+  { theme, isShown, onCursor }: { theme: string; isShown: boolean; onCursor: (index: number | undefined) => void },
+) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(null);
+  const data = useMemo<uPlot.AlignedData>(
+    () => [curve.map(({ t }) => t / 1000), curve.map(({ yes }) => yes * 100)],
+    [curve],
+  );
+  const latest = useRef(data);
+  latest.current = data;
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element || !isShown) return;
+    const made = new uPlot(optionsFor(element, onCursor), latest.current, element);
+    plot.current = made;
+    const stop = followPage(made, element);
+    return () => {
+      stop();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [isShown, onCursor]);
+  useEffect(() => plot.current?.setData(data), [data]);
+  // Colours are read from the style when it paints.
+  useEffect(() => plot.current?.redraw(false), [theme]);
+
+  const pointAt = (index: number | undefined): void => {
+    const drawn = plot.current;
+    const point = index === undefined ? undefined : curve[index];
+    drawn?.setCursor(
+      point ? { left: drawn.valToPos(point.t / 1000, "x"), top: drawn.valToPos(point.yes * 100, "y") } : NOWHERE,
+    );
+  };
+  return { place, pointAt };
+}
+
+/** Keeps a plot with its element's width, a finger and the colours of the system; returns how to end that. */
+function followPage(plot: uPlot, element: HTMLElement): () => void {
+  const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+  observer.observe(element);
+  // The library follows a mouse; a finger or a pen moves the same cursor.
+  const touch = ({ pointerType, offsetX, offsetY }: PointerEvent): void => {
+    if (pointerType !== "mouse") plot.setCursor({ left: offsetX, top: offsetY });
+  };
+  for (const type of ["pointerdown", "pointermove"] as const) plot.over.addEventListener(type, touch);
+  const scheme = matchMedia("(prefers-color-scheme: light)");
+  const repaint = (): void => plot.redraw(false);
+  scheme.addEventListener("change", repaint);
+  return () => {
+    scheme.removeEventListener("change", repaint);
+    observer.disconnect();
+  };
+}
+
+function optionsFor(element: HTMLElement, onCursor: (index: number | undefined) => void): uPlot.Options {
+  const colour = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
+  const axis = { stroke: colour("--soft"), font: "12px system-ui, sans-serif", ticks: { show: false } };
+  return {
+    width: element.clientWidth,
+    height: HEIGHT_PX,
+    padding: [8, 0, 0, 22],
+    legend: { show: false },
+    cursor: { y: false, drag: { setScale: false }, points: { size: 8, fill: colour("--yes") } },
+    scales: {
+      x: { range: (_plot, low, high) => [low, Math.max(high, low + SHORTEST_SPAN_SEC)] },
+      y: { range: (_plot, low, high) => percentRange(low ?? 50, high ?? 50) },
+    },
+    series: [
+      {},
+      {
+        stroke: colour("--yes"),
+        width: 2,
+        fill: (plot) => fade(plot, colour("--yes")()),
+        points: { show: false },
+        ...(stepped && { paths: stepped }),
+      },
+    ],
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 26,
+        space: 80,
+        incrs: TIME_STEPS,
+        values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => axisTime(tick * 1000, step * 1000)),
+      },
+      {
+        ...axis,
+        side: 1,
+        size: 42,
+        grid: { stroke: colour("--line"), width: 1 },
+        incrs: [5, 10, 20, 25, 50],
+        values: (_plot, ticks) => ticks.map((tick) => `${tick}%`),
+      },
+    ],
+    hooks: { setCursor: [({ cursor }) => onCursor(cursor.idx ?? undefined)] },
+  };
+}
+
+/** From a light tint under the curve to nothing at the bottom. */
+function fade({ ctx, bbox }: uPlot, colour: string): CanvasGradient {
+  const gradient = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height);
+  gradient.addColorStop(0, `${colour}40`);
+  gradient.addColorStop(1, `${colour}00`);
+  return gradient;
+}

@@ -1,0 +1,65 @@
+import { useRef, useState } from "preact/hooks";
+import type { WireResult } from "../../contract/operations.ts";
+import { type Api, type Purchase, Refused } from "../api.ts";
+import { mayHaveHappened, type Words, wordsFor } from "../words.ts";
+
+export type Phase =
+  | { name: "edit" }
+  | { name: "confirm" }
+  | { name: "sending" }
+  | { name: "done"; trade: WireResult<"placeTrade"> };
+
+/** A purchase from the first click to its end. */
+export interface PurchaseFlow {
+  phase: Phase;
+  problem: Words | undefined;
+  /** Shows words instead of going on. */
+  refuse(words: Words): void;
+  ask(): void;
+  /** Back to the beginning: whatever was decided is forgotten. */
+  edit(): void;
+  send(purchase: Purchase): Promise<void>;
+  /** What was refused for a time may be tried again. */
+  forgive(): void;
+}
+
+export function usePurchase(api: Api, onDone: (trade: WireResult<"placeTrade">) => void): PurchaseFlow {
+  const [phase, setPhase] = useState<Phase>({ name: "edit" });
+  const [problem, setProblem] = useState<Words>();
+  // What may have happened already is repeated to the letter and under its key, or the server would buy twice.
+  const unsure = useRef<{ purchase: Purchase; key: string }>(undefined);
+
+  return {
+    phase,
+    problem,
+    refuse: setProblem,
+    forgive: () => setProblem(undefined),
+    ask: () => setPhase({ name: "confirm" }),
+    edit() {
+      unsure.current = undefined;
+      setPhase({ name: "edit" });
+      setProblem(undefined);
+    },
+    async send(wanted) {
+      const attempt = unsure.current ?? { purchase: wanted, key: randomKey() };
+      setPhase({ name: "sending" });
+      setProblem(undefined);
+      try {
+        const trade = await api.trade(attempt.purchase, attempt.key);
+        unsure.current = undefined;
+        setPhase({ name: "done", trade });
+        onDone(trade);
+      } catch (error) {
+        const refused = error instanceof Refused ? error : new Refused("INTERNAL", "Something went wrong");
+        unsure.current = mayHaveHappened(refused) ? attempt : undefined;
+        setProblem(wordsFor(refused));
+        setPhase({ name: "confirm" });
+      }
+    },
+  };
+}
+
+/** Not randomUUID, which browsers keep from pages without TLS, and a first look at pmctl has none. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,138 @@
+import type { IsSealed } from "../domain/audit/seal.ts";
+import { Fault } from "../domain/fault.ts";
+import type { Need } from "../engine/rows.ts";
+import { Client } from "../postgres/client.ts";
+import { type Connection, type ConnectOptions, connect, type Row, type Sql, Unconfirmed } from "../postgres/connect.ts";
+import { type Batch, commitStatement, type Head } from "./commit.ts";
+import { type Loaded, loadRows } from "./load.ts";
+
+/** The head with the database's clock at the time of reading. */
+export interface HeadReading {
+  head: Head;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/**
+ * What the sequencer needs of a database. Every method rejects with `StatementFailed` (nothing happened) or
+ * `Unconfirmed` (unknown, a lost connection among it).
+ */
+export interface Journal {
+  readHead(): Promise<HeadReading>;
+  /**
+   * Reads the head by a write that changes nothing. What a read shows may be on this server alone: an acknowledged write
+   * is wherever the database promises it to be, and so is all that was committed before it.
+   */
+  confirmHead(): Promise<HeadReading>;
+  load(needs: Need[]): Promise<Loaded[]>;
+  /** The one statement. `swapped` is false when the head had moved or the time was up; then nothing was written. */
+  commit(batch: Batch): Promise<{ swapped: boolean; now: number }>;
+  /** Bumps the epoch, so that no statement still under way can take effect any more, and reads the head. */
+  fence(): Promise<HeadReading>;
+  /** Whether the entry is in the chain. */
+  contains(entry: { seq: bigint; hash: string }): Promise<boolean>;
+  /** Runs `work` with the head row locked: the slow path, on which no other writer can overtake. */
+  exclusively<T>(work: (reading: HeadReading) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const HEAD = "seq, hash, epoch, ts, (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
+
+const STATEMENT_TIMEOUT_MS = 30_000;
+/** What a statement may take beyond the server's own timeout before its connection counts as lost. */
+const GRACE_MS = 5000;
+/**
+ * How long the writer waits for an answer, and how much longer for each row that is written. The server's timeout does not
+ * end the wait for a standby, which may be away for hours; a row takes a tenth of this.
+ */
+const WRITER_WAIT_MS = 5000;
+const ROW_WAIT_MS = 0.25;
+
+/**
+ * The journal of a tenant's database. Writes have a connection of their own and are autocommit statements: the driver
+ * mixes transactions up when a connection dies inside its `begin`.
+ */
+export function openJournal(
+  connection: Connection,
+  options: Pick<ConnectOptions, "synchronous"> & { restricted: boolean; readers?: number; isSealed: IsSealed },
+): Journal {
+  const open = (deadlineMs: number, own: ConnectOptions) =>
+    new Client(() => connect(connection, { ...own, restricted: options.restricted }), deadlineMs);
+  const writer = open(WRITER_WAIT_MS, {
+    name: "writer",
+    max: 1,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    genericPlans: true,
+    ...(options.synchronous ? { synchronous: true } : {}),
+  });
+  const loader = open(10_000 + GRACE_MS, { name: "loader", max: options.readers ?? 2, statementTimeoutMs: 10_000 });
+  const rewriteHead = (epoch: string) =>
+    writer.write((sql) => reading(sql, `update head set epoch = ${epoch} where id = 1 returning ${HEAD}`));
+  return {
+    readHead: () => writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1`)),
+    confirmHead: () => rewriteHead("epoch"),
+    load: (needs) => loader.use((sql) => loadRows(sql, needs, options.isSealed)),
+    commit: (batch) => writer.write((sql) => commit(sql, batch), commitWaitMs(batch)),
+    fence: () => rewriteHead("epoch + 1"),
+    contains: ({ seq, hash }) =>
+      writer.use(async (sql) => {
+        const rows = await sql`select 1 from audit where seq = ${String(seq)} and hash = ${hash}`;
+        return rows.length === 1;
+      }),
+    exclusively: (work) => exclusively(writer, work),
+    close: async () => {
+      await Promise.all([writer.close(), loader.close()]);
+    },
+  };
+}
+
+async function reading(sql: Sql, query: string): Promise<HeadReading> {
+  const [row] = await sql.unsafe(query, [], { prepare: true });
+  if (!row) throw new Fault("INTEGRITY", "Changes are refused: the head row of the log is missing");
+  const head = { seq: BigInt(row.seq), hash: row.hash, epoch: BigInt(row.epoch), ts: Number(row.ts) };
+  return { head, now: Number(row.now) };
+}
+
+function commitWaitMs({ writes, transfers, trades, audit }: Batch): number {
+  const rows = writes.length + transfers.length + trades.length + audit.length;
+  return Math.min(WRITER_WAIT_MS + rows * ROW_WAIT_MS, STATEMENT_TIMEOUT_MS + GRACE_MS);
+}
+
+async function commit(sql: Sql, batch: Batch): Promise<{ swapped: boolean; now: number }> {
+  const { text, parameters } = commitStatement(batch);
+  return commitAnswer(await sql.unsafe(text, parameters, { prepare: true }));
+}
+
+/**
+ * What the commit statement answered. Compared by value, whatever type it came in.
+ * @throws Unconfirmed when it is not the one row that it must be: what was done then is not for this answer to say
+ */
+export function commitAnswer(rows: readonly Row[]): { swapped: boolean; now: number } {
+  const [row] = rows;
+  const swapped = String(row?.swapped);
+  const now = Number(row?.now ?? Number.NaN);
+  if (rows.length !== 1 || !/^[01]$/.test(swapped) || !Number.isFinite(now))
+    throw new Unconfirmed(`The commit was answered by ${rows.length} rows, swapped ${swapped}, at ${now}`);
+  return { swapped: swapped === "1", now };
+}
+
+/**
+ * Plain `begin` and `commit` on the only connection of its client. Should that connection die in between, the commit
+ * statement either was rolled back with it or runs alone on the next one, where the head decides as always and the final
+ * `commit` is warned about; the caller confirms with `contains` before it answers anybody.
+ */
+async function exclusively<T>(writer: Client, work: (reading: HeadReading) => Promise<T>): Promise<T> {
+  try {
+    await writer.write((sql) => sql.unsafe("begin"));
+    const head = await writer.use((sql) => reading(sql, `select ${HEAD} from head where id = 1 for update`));
+    const result = await work(head);
+    const { command } = await writer.write((sql) => sql.unsafe("commit"));
+    // A transaction that had failed answers its commit with ROLLBACK, which is no error.
+    if (command !== "COMMIT") throw new Unconfirmed(`The commit was answered by ${command}`);
+    return result;
+  } catch (error) {
+    // A transaction left open would swallow the commits after it.
+    await writer.use((sql) => sql.unsafe("rollback")).catch(() => writer.renew());
+    throw error;
+  }
+}

@@ -1,0 +1,111 @@
+import { type AuditEntry, GENESIS_HASH, payloadOf } from "../domain/audit/audit-link.ts";
+import type { IsSealed } from "../domain/audit/seal.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+
+/**
+ * Entries outside the chain, which runs from 1 to the head, count for nothing: they are left over, or forged. Where the
+ * head row itself is missing, reads go on by the entries whose seals hold, and changes are refused.
+ */
+export const upToHead = (sql: ReadSql) =>
+  sql`seq between 1 and coalesce((select seq from head where id = 1), 9223372036854775807)`;
+
+/** A row `latest` of the log, whole, with the hash of the one before it: what `saidBy` takes. */
+export const linkOf = (sql: ReadSql) => sql`
+  json_build_object(
+    'seq', latest.seq::text, 'type', latest.type, 'actor', latest.actor, 'payloadText', latest.payload,
+    'ts', latest.ts, 'keyId', latest.key_id, 'hash', latest.hash,
+    'previousHash', (select before.hash from audit before where before.seq = latest.seq - 1)
+  )::text`;
+
+/** An entry whose seal holds, and what it says. */
+export interface Said {
+  ts: string;
+  payload: { [field: string]: unknown };
+}
+
+/**
+ * What the entry of a `linkOf` says: undefined where there is none, and "broken" for one that no audit key sealed as it
+ * stands, of which nothing may be believed.
+ */
+export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | undefined {
+  if (typeof link !== "string") return undefined;
+  const { seq, previousHash, ...rest } = JSON.parse(link);
+  const entry: AuditEntry = { ...rest, seq: BigInt(seq) };
+  if (!isSealed(entry, entry.seq === 1n ? GENESIS_HASH : String(previousHash))) return "broken";
+  return { ts: entry.ts, payload: payloadOf(entry) };
+}
+
+/**
+ * `config_said`: the latest entry of each type that states the configuration whole; `said` is null where one is broken,
+ * and `link` is for its seal.
+ * `legacy`: whether older versions' entries are all there is, until the apply that migrates states what they left.
+ */
+export function configurationSaid(sql: ReadSql) {
+  return sql`
+    config_said as materialized (
+      select latest.seq, latest.type, audit_json(latest.payload) as said, ${linkOf(sql)} as link
+        from (values ('config.applied'), ('policy.updated'), ('state.recorded')) as kind (type)
+       cross join lateral (
+         select *
+           from audit
+          where audit.type = kind.type and audit.type <> 'trade.executed' and ${upToHead(sql)}
+          order by seq desc
+          limit 1
+       ) latest
+    ),
+    legacy as materialized (
+      select coalesce(
+               (select not said ? 'state' from config_said where type <> 'policy.updated' order by seq desc limit 1),
+               false) as legacy
+    )`;
+}
+
+/**
+ * `keys_said`: for each value that entries list, the last one of them, which says all of it, as a `link`. Found from the
+ * entries and not from the table, so that it holds what was deleted there.
+ */
+export function keysSaid(sql: ReadSql) {
+  return sql`
+    keys_said as (
+      select latest.listed as hash, ${linkOf(sql)} as link
+        from (
+          select distinct on (value.listed) value.listed, each.*
+            from (
+              select *, audit_json(payload) as entry
+                from audit
+               where type in ('key.created', 'key.revoked') and type <> 'trade.executed'
+              -- Found by type and not by the head's number, and parsed once.
+              offset 0
+            ) each
+           cross join lateral jsonb_object_keys(
+             case when jsonb_typeof(each.entry -> 'keys') = 'object' then each.entry -> 'keys' else '{}' end
+           ) value (listed)
+           where ${upToHead(sql)}
+           order by value.listed, each.seq desc
+        ) latest
+    )`;
+}
+
+/** The last entry of a type about a user, as a `link`, of a row `u` with an `id`. */
+export function userSaid(
+  sql: ReadSql,
+  type: "kyc.updated" | "user.restricted" | "suitability.submitted" | "session.revoked",
+  also = sql``,
+) {
+  return sql`
+    select ${linkOf(sql)} as link
+      from (
+        select *
+          from (
+            select *
+              from audit
+             where type = ${sql.unsafe(`'${type}'`)}
+               and audit_json(payload) ->> 'userId' = u.id
+               ${also}
+            offset 0
+          ) each
+         where ${upToHead(sql)}
+         order by seq desc
+         limit 1
+      ) latest`;
+}

@@ -1,0 +1,171 @@
+import { type AuditEntry, auditLines, canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
+import { type AuditKey, auditHash } from "../../domain/audit/seal.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
+import { type Command, needsOf, type Results } from "../../engine/commands.ts";
+import { Draft, type Reader } from "../../engine/draft.ts";
+import { execute } from "../../engine/execute.ts";
+import { answerKey, type Need, type StoredAnswer, type Table } from "../../engine/rows.ts";
+import type { Batch, Head } from "../commit.ts";
+
+/** First results are kept for a day (decision 4). */
+const ANSWER_LIFE_MS = 24 * 3_600_000;
+
+/** Who asks, and how a repeat of the request is recognised. */
+export interface Submission<C extends Command = Command> {
+  command: C;
+  /** As it stands in the audit entry: `admin:ops`, `user:usr_1`, `provider:payments`, ... */
+  actor: string;
+  /** An operator's words, into the audit entry. */
+  reason?: string | undefined;
+  /** Makes the answer, before anything is written: a command whose answer cannot be made is refused. */
+  render?: ((result: Results[C["type"]]) => Rendered) | undefined;
+  idempotency?: Idempotency | undefined;
+}
+
+export interface Idempotency {
+  caller: string;
+  key: string;
+  requestHash: string;
+}
+
+/** An answer as it is given. */
+export interface Rendered {
+  status: number;
+  body: string;
+  /** What repeats of the request are answered with instead, where the body holds a secret. */
+  repeatBody?: string | undefined;
+}
+
+/** What a submission comes to, once the commit (or the head) has confirmed it. */
+export type Outcome =
+  | { kind: "done"; result: Results[Command["type"]]; rendered: Rendered | undefined; entry: AuditEntry | undefined }
+  | { kind: "replayed"; answer: StoredAnswer }
+  | { kind: "refused"; fault: unknown };
+
+/** A batch that was executed but not committed yet. */
+export interface Prepared {
+  outcomes: Outcome[];
+  /** Null when nothing is to be written. */
+  batch: Batch | null;
+}
+
+/**
+ * What is written without an audit entry, where a command moved nothing: what was answered, that it was delivered, and
+ * what a provider said of a payment. Executing such a command again finds the row and does nothing, which is what makes its outcome safe to doubt.
+ */
+const QUIET = new Set<Table>(["storedAnswer", "inboundDelivery", "payment", "receipt"]);
+
+/** Whether the chain stands still in the batch, so that it cannot tell whether the batch is in. */
+export function isQuiet({ audit }: Batch): boolean {
+  return audit.length === 0;
+}
+
+/** Whether anybody is told that something holds, now or as an earlier attempt left it; refusals say nothing of the kind. */
+export function acknowledges({ outcomes }: Prepared): boolean {
+  return outcomes.some(({ kind }) => kind !== "refused");
+}
+
+/** Rows that a submission reads. */
+export function needsOfSubmission({ command, idempotency }: Submission): Need[] {
+  const needs = needsOf(command);
+  return idempotency
+    ? [...needs, { table: "storedAnswer", key: answerKey(idempotency.caller, idempotency.key) }]
+    : needs;
+}
+
+/**
+ * Executes submissions in order, each on the state that the ones before it left, and seals their audit entries into the
+ * chain. Pure but for the HMAC: the same state, submissions and time give the same batch.
+ */
+export function prepareBatch(
+  state: Reader,
+  submissions: readonly Submission[],
+  { head, now, key }: { head: Head; now: number; key: AuditKey },
+): Prepared {
+  // Time in the chain never steps back, whichever process wrote last. Decisions are made by the clock alone.
+  const ts = Math.max(now, head.ts);
+  const isoTs = new Date(ts).toISOString();
+  const overlay = new Draft(state);
+  const batch: Batch = {
+    expected: head,
+    next: { ...head, ts },
+    before: null,
+    writes: [],
+    transfers: [],
+    trades: [],
+    audit: [],
+  };
+
+  const outcomes = submissions.map((submission): Outcome => {
+    try {
+      const replay = findAnswer(overlay, submission, now);
+      if (replay) return { kind: "replayed", answer: replay };
+      const { result, draft } = execute(overlay, submission.command, now);
+      const rendered = submission.render?.(result);
+      storeAnswer(draft, submission, rendered, now);
+      const sealed = draft.audit.length > 0;
+      if (!sealed)
+        for (const { table } of draft.writes()) invariant(QUIET.has(table), `a change of ${table} has an audit entry`);
+      append(batch, draft, submission, isoTs, key);
+      for (const write of draft.writes()) overlay.adopt(write);
+      return { kind: "done", result, rendered, entry: sealed ? batch.audit.at(-1) : undefined };
+    } catch (fault) {
+      return { kind: "refused", fault };
+    }
+  });
+  const writes = [...overlay.writes()];
+  if (writes.length === 0 && isQuiet(batch)) return { outcomes, batch: null };
+  // Every write moves the head, so that no other process goes on believing what it remembers.
+  if (isQuiet(batch)) batch.next = { ...head, epoch: quietEpoch(head, now) };
+  return { outcomes, batch: { ...batch, writes } };
+}
+
+/**
+ * An epoch that no other quiet batch has had: by the clock, and not the next number. Should a failover lose this batch, then
+ * the next one would otherwise leave the very head that other processes remember, and they would believe rows that are gone.
+ */
+function quietEpoch({ epoch }: Head, now: number): bigint {
+  return epoch < BigInt(now) ? BigInt(now) : epoch + 1n;
+}
+
+function append(batch: Batch, draft: Draft, { actor, reason }: Submission, ts: string, key: AuditKey): void {
+  const firstSeq = batch.next.seq + 1n;
+  for (const { type, payload } of draft.audit) {
+    const text: { [key: string]: Json | undefined } = reason === undefined ? payload : { ...payload, reason };
+    const unsealed: Omit<AuditEntry, "hash"> = {
+      seq: batch.next.seq + 1n,
+      type,
+      actor,
+      payloadText: canonicalJson(text),
+      ts,
+      keyId: key.id,
+    };
+    const hash = auditHash(key, batch.next.hash, auditLines(unsealed));
+    batch.audit.push({ ...unsealed, hash });
+    batch.next = { ...batch.next, seq: unsealed.seq, hash };
+  }
+  draft.transfers.forEach(({ debit, credit, amountMicro, entry }, leg) => {
+    invariant(entry < draft.audit.length, "an audit entry tells of each transfer");
+    batch.transfers.push({ debit, credit, amountMicro, seq: firstSeq + BigInt(entry), leg });
+  });
+  for (const trade of draft.trades) batch.trades.push({ ...trade, seq: firstSeq });
+  if (draft.before !== null && (batch.before === null || draft.before < batch.before)) batch.before = draft.before;
+}
+
+function findAnswer(state: Reader, { idempotency }: Submission, now: number): StoredAnswer | undefined {
+  if (!idempotency) return undefined;
+  const answer = state.get("storedAnswer", answerKey(idempotency.caller, idempotency.key));
+  if (!answer || answer.createdAt <= now - ANSWER_LIFE_MS) return undefined;
+  if (answer.requestHash !== idempotency.requestHash)
+    throw new Fault("IDEMPOTENCY_MISMATCH", "Idempotency-Key was used with another request");
+  return answer;
+}
+
+function storeAnswer(draft: Draft, { idempotency }: Submission, rendered: Rendered | undefined, now: number): void {
+  if (!idempotency) return;
+  invariant(rendered, "a request with an Idempotency-Key has an answer to repeat");
+  const { caller, key, requestHash } = idempotency;
+  const { status, body, repeatBody = body } = rendered;
+  const answer = { caller, key, requestHash, status, body: repeatBody, createdAt: now };
+  draft.put("storedAnswer", answerKey(caller, key), answer);
+}

@@ -1,0 +1,26 @@
+import { Fault } from "../../domain/fault.ts";
+import { StatementFailed, Unconfirmed } from "../../postgres/connect.ts";
+
+/** Not executed, and never will be. */
+export function overloaded(): Fault {
+  return new Fault("OVERLOADED", "The service is busy; nothing was executed", { retryAfterSec: 1 });
+}
+
+export function outcomeUnknown(cause: unknown): Fault {
+  const message = "The database did not confirm it; retry with the same Idempotency-Key to learn the outcome";
+  return new Fault("OUTCOME_UNKNOWN", message, { cause });
+}
+
+/** Whether a statement left nothing in the database: the database refused it, or the journal before sending it. */
+export function leftNothing(error: unknown): boolean {
+  return error instanceof StatementFailed || error instanceof Fault;
+}
+
+/** What callers hear of an error that left nothing of their commands in the database. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const unavailable = error instanceof Unconfirmed || (error instanceof StatementFailed && !error.isAboutData);
+  return unavailable
+    ? new Fault("DATABASE_UNAVAILABLE", "The database is not available; nothing was executed", { cause: error })
+    : new Fault("INTERNAL", "Unexpected failure", { cause: error });
+}

@@ -1,0 +1,59 @@
+import type { Reader, RowWrite } from "../../engine/draft.ts";
+import { RowMap } from "../../engine/row-map.ts";
+import type { Need, Table, Tables } from "../../engine/rows.ts";
+import type { Loaded } from "../load.ts";
+
+/** Rows kept at the most; past it memory starts afresh, which costs one load per row in use. */
+const MAX_ROWS = 50_000;
+
+/**
+ * Found inside another row (the keyring), only true until the next trade (holders), or never read again. The keyring is
+ * read anew for each change of keys: there are few, and one that another hand put into the table must be seen to be ended. The tenant's record for
+ * the same reason: what another hand wrote into the row must be seen by the commands that write it.
+ */
+const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "tenantRecord", "holders", "assessment", "inboundDelivery"]);
+
+/**
+ * Committed rows, and the knowledge of which do not exist. It is the truth for as long as the head has not moved by
+ * another hand: every write swaps the head.
+ */
+export class Memory implements Reader {
+  readonly #rows = new RowMap<Tables[Table] | null>();
+  #passing: Need[] = [];
+
+  get<T extends Table>(table: T, key: string): Tables[T] | undefined {
+    return (this.#rows.get(table, key) ?? undefined) as Tables[T] | undefined;
+  }
+
+  missing(needs: Iterable<Need>): Need[] {
+    const missing = new RowMap<Need>();
+    for (const need of needs) {
+      const { table, key } = need;
+      if (!this.#rows.has(table, key)) missing.set(table, key, need);
+    }
+    return [...missing.values()];
+  }
+
+  learn(loaded: Loaded[]): void {
+    for (const { table, key, row } of loaded) {
+      this.#rows.set(table, key, row);
+      if (NOT_KEPT.has(table)) this.#passing.push({ table, key });
+    }
+  }
+
+  /** Ends a batch: takes over what its commit wrote. Versions move on, as the statement wrote `version + 1`. */
+  publish(writes: readonly RowWrite[]): void {
+    for (const { table, key, row } of writes) {
+      if ("version" in row) row.version += 1;
+      if (!NOT_KEPT.has(table)) this.#rows.set(table, key, row);
+    }
+    for (const { table, key } of this.#passing) this.#rows.delete(table, key);
+    this.#passing = [];
+    if (this.#rows.size > MAX_ROWS) this.forget();
+  }
+
+  forget(): void {
+    this.#rows.clear();
+    this.#passing = [];
+  }
+}

@@ -1,0 +1,84 @@
+import { type Command, needsOwnBatch } from "../../engine/commands.ts";
+
+/** Commands per commit; the parameters of a full batch stay well below a megabyte. */
+const MAX_BATCH = 1024;
+/** Commands waiting; past it callers are told to come back. */
+const MAX_QUEUE = 8192;
+/** A command that waited longer is told so, and never executes. */
+const MAX_WAIT_MS = 2000;
+
+interface Waiting {
+  command: Command;
+  enqueuedAt: number;
+}
+
+export interface QueueOptions<Job> {
+  /** Milliseconds that never step back. */
+  monotonic: () => number;
+  /** Runs something later; returns how to call it off. */
+  after: (ms: number, run: () => void) => () => void;
+  /** Called with each command that waited too long, at the moment at which it has: also while a long commit is under way. */
+  onLate: (job: Job) => void;
+}
+
+/** Commands that wait for the commit in flight, oldest first. */
+export class Queue<Job extends Waiting> {
+  readonly #options: QueueOptions<Job>;
+  readonly #jobs: Job[] = [];
+  #callOff: (() => void) | null = null;
+
+  constructor(options: QueueOptions<Job>) {
+    this.#options = options;
+  }
+
+  get length(): number {
+    return this.#jobs.length;
+  }
+
+  get isFull(): boolean {
+    return this.#jobs.length >= MAX_QUEUE;
+  }
+
+  push(job: Job): void {
+    this.#jobs.push(job);
+    this.#watch();
+  }
+
+  /** The next batch: as many as may share one, and none that waited too long. */
+  take(): Job[] {
+    this.#dropLate();
+    let size = 0;
+    while (size < MAX_BATCH && size < this.#jobs.length) {
+      if (needsOwnBatch((this.#jobs[size] as Job).command)) {
+        if (size === 0) size = 1;
+        break;
+      }
+      size += 1;
+    }
+    const batch = this.#jobs.splice(0, size);
+    this.#callOff?.();
+    this.#callOff = null;
+    this.#watch();
+    return batch;
+  }
+
+  /** One timer, for the oldest: the others' turn comes after it. */
+  #watch(): void {
+    const [oldest] = this.#jobs;
+    if (!oldest || this.#callOff) return;
+    const { after, monotonic } = this.#options;
+    // At least a millisecond: a timer may fire a little early, and would then be set again and again.
+    const ms = Math.max(oldest.enqueuedAt + MAX_WAIT_MS - monotonic(), 1);
+    this.#callOff = after(ms, () => {
+      this.#callOff = null;
+      this.#dropLate();
+      this.#watch();
+    });
+  }
+
+  #dropLate(): void {
+    const latest = this.#options.monotonic() - MAX_WAIT_MS;
+    const onTime = this.#jobs.findIndex(({ enqueuedAt }) => enqueuedAt > latest);
+    for (const job of this.#jobs.splice(0, onTime < 0 ? this.#jobs.length : onTime)) this.#options.onLate(job);
+  }
+}

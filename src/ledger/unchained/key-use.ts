@@ -1,0 +1,18 @@
+import { textArray } from "../../postgres/arrays.ts";
+import type { ReadSql, Sql } from "../../postgres/connect.ts";
+
+/** When each key was last used, by the SHA-256 of its value. */
+export async function readKeyUse(sql: ReadSql): Promise<Map<string, number>> {
+  const rows = await sql`select hash, last_used_at from key_use`;
+  return new Map(rows.map((row) => [row.hash as string, Number(row.last_used_at)]));
+}
+
+/** Takes over what a process has seen. Later uses win, so servers tell theirs in any order, and twice does no harm. */
+export async function recordKeyUse(sql: Sql, seen: ReadonlyMap<string, number>): Promise<void> {
+  const hashes = [...seen.keys()].sort();
+  await sql`
+    insert into key_use (hash, last_used_at)
+    select * from unnest(${textArray(hashes)}::text[], ${`{${hashes.map((hash) => seen.get(hash)).join(",")}}`}::bigint[])
+        on conflict (hash) do update set last_used_at = excluded.last_used_at
+     where key_use.last_used_at < excluded.last_used_at`;
+}

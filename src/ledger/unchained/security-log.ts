@@ -1,0 +1,72 @@
+import { arrayLiteral, quoted, textArray } from "../../postgres/arrays.ts";
+import type { ReadSql, Sql } from "../../postgres/connect.ts";
+
+/** One event from one address within its window, and how often. */
+export interface SecurityRow {
+  /** Made of the event, reason, address and window, so that all servers write the same row. */
+  id: string;
+  /** When it first happened in the window, milliseconds. */
+  ts: number;
+  event: string;
+  reason: string;
+  address: string | null;
+  fingerprint: string | null;
+  keyName: string | null;
+  route: string | null;
+  count: number;
+}
+
+/** Adds what a process has seen to what others have. A use of a key is told once, however many servers see it. */
+export async function recordSecurityEvents(sql: Sql, entries: readonly SecurityRow[]): Promise<void> {
+  // In one order everywhere, so that two servers cannot deadlock.
+  const rows = entries.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const texts = (name: "address" | "fingerprint" | "keyName" | "route") =>
+    arrayLiteral(
+      rows.map((row) => row[name]),
+      quoted,
+    );
+  const numbers = (name: "ts" | "count") => `{${rows.map((row) => row[name]).join(",")}}`;
+  await sql`
+    insert into security_event (id, ts, event, reason, address, fingerprint, key_name, route, count)
+    select * from unnest(${textArray(rows.map(({ id }) => id))}::text[], ${numbers("ts")}::bigint[],
+                         ${textArray(rows.map(({ event }) => event))}::text[],
+                         ${textArray(rows.map(({ reason }) => reason))}::text[],
+                         ${texts("address")}::text[], ${texts("fingerprint")}::text[], ${texts("keyName")}::text[],
+                         ${texts("route")}::text[], ${numbers("count")}::bigint[])
+        on conflict (id) do update set count = security_event.count + excluded.count
+     where security_event.event <> 'key.used'`;
+}
+
+export interface SecurityQuery {
+  event?: string | undefined;
+  /** From this instant on, milliseconds. */
+  since?: number | undefined;
+  /** Only what is older than this row. */
+  before?: { ts: number; id: string } | undefined;
+  limit: number;
+}
+
+/** Newest first. */
+export async function listSecurityRows(sql: ReadSql, query: SecurityQuery): Promise<SecurityRow[]> {
+  const { event, since, before, limit } = query;
+  const rows = await sql`
+    select id, ts, event, reason, address, fingerprint, key_name, route, count
+      from security_event
+     where true
+       ${event === undefined ? sql`` : sql`and event = ${event}`}
+       ${since === undefined ? sql`` : sql`and ts >= ${since}::bigint`}
+       ${before === undefined ? sql`` : sql`and (ts, id) < (${before.ts}::bigint, ${before.id})`}
+     order by ts desc, id desc
+     limit ${limit}`;
+  return rows.map((row) => ({
+    id: row.id as string,
+    ts: Number(row.ts),
+    event: row.event as string,
+    reason: row.reason as string,
+    address: row.address as string | null,
+    fingerprint: row.fingerprint as string | null,
+    keyName: row.key_name as string | null,
+    route: row.route as string | null,
+    count: Number(row.count),
+  }));
+}

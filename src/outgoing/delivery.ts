@@ -1,0 +1,190 @@
+import { createHash } from "node:crypto";
+import type { OutgoingRules } from "../domain/networks.ts";
+import { forgetDeliveries, oldestPending, registerReceiver } from "../ledger/unchained/webhook-queue.ts";
+import { readClock } from "../postgres/clock.ts";
+import type { Pool } from "../postgres/pool.ts";
+import type { AuditTail } from "../services/audit/audit-tail.ts";
+import { Alarm } from "./alarm.ts";
+import { OutgoingHttp } from "./guarded-fetch.ts";
+import { type DeliveryResult, type QueueContext, type Receiver, ReceiverQueue } from "./receiver-queue.ts";
+
+export interface DeliveryOptions {
+  /** Its own connections: a receiver's trouble is not to hold up anybody's reads. */
+  pool: Pool;
+  receivers: readonly Receiver[];
+  /** Where receivers may be. */
+  network?: OutgoingRules | undefined;
+  /** Wakes the worker when something was committed; without it every second will do. */
+  tail?: Pick<AuditTail, "follow">;
+  /** Milliseconds since the epoch; the database's clock unless given. */
+  clock?: () => Promise<number>;
+  /** From 0 to 1. */
+  random?: () => number;
+  timeoutMs?: number;
+  anchorOf?: QueueContext["anchorOf"];
+  onResult?: (receiver: string, result: DeliveryResult) => void;
+  /** Told of the first failure of a row only: while the database is away every round fails alike. */
+  onError?: (error: unknown) => void;
+}
+
+/** A receiver's queue, and what its loop sleeps on. */
+interface Line {
+  receiver: Receiver;
+  queue: ReceiverQueue;
+  alarm: Alarm;
+  registered: boolean;
+}
+
+/** Decision 27: an answer within ten seconds. */
+const TIMEOUT_MS = 10_000;
+const POLL_MS = 1000;
+const HOUSEKEEPING_MS = 5000;
+/** How long attempts may go on after the worker was told to stop. */
+const GRACE_MS = 2000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const KEEP_DELIVERED_MS = 7 * DAY_MS;
+/** Longer than any schedule of retries takes. */
+const KEEP_MS = 30 * DAY_MS;
+const FORGET_LIMIT = 1000;
+
+/**
+ * Tells receivers what happened. The audit log is the outbox: what was committed before a process died is found there
+ * by the next one. Any number of processes may run a worker for the same tenant; each attempt is made by one of them.
+ */
+export class DeliveryWorker {
+  readonly #options: DeliveryOptions;
+  readonly #outgoing: OutgoingHttp;
+  readonly #clock: () => Promise<number>;
+  readonly #lines: readonly Line[];
+  readonly #house = new Alarm();
+  #oldest: ReadonlyMap<string, number> = new Map();
+  #loops: Promise<void>[] = [];
+  #stopFollowing = (): void => {};
+  #stopped = false;
+  #failing = false;
+
+  constructor(options: DeliveryOptions) {
+    const { pool, receivers, random = Math.random, timeoutMs = TIMEOUT_MS, anchorOf, onResult = () => {} } = options;
+    this.#options = options;
+    this.#outgoing = new OutgoingHttp(options.network);
+    this.#clock = options.clock ?? (() => pool.read(readClock));
+    const context = { pool, outgoing: this.#outgoing, clock: this.#clock, random, timeoutMs, anchorOf, onResult };
+    this.#lines = receivers.map((receiver) => ({
+      receiver,
+      queue: new ReceiverQueue(receiver, context),
+      alarm: new Alarm(),
+      registered: false,
+    }));
+  }
+
+  /** Works until stopped. When this resolves, receivers are told of all that happens from now on. */
+  async start(): Promise<void> {
+    if (this.#lines.length === 0) {
+      // What is left of receivers that the tenant file no longer names.
+      await this.#attempt(() => this.#tidy());
+      return;
+    }
+    await Promise.all(this.#lines.map((line) => this.#attempt(() => this.#register(line))));
+    await this.#attempt(async () => {
+      const following = await this.#options.tail?.follow(() => this.#ring());
+      if (following) this.#stopFollowing = following.stop;
+    });
+    this.#loops = [...this.#lines.map((line) => this.#loop(line)), this.#keepHouse()];
+  }
+
+  /** Does what there is to do now, to its end. For callers that decide when. */
+  async tick(): Promise<void> {
+    await Promise.all(
+      this.#lines.map(async (line) => {
+        await this.#register(line);
+        for (let more = true; more; ) {
+          more = await line.queue.round(() => {});
+          await line.queue.idle();
+        }
+      }),
+    );
+    await this.#tidy();
+  }
+
+  /** Since when the oldest undelivered event of each receiver waits, milliseconds since the epoch; seconds old. */
+  get oldest(): ReadonlyMap<string, number> {
+    return this.#oldest;
+  }
+
+  /** Lets attempts end, and after a moment ends them: they count as failed and are made again. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopFollowing();
+    this.#house.ring();
+    this.#ring();
+    const ended = Promise.all(this.#loops).then(() => Promise.all(this.#lines.map(({ queue }) => queue.idle())));
+    const impatient = new Alarm();
+    await Promise.race([ended.then(() => impatient.ring()), impatient.sleep(GRACE_MS)]);
+    impatient.ring();
+    await this.#outgoing.close();
+    await ended;
+  }
+
+  async #loop(line: Line): Promise<void> {
+    while (!this.#stopped) {
+      const more = await this.#attempt(async () => {
+        await this.#register(line);
+        return line.queue.round((error) => {
+          if (error !== undefined) this.#report(error);
+          line.alarm.ring();
+        });
+      });
+      if (!more) await line.alarm.sleep(POLL_MS);
+    }
+  }
+
+  async #keepHouse(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#attempt(() => this.#tidy());
+      await this.#house.sleep(HOUSEKEEPING_MS);
+    }
+  }
+
+  async #tidy(): Promise<void> {
+    const { pool } = this.#options;
+    const names = this.#lines.map(({ receiver }) => receiver.name);
+    this.#oldest = await pool.read((sql) => oldestPending(sql, names));
+    const now = await this.#clock();
+    const [deliveredBefore, anyBefore] = [now - KEEP_DELIVERED_MS, now - KEEP_MS];
+    // A bounded number at a time, and as often as it takes: otherwise a busy tenant's rows would only ever grow.
+    for (let forgotten = FORGET_LIMIT; forgotten === FORGET_LIMIT && !this.#stopped; )
+      forgotten = await pool.write((sql) =>
+        forgetDeliveries(sql, { receivers: names, deliveredBefore, anyBefore, limit: FORGET_LIMIT }),
+      );
+  }
+
+  async #register(line: Line): Promise<void> {
+    if (line.registered) return;
+    const { name, url, events } = line.receiver;
+    const fingerprint = createHash("sha256")
+      .update(JSON.stringify([url, events.toSorted()]))
+      .digest("hex");
+    await this.#options.pool.write((sql) => registerReceiver(sql, name, fingerprint));
+    line.registered = true;
+  }
+
+  #ring(): void {
+    for (const { alarm } of this.#lines) alarm.ring();
+  }
+
+  async #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const result = await work();
+      this.#failing = false;
+      return result;
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    }
+  }
+
+  #report(error: unknown): void {
+    if (!this.#failing) this.#options.onError?.(error);
+    this.#failing = true;
+  }
+}

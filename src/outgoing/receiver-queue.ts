@@ -1,0 +1,212 @@
+import type { WebhookData, WebhookEventType } from "../contract/resources/webhooks.ts";
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  countUntried,
+  disableReceiver,
+  fanOut,
+  type NewDelivery,
+  readQuestions,
+  readReceiver,
+  recordAttempt,
+  recordFailure,
+  recordSuccess,
+} from "../ledger/unchained/webhook-queue.ts";
+import type { Pool } from "../postgres/pool.ts";
+import { type FollowedEntry, readEntries, readEntriesAfter } from "../queries/stream.ts";
+import {
+  anchorEvent,
+  anchorEventId,
+  bodyOf,
+  eventNamesOf,
+  marketOf,
+  type OutgoingEvent,
+  outgoingEventsOf,
+} from "./events.ts";
+import { OutgoingFailure, type OutgoingHttp } from "./guarded-fetch.ts";
+import { type AttemptResult, judge, type Verdict } from "./retry.ts";
+import { signMessage } from "./sign.ts";
+
+/** Where events go. */
+export interface Receiver {
+  /** Unique; deliveries are kept under it. */
+  name: string;
+  url: string;
+  events: readonly WebhookEventType[];
+  /** Every active signing secret. */
+  secrets: readonly string[];
+}
+
+export type DeliveryResult = "delivered" | "failed" | "dead";
+
+/** What a queue works with. */
+export interface QueueContext {
+  pool: Pool;
+  outgoing: OutgoingHttp;
+  /** Milliseconds since the epoch. All processes must agree on it, so it is the database's. */
+  clock: () => Promise<number>;
+  /** From 0 to 1. */
+  random: () => number;
+  timeoutMs: number;
+  /** The signed line about an entry, for events of anchors; undefined for one that does not hold. */
+  anchorOf?: ((entry: FollowedEntry) => Promise<WebhookData["audit.anchored"] | undefined>) | undefined;
+  onResult: (receiver: string, result: DeliveryResult) => void;
+}
+
+/** Attempts at once. A receiver that hangs holds these up and nobody else's. */
+const CONCURRENCY = 8;
+/** Fresh deliveries that may wait for their first attempt; past them events wait in the log, which holds them anyway. */
+const MAX_UNTRIED = 1000;
+const PAGE = 500;
+/** A process that takes longer than this over an attempt is counted as lost: the timeout, and room for a slow database. */
+const LEASE_SLACK_MS = 5000;
+/** A receiver that keeps failing gets fresh events only now and then, so that an outage leaves few retries behind. */
+const TOLERATED_FAILURES = 20;
+const PAUSE_MS = 10_000;
+const LIMIT_BYTES = 16 * 1024;
+const EXCERPT_CHARACTERS = 200;
+
+/** The deliveries of one receiver in this process. Others may work on the same receiver. */
+export class ReceiverQueue {
+  readonly #receiver: Receiver;
+  readonly #context: QueueContext;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(receiver: Receiver, context: QueueContext) {
+    this.#receiver = receiver;
+    this.#context = context;
+  }
+
+  /**
+   * Makes deliveries of what is new in the log, and begins the attempts that are due.
+   * @param onSettled called when an attempt has ended; one whose result could not be kept is made again after its lease
+   * @returns whether there may be more to do at once
+   */
+  async round(onSettled: (error?: unknown) => void): Promise<boolean> {
+    const { pool } = this.#context;
+    const state = await pool.read((sql) => readReceiver(sql, this.#receiver.name));
+    if (!state || state.disabled) return false;
+    const hasMore = await this.#fanOut(state.position);
+    const free = CONCURRENCY - this.#underWay.size;
+    if (free === 0) return false;
+    const now = await this.#context.clock();
+    const leaseMs = this.#context.timeoutMs + LEASE_SLACK_MS;
+    const claims = await pool.write((sql) => claimDeliveries(sql, this.#receiver.name, { now, leaseMs, limit: free }));
+    if (claims.length === 0) return hasMore;
+    const events = await this.#read(claims);
+    for (const claim of claims) {
+      const attempt = this.#attempt(claim, events.get(claim.eventId), now)
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        .then((error) => {
+          this.#underWay.delete(attempt);
+          onSettled(error);
+        });
+      this.#underWay.add(attempt);
+    }
+    return hasMore || claims.length === free;
+  }
+
+  /** Resolves when no attempt of this process is under way. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** @returns whether the log holds more than this page */
+  async #fanOut(position: bigint): Promise<boolean> {
+    const { pool } = this.#context;
+    const entries = await pool.read((sql) => readEntriesAfter(sql, position, PAGE));
+    const last = entries.at(-1);
+    if (!last) return false;
+    const untried = await pool.read((sql) => countUntried(sql, this.#receiver.name, MAX_UNTRIED));
+    if (untried >= MAX_UNTRIED) return false;
+    const deliveries = entries.flatMap((entry) => this.#deliveriesOf(entry));
+    await pool.write((sql) => fanOut(sql, this.#receiver.name, { from: position, to: last.seq }, deliveries));
+    return entries.length === PAGE;
+  }
+
+  #deliveriesOf(entry: FollowedEntry): NewDelivery[] {
+    return eventNamesOf(entry)
+      .filter(({ type }) => this.#receiver.events.includes(type))
+      .map(({ id, type }) => ({ eventId: id, seq: entry.seq, type, createdAt: Date.parse(entry.ts) }));
+  }
+
+  /** The events of the claims, from the log, by id. */
+  async #read(claims: readonly ClaimedDelivery[]): Promise<Map<string, OutgoingEvent>> {
+    const { pool, anchorOf } = this.#context;
+    const seqs = claims.map(({ seq }) => seq);
+    const entries = await pool.read((sql) => readEntries(sql, seqs));
+    const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
+    const questions = markets.size === 0 ? new Map() : await pool.read((sql) => readQuestions(sql, [...markets]));
+    const events = entries.flatMap((entry) => outgoingEventsOf(entry, questions.get(marketOf(entry) ?? "")));
+    const known = new Map(events.map((event): [string, OutgoingEvent] => [event.id, event]));
+    const asked = new Set(claims.map(({ eventId }) => eventId));
+    for (const entry of anchorOf ? entries.filter((each) => asked.has(anchorEventId(each))) : []) {
+      const line = await anchorOf?.(entry);
+      if (line) known.set(anchorEventId(entry), anchorEvent(entry, line));
+    }
+    return known;
+  }
+
+  async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {
+    const { pool, clock, random, onResult } = this.#context;
+    const { name } = this.#receiver;
+    // The log of a database that was put back to an older state does not hold what its rows once named.
+    const result = event ? await this.#send(event, now) : { status: null, excerpt: "The log does not hold this event" };
+    const endedAt = await clock();
+    const verdict = judge(result, claim.attempts, endedAt, random());
+    await pool.write((sql) => recordAttempt(sql, name, claim, recordOf(verdict, result)));
+    if (verdict.kind === "delivered") await pool.write((sql) => recordSuccess(sql, name));
+    else {
+      const failure = { now: endedAt, tolerated: TOLERATED_FAILURES, pauseMs: PAUSE_MS };
+      await pool.write((sql) => recordFailure(sql, name, failure));
+    }
+    if (verdict.kind === "dead" && verdict.disables) await pool.write((sql) => disableReceiver(sql, name, endedAt));
+    onResult(name, verdict.kind === "retry" ? "failed" : verdict.kind);
+  }
+
+  async #send(event: OutgoingEvent, now: number): Promise<AttemptResult> {
+    const { outgoing, timeoutMs } = this.#context;
+    const body = bodyOf(event);
+    try {
+      const answer = await outgoing.request(this.#receiver.url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "pmctl",
+          ...signMessage(event.id, body, now, this.#receiver.secrets),
+        },
+        body,
+        timeoutMs,
+        limitBytes: LIMIT_BYTES,
+        cut: true,
+      });
+      const retryAfter = answer.headers["retry-after"];
+      return {
+        status: answer.status,
+        excerpt: excerptOf(answer.body),
+        retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+      };
+    } catch (error) {
+      if (!(error instanceof OutgoingFailure)) throw error;
+      return { status: null, excerpt: error.message };
+    }
+  }
+}
+
+function recordOf(verdict: Verdict, { status, excerpt }: AttemptResult) {
+  return {
+    status: verdict.kind === "retry" ? ("pending" as const) : verdict.kind,
+    nextAttemptAt: verdict.kind === "retry" ? verdict.atMs : null,
+    lastStatus: status,
+    lastExcerpt: excerpt,
+  };
+}
+
+/** One line that a terminal can show, of whatever a stranger answered. */
+function excerptOf(body: Buffer): string {
+  const text = body.toString("utf8", 0, 4 * EXCERPT_CHARACTERS).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ");
+  return text.trim().slice(0, EXCERPT_CHARACTERS).toWellFormed();
+}

@@ -1,0 +1,45 @@
+import type { Json } from "../domain/audit/audit-link.ts";
+import { isSame } from "../domain/audit/audit-link.ts";
+import { type PolicyField, policyValue } from "../domain/policy-fields.ts";
+import { policyFieldOf } from "./plan-compare.ts";
+import type { Blame, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+
+/** An audit entry that changed the configuration. */
+export interface ChangeEntry {
+  seq: number;
+  type: string;
+  actor: string;
+  ts: string;
+  payload: Record<string, unknown>;
+}
+
+/** Says of every value that was changed live who did it: the newest entry that touched it. */
+export function withBlame(plan: Plan, live: LiveConfig, entries: readonly ChangeEntry[]): Plan {
+  const items = plan.items.map((item) => {
+    const entry = item.kind === "change" ? undefined : entries.find((each) => touches(each, item, live));
+    return entry ? { ...item, by: blameOf(entry) } : item;
+  });
+  return { ...plan, items };
+}
+
+function blameOf({ seq, ts, actor, payload }: ChangeEntry): Blame {
+  return { seq, ts, actor, reason: typeof payload.reason === "string" ? payload.reason : null };
+}
+
+function touches({ type, payload }: ChangeEntry, item: PlanItem, live: LiveConfig): boolean {
+  const field = policyFieldOf(item);
+  // What holds for a time only is in neither side of the comparison.
+  if (field) return type === "policy.updated" && payload.until === undefined && changed(payload, field);
+  if (item.field.startsWith("keys."))
+    return (type === "key.created" || type === "key.revoked") && item.field === `keys.${payload.name}`;
+  const market = live.markets.find(({ key }) => item.field === `markets.${key}`);
+  return market !== undefined && type.startsWith("market.") && payload.marketId === market.id;
+}
+
+function changed(payload: Record<string, unknown>, field: PolicyField): boolean {
+  const [name = field] = field.split(".");
+  const change = (payload.changes as Record<string, { from: Json; to: Json } | undefined> | undefined)?.[name];
+  if (!change) return false;
+  const [from, to] = [change.from, change.to].map((value) => policyValue({ [name]: value }, field) ?? null);
+  return !isSame(from ?? null, to ?? null);
+}

@@ -1,0 +1,157 @@
+import type { Json } from "../domain/audit/audit-link.ts";
+import { Fault } from "../domain/fault.ts";
+import type { PolicyPatch } from "../domain/policy.ts";
+import { policyPatchOf } from "../domain/policy-fields.ts";
+import { policyFieldOf } from "./plan-compare.ts";
+import { readDocument } from "./plan-document.ts";
+import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+
+/** What a person, or a flag, has decided about the questions of a plan. */
+export interface Choices {
+  onDrift: "fail" | "adopt" | "overwrite";
+  acceptLoosening: boolean;
+}
+
+/** What is to be written. */
+export interface Writes {
+  policy: PolicyPatch;
+  kycRequired: boolean;
+  liquidityUsd: number;
+  capitalUsd: number;
+  keys: DesiredKey[];
+  revoke: { name: string; fingerprint: string }[];
+  /** Keys of the markets to create. */
+  create: string[];
+  states: { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[];
+  document: ConfigDocument;
+}
+
+/** Fields that no flag gets past: the file must change. */
+export function blockers({ items }: Plan): PlanItem[] {
+  return items.filter(({ problem }) => problem !== undefined);
+}
+
+/** Fields whose live value was changed behind the file's back. */
+export function contested({ items }: Plan): PlanItem[] {
+  return items.filter(({ kind, problem }) => (kind === "drift" || kind === "conflict") && problem === undefined);
+}
+
+/** Items that would be written under a choice. */
+export function written(plan: Plan, { onDrift }: Pick<Choices, "onDrift">): PlanItem[] {
+  const isContested = new Set(contested(plan));
+  return plan.items.filter((item) => item.kind !== "adopted" && (onDrift === "overwrite" || !isContested.has(item)));
+}
+
+/** Of those, the ones that need `--accept-loosening`. */
+export function loosening(plan: Plan, choices: Pick<Choices, "onDrift">): PlanItem[] {
+  return written(plan, choices).filter(({ direction }) => direction === "loosens");
+}
+
+/**
+ * What a plan writes, once everything that it asks is decided.
+ * @throws Fault REFUSED naming the fields and the flag; then nothing may be written
+ */
+export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: Choices): Writes {
+  const blocked = blockers(plan);
+  if (blocked.length > 0) throw refused("The files cannot be applied", blocked, ({ problem = "" }) => problem);
+  const open = contested(plan);
+  if (choices.onDrift === "fail" && open.length > 0)
+    throw refused("Live values were changed since the last apply", open, describeBlame, driftHint(open));
+  const loosened = loosening(plan, choices);
+  if (loosened.length > 0 && !choices.acceptLoosening)
+    throw refused("This loosens limits", loosened, ({ live: from, desired: to }) => arrow(from, to), LOOSENING_HINT);
+
+  const items = written(plan, choices);
+  const writes = (field: string) => items.some((item) => item.field === field);
+  const { document, stored = document } = desired;
+  return {
+    policy: policyOf(items),
+    kycRequired: writes("kyc.required") ? document.kyc.required : live.kycRequired,
+    liquidityUsd: writes("markets.liquidityUsd") ? document.markets.liquidityUsd : live.liquidityUsd,
+    capitalUsd: Math.max(document.treasury.capitalUsd, live.capitalUsd),
+    ...keysOf(items, desired, live),
+    create: items.filter(({ field, live: at }) => field.startsWith("markets.") && at === null).map(marketKey),
+    states: statesOf(items, live),
+    document: {
+      ...stored,
+      keyring: document.keyring,
+      adopted: { ...stored.adopted, ...adoptedOf(plan, choices, open, live) },
+    },
+  };
+}
+
+/** `drift --write` writes neither over what somebody changed in the file meanwhile, nor the value of a key. */
+function driftHint(open: readonly PlanItem[]): string {
+  const keys = open.filter(({ field }) => field.startsWith("keys."));
+  const conflicts = open.filter(({ kind }) => kind === "conflict");
+  const writable = open.filter((item) => !keys.includes(item) && !conflicts.includes(item));
+  const ways = [
+    ...(writable.length === 0
+      ? []
+      : [`\`pmctl drift --write\` puts ${writable.length === open.length ? "them" : "the others"} into the file`]),
+    ...(keys.length === 0 ? [] : ["a key's value is put where its reference in the file points"]),
+    ...(conflicts.length === 0 ? [] : ["what the file changed too is decided there"]),
+  ];
+  // Exceptions first, so that "the others" is what is left.
+  return `${ways.reverse().join("; ")}; --on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones`;
+}
+
+const LOOSENING_HINT = "accept it with --accept-loosening";
+
+function refused(what: string, items: readonly PlanItem[], say: (item: PlanItem) => string, hint?: string): Fault {
+  const lines = items.map((item) => `  ${item.field}: ${say(item)}`);
+  return new Fault("REFUSED", [`${what}; nothing was written:`, ...lines, ...(hint ? [hint] : [])].join("\n"), {
+    detail: { fields: items.map(({ field }) => field) },
+  });
+}
+
+function describeBlame({ base, desired, live, by }: PlanItem): string {
+  const who = by ? ` by ${by.actor} at ${by.ts}, audit entry ${by.seq}${by.reason ? ` (${by.reason})` : ""}` : "";
+  return `${arrow(base, live)}${who}; the file says ${JSON.stringify(desired)}`;
+}
+
+function arrow(from: Json, to: Json): string {
+  return `${JSON.stringify(from)} -> ${JSON.stringify(to)}`;
+}
+
+function policyOf(items: readonly PlanItem[]): PolicyPatch {
+  return policyPatchOf(
+    items.flatMap((item) => {
+      const field = policyFieldOf(item);
+      return field ? [[field, item.desired] as const] : [];
+    }),
+  );
+}
+
+/** The file's key takes the place of whatever has its name. */
+function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig): Pick<Writes, "keys" | "revoke"> {
+  const names = new Set(
+    items.filter(({ field }) => field.startsWith("keys.")).map(({ field }) => field.slice("keys.".length)),
+  );
+  const keys = (desired.keys ?? []).filter(({ name }) => names.has(name));
+  const revoke = live.keys
+    .filter(({ name, fingerprint }) => names.has(name) && !keys.some((key) => key.fingerprint === fingerprint))
+    .map(({ name, fingerprint }) => ({ name, fingerprint }));
+  return { keys, revoke };
+}
+
+function statesOf(items: readonly PlanItem[], live: LiveConfig): Writes["states"] {
+  return items.flatMap((item) => {
+    const market = live.markets.find(({ key }) => item.field === `markets.${key}`);
+    if (!market || item.live === null) return [];
+    const to = item.desired === "suspended" ? "suspended" : "open";
+    return [{ marketId: market.id, from: to === "open" ? "suspended" : "open", to }];
+  });
+}
+
+function marketKey({ field }: PlanItem): string {
+  return field.slice("markets.".length);
+}
+
+/** What was kept before and still is, and what is kept now. */
+function adoptedOf(plan: Plan, { onDrift }: Choices, open: readonly PlanItem[], live: LiveConfig) {
+  const before = readDocument(live.document)?.adopted ?? {};
+  const still = plan.items.filter(({ kind }) => kind === "adopted").map(({ field }) => [field, before[field] ?? null]);
+  const now = onDrift === "adopt" ? open.map((item) => [item.field, item.live]) : [];
+  return Object.fromEntries([...still, ...now]) as ConfigDocument["adopted"];
+}

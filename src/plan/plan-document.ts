@@ -1,0 +1,76 @@
+import type { DeclaredMarket } from "../config/market-files.ts";
+import type { TenantConfig } from "../config/tenant-file.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
+import { usdFromMicro } from "../domain/money.ts";
+import { normalPolicy } from "../domain/policy-fields.ts";
+import { usualScopes } from "../domain/scopes.ts";
+import type { ConfigDocument, DeclaredTerms, DesiredKey } from "./plan-types.ts";
+
+/** The document of a tenant's files. */
+export function documentOf(
+  { source, ...config }: TenantConfig,
+  markets: readonly DeclaredMarket[],
+  keys: readonly DesiredKey[],
+): ConfigDocument {
+  const { server, webhooks, network, embed, cors } = config;
+  const document = {
+    ...config,
+    keys: { admin: byName(config.keys.admin), public: byName(config.keys.public) },
+    server: { ...server, trustProxy: sorted(server.trustProxy), adminHosts: sorted(server.adminHosts) },
+    webhooks: {
+      ...webhooks,
+      outbound: byName(webhooks.outbound).map((each) => ({ ...each, events: sorted(each.events) })),
+    },
+    network: {
+      allowPrivate: sorted(network.allowPrivate),
+      allowPorts: [...new Set(network.allowPorts)].sort((a, b) => a - b),
+      allowHosts: sorted(network.allowHosts),
+    },
+    embed: { ...embed, allowedOrigins: sorted(embed.allowedOrigins) },
+    cors: { ...cors, origins: sorted(cors.origins) },
+    markets: { ...config.markets, files: sorted(config.markets.files) },
+    policy: normalPolicy(config.policy),
+    keyring: Object.fromEntries(keys.map((key) => [key.name, keyText(key)])),
+    declared: Object.fromEntries(markets.map((market) => [market.key, declaredTerms(market)])),
+    adopted: {},
+  };
+  // Through its text once, so that what is planned is what a later plan will read.
+  return JSON.parse(canonicalJson(document)) as ConfigDocument;
+}
+
+/** A stored document; undefined for one that is none. */
+export function readDocument(text: string | undefined): Partial<ConfigDocument> | undefined {
+  if (text === undefined) return undefined;
+  return JSON.parse(text) as Partial<ConfigDocument>;
+}
+
+/** How a key stands in plans and documents. What is usual for its type is not stated. */
+export function keyText({ type, fingerprint, scopes, from, expiresAt }: Omit<DesiredKey, "hash" | "name">): string {
+  const isUsual = scopes.join() === usualScopes(type).join();
+  const kept = `${isUsual ? "" : ` scopes ${scopes.join(",")}`}${from.length === 0 ? "" : ` from ${from.join(",")}`}`;
+  const until = expiresAt === null ? "" : ` until ${new Date(expiresAt).toISOString()}`;
+  return `${type} ${fingerprint}${kept}${until}`;
+}
+
+function declaredTerms(market: DeclaredMarket): DeclaredTerms {
+  const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd, state } = market;
+  return {
+    question,
+    category,
+    kind,
+    p0,
+    closeAt,
+    resolutionRef,
+    meta: meta as DeclaredTerms["meta"],
+    liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd),
+    state,
+  };
+}
+
+function sorted<T extends string>(set: readonly T[]): T[] {
+  return [...new Set(set)].sort();
+}
+
+function byName<T extends { name: string }>(entries: readonly T[]): T[] {
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,87 @@
+import type { Json } from "../domain/audit/audit-link.ts";
+import { isSame } from "../domain/audit/audit-link.ts";
+import { mergePolicy } from "../domain/policy.ts";
+import { POLICY_FIELDS, policyPatchOf, policyValue } from "../domain/policy-fields.ts";
+import { readDocument } from "./plan-document.ts";
+import { liveText } from "./plan-keys.ts";
+import { changedSettings, SEARCH } from "./plan-settings.ts";
+import type { ConfigDocument, LiveConfig } from "./plan-types.ts";
+
+/** What an apply left live: its document, with the values that it kept in place of the file's. */
+export function meantBy(document: ConfigDocument): ConfigDocument {
+  const { adopted } = document;
+  const kept = <Value extends Json>(field: string, stated: Value): Value =>
+    Object.hasOwn(adopted, field) ? (adopted[field] as Value) : stated;
+  const policy = POLICY_FIELDS.flatMap((field) => {
+    const stated = policyValue(document.policy, field) as Json | undefined;
+    return stated === undefined ? [] : [[field, kept(`policy.${field}`, stated)] as const];
+  });
+  return {
+    ...document,
+    policy: policyPatchOf(policy),
+    kyc: { ...document.kyc, required: kept("kyc.required", document.kyc.required) },
+    markets: { ...document.markets, liquidityUsd: kept("markets.liquidityUsd", document.markets.liquidityUsd) },
+    declared: Object.fromEntries(
+      Object.entries(document.declared).map(([key, terms]) => [
+        key,
+        { ...terms, state: kept(`markets.${key}`, terms.state) },
+      ]),
+    ),
+  };
+}
+
+/** What there is besides an earlier document. */
+export interface Beside {
+  /** As it was before the rollback. */
+  before: Pick<LiveConfig, "document">;
+  /** As it is after it. */
+  live: LiveConfig;
+  /** What the tenant file says now. Servers take their settings from there. */
+  file: ConfigDocument;
+}
+
+/**
+ * The fields that a rollback did not bring back to what an earlier apply meant. Values of keys are in no document, capital
+ * and markets do not go away again, and the earlier document says nothing of fields that only later applies stated.
+ * @param applied the earlier document as it was stored
+ */
+export function leftBy(applied: ConfigDocument, { before, live, file }: Beside): string[] {
+  const base = readDocument(before.document) ?? {};
+  const meant = meantBy(applied);
+  const { kyc, markets, treasury } = meant;
+  return [
+    ...policyLeft(meant, base, live),
+    ...(kyc.required === live.kycRequired ? [] : ["kyc.required"]),
+    ...(markets.liquidityUsd === live.liquidityUsd ? [] : ["markets.liquidityUsd"]),
+    ...(treasury.capitalUsd < live.capitalUsd ? ["treasury.capitalUsd"] : []),
+    ...keysLeft(meant, base, live),
+    ...marketsLeft(meant, base, live),
+    ...changedSettings(meant, file).filter((path) => path !== SEARCH),
+  ];
+}
+
+function policyLeft(meant: ConfigDocument, base: Partial<ConfigDocument>, live: LiveConfig): string[] {
+  const wanted = mergePolicy(live.policy, meant.policy);
+  const isOverridden = (name: string) => live.overrides.some(({ field, until }) => field === name && until > live.now);
+  return POLICY_FIELDS.filter((field) => {
+    if (isOverridden(field)) return true;
+    if (policyValue(meant.policy, field) === undefined) return policyValue(base.policy ?? {}, field) !== undefined;
+    return !isSame(policyValue(wanted, field) as Json, policyValue(live.policy, field) as Json);
+  }).map((field) => `policy.${field}`);
+}
+
+function keysLeft({ keyring }: ConfigDocument, base: Partial<ConfigDocument>, live: LiveConfig): string[] {
+  const names = new Set([...Object.keys(keyring), ...Object.keys(base.keyring ?? {})]);
+  const differs = (name: string) => liveText(live, name, [keyring[name]]) !== (keyring[name] ?? null);
+  return [...names].filter(differs).map((name) => `keys.${name}`);
+}
+
+/** A market that has closed or is settled is past what a document can state. */
+function marketsLeft({ declared }: ConfigDocument, base: Partial<ConfigDocument>, live: LiveConfig): string[] {
+  return live.markets
+    .filter(({ status }) => status === "open" || status === "suspended")
+    .filter(({ key, status }) =>
+      Object.hasOwn(declared, key) ? declared[key]?.state !== status : Object.hasOwn(base.declared ?? {}, key),
+    )
+    .map(({ key }) => `markets.${key}`);
+}

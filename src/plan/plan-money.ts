@@ -1,0 +1,54 @@
+import type { WireInput, WireOutput } from "../contract/operations.ts";
+import { canonicalJson } from "../domain/audit/audit-link.ts";
+import { mergePolicy } from "../domain/policy.ts";
+import { policyPatchOf } from "../domain/policy-fields.ts";
+import { policyFieldOf } from "./plan-compare.ts";
+import type { Desired, LiveConfig, Plan } from "./plan-types.ts";
+
+/** The money in a plan. */
+export interface PlanMoney {
+  newMarkets: { count: number; worstCaseLossUsd: number };
+  treasury: { nowUsd: number; addedUsd: number; afterUsd: number };
+  /** Null where no rule changes. */
+  trades: WireOutput<"previewPolicy"> | null;
+}
+
+/** The terms before and after an apply that writes all that the files want. */
+export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): WireInput<"previewPolicy"> {
+  const fields = plan.items.flatMap((item) => {
+    const field = item.kind === "adopted" ? undefined : policyFieldOf(item);
+    return field ? [[field, item.desired] as const] : [];
+  });
+  return {
+    before: { policy: live.policy, kycRequired: live.kycRequired },
+    after: { policy: mergePolicy(live.policy, policyPatchOf(fields)), kycRequired: document.kyc.required },
+  };
+}
+
+/** Whether trades are judged otherwise: the fee and the oracle decide about none. */
+export function changesRules({ before, after }: WireInput<"previewPolicy">): boolean {
+  const rules = ({ policy: { feeBps, resolution_url, ...policy }, kycRequired }: typeof before) =>
+    canonicalJson({ policy, kycRequired });
+  return rules(before) !== rules(after);
+}
+
+/** What new markets may cost: a market loses at most what the house puts in, so all of them lose at most the sum. */
+export function marketMoney(
+  plan: Plan,
+  { document }: Desired,
+  live: LiveConfig,
+): Pick<PlanMoney, "newMarkets" | "treasury"> {
+  const created = plan.items.flatMap(({ field, live: at, problem }) =>
+    at === null && problem === undefined && field.startsWith("markets.") ? [field.slice("markets.".length)] : [],
+  );
+  const worstCaseLossUsd = created.reduce(
+    (sum, key) => sum + (document.declared[key]?.liquidityUsd ?? document.markets.liquidityUsd),
+    0,
+  );
+  const nowUsd = live.treasuryUsd;
+  const addedUsd = Math.max(0, document.treasury.capitalUsd - live.capitalUsd);
+  return {
+    newMarkets: { count: created.length, worstCaseLossUsd },
+    treasury: { nowUsd, addedUsd, afterUsd: nowUsd + addedUsd - worstCaseLossUsd },
+  };
+}

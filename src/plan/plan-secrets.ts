@@ -1,0 +1,78 @@
+import { formatPath, type Path } from "../config/config-error.ts";
+import { destinationsOf, type StatedSources } from "../config/secrets/secret-destinations.ts";
+import { kindOf, referencesIn, type SecretPlace } from "../config/secrets/secret-places.ts";
+import { describeReference } from "../config/secrets/secrets.ts";
+import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
+import type { Findings } from "./plan-compare.ts";
+import type { ConfigDocument, Desired, LiveConfig } from "./plan-types.ts";
+
+/**
+ * A reference to a secret at a place where the last applied document has none, or that sends it to another host: who
+ * reviews the plan sees what the file wants to read, and where it wants it to go. It loosens, but for a tenant that has
+ * nothing yet, and for a secret that is only being replaced: it goes from its place to the list of the previous ones
+ * beside it, or back, and to no new reader.
+ */
+export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
+  const before = usesOf(base);
+  const applied = new Set(before.map(({ id }) => id));
+  const slots = new Set(before.map((use) => use.slotId));
+  const items = usesOf(document)
+    .filter(({ id }) => !applied.has(id))
+    .map(({ field, place, slotId }) => ({
+      field,
+      kind: "change" as const,
+      base: null,
+      desired: place,
+      live: null,
+      direction: live.version === 0 || slots.has(slotId) ? ("neutral" as const) : ("loosens" as const),
+    }));
+  return { items, warnings: [] };
+}
+
+/** Groups of places whose secrets are replaced one by one: the current one, and the previous ones beside it. */
+const ROTATING: readonly (string | undefined)[] = ["audit", "anchors", "outbound", "jwt", "resolution"];
+
+interface Use {
+  /** Equal for equal uses. A program's arguments are part of it, and shown nowhere. */
+  id: string;
+  /** Equal for a secret that only becomes the current or a previous one at its place. */
+  slotId: string;
+  field: string;
+  place: string;
+}
+
+function usesOf(document: Partial<ConfigDocument>): Use[] {
+  // Markets and kept values are people's data, which may look like anything.
+  const { declared: _, adopted: __, keyring: ___, policy: ____, ...sections } = document;
+  const hosts = new Map(
+    destinationsOf(sections as StatedSources).map(({ path, host }) => [
+      formatPath(path),
+      host ?? "a host that {id} names",
+    ]),
+  );
+  const uses = referencesIn(sections).map(({ reference, path }): Use => {
+    const host = hosts.get(formatPath(path));
+    const steps = namedSteps(sections, path);
+    const idAt = (place: string) => canonicalJson([reference as Json, place]);
+    const place = `${formatPath(steps)}${host === undefined ? "" : ` -> ${host}`}`;
+    const rotates = ROTATING.includes(kindOf(path).group?.name);
+    const slotId = idAt(rotates ? formatPath(steps.slice(0, -1)) : place);
+    return { id: idAt(place), slotId, field: fieldOf(reference), place };
+  });
+  return [...new Map(uses.map((use) => [use.id, use])).values()];
+}
+
+function fieldOf(reference: SecretPlace["reference"]): string {
+  return `secrets.${"exec" in reference ? `exec ${reference.exec[0]}` : describeReference(reference)}`;
+}
+
+/** Entries of lists by their names, or by none: another order is no other place. */
+function namedSteps(document: object, path: Path): string[] {
+  let value: unknown = document;
+  return path.flatMap((step) => {
+    value = (value as Record<string | number, unknown>)[step];
+    if (typeof step === "string") return [step];
+    const name = (value as { name?: unknown }).name;
+    return typeof name === "string" ? [name] : [];
+  });
+}

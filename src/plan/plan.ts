@@ -1,0 +1,94 @@
+import type { Json } from "../domain/audit/audit-link.ts";
+import { mergePolicy, type Policy } from "../domain/policy.ts";
+import { directionOf, POLICY_FIELDS, type PolicyField, policyValue } from "../domain/policy-fields.ts";
+import { compare, type Findings } from "./plan-compare.ts";
+import { readDocument } from "./plan-document.ts";
+import { planKeys } from "./plan-keys.ts";
+import { planMarkets } from "./plan-markets.ts";
+import { planSecrets } from "./plan-secrets.ts";
+import { changedSettings } from "./plan-settings.ts";
+import type { ConfigDocument, Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+
+/**
+ * Compares what the files want with what was last applied and with what is live, field by field (operator's contract,
+ * section 4). Pure.
+ */
+export function makePlan(desired: Desired, live: LiveConfig): Plan {
+  const base = readDocument(live.document) ?? {};
+  const parts = [planPolicy(desired, base, live), planSettings(desired, base, live)];
+  parts.push(planKeys(desired, base, live), planMarkets(desired, base, live), planSecrets(desired, base, live));
+  const items = parts.flatMap((part) => part.items);
+  const settings = live.document === undefined ? [] : changedSettings(base, desired.document);
+  return {
+    tenant: desired.document.tenant,
+    fileSha256: desired.fileSha256,
+    liveVersion: live.version,
+    empty: live.version > 0 && settings.length === 0 && items.every(({ kind }) => kind === "adopted"),
+    items,
+    settings,
+    warnings: parts.flatMap((part) => part.warnings),
+    overrides: live.overrides
+      .filter(({ until }) => until > live.now)
+      .map(({ field, value, until }) => ({ field: `policy.${field}`, value, until: new Date(until).toISOString() })),
+  };
+}
+
+function planPolicy({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
+  const desired = mergePolicy(live.policy, document.policy);
+  const applied = mergePolicy(live.policy, base.policy ?? {});
+  const items = POLICY_FIELDS.filter((field) => policyValue(document.policy, field) !== undefined).flatMap((field) => {
+    const [wanted, current] = [valueIn(desired, field), valueIn(live.policy, field)];
+    const stated = policyValue(base.policy ?? {}, field) !== undefined;
+    return compare({
+      field: `policy.${field}`,
+      base: stated ? valueIn(applied, field) : undefined,
+      desired: wanted,
+      live: current,
+      adopted: base.adopted?.[`policy.${field}`],
+      direction: live.version === 0 ? "neutral" : directionOf(field, current, wanted),
+    });
+  });
+  return { items, warnings: [] };
+}
+
+function valueIn(policy: Policy, field: PolicyField): Json {
+  return policyValue(policy, field) as Json;
+}
+
+/** What has a live counterpart besides the policy. */
+function planSettings({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
+  const { adopted = {} } = base;
+  const required = document.kyc.required;
+  const items = [
+    ...compare({
+      field: "kyc.required",
+      base: base.kyc?.required,
+      desired: required,
+      live: live.kycRequired,
+      adopted: adopted["kyc.required"],
+      direction: live.version === 0 ? "neutral" : required ? "tightens" : "loosens",
+    }),
+    ...compare({
+      field: "markets.liquidityUsd",
+      base: base.markets?.liquidityUsd,
+      desired: document.markets.liquidityUsd,
+      live: live.liquidityUsd,
+      adopted: adopted["markets.liquidityUsd"],
+      direction: "neutral",
+    }),
+  ];
+  const { capitalUsd } = document.treasury;
+  const treasury: PlanItem = {
+    field: "treasury.capitalUsd",
+    kind: "change",
+    base: base.treasury?.capitalUsd ?? null,
+    desired: capitalUsd,
+    live: live.capitalUsd,
+    direction: "neutral",
+  };
+  const falls = capitalUsd < live.capitalUsd;
+  return {
+    items: capitalUsd > live.capitalUsd ? [...items, treasury] : items,
+    warnings: falls ? [`treasury.capitalUsd only rises: ${live.capitalUsd} USD stay moved in`] : [],
+  };
+}

@@ -1,0 +1,146 @@
+import { createHash, type Hash } from "node:crypto";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
+import {
+  type BackupManifest,
+  countRows,
+  damaged,
+  END_OF_ROWS,
+  isAuthenticated,
+  parseManifest,
+  parseTrailer,
+  type Trailer,
+} from "./backup-format.ts";
+
+/** Far above what any row of ours takes. A file that never ends its line must not fill the memory. */
+const LONGEST_ROW_BYTES = 32 * 1024 * 1024;
+/** Far above what the lines between the tables take, which name columns and migrations. */
+const LONGEST_LINE_BYTES = 1024 * 1024;
+
+/** Takes a backup apart: lines, and the rows of one table up to their end mark. */
+export class BackupReader {
+  readonly #source: AsyncIterator<Buffer>;
+  readonly #hash: Hash = createHash("sha256");
+  #rest: Buffer = Buffer.alloc(0);
+  #rows = 0;
+  #last = "";
+
+  constructor(content: AsyncIterable<Buffer>) {
+    this.#source = content[Symbol.asyncIterator]();
+  }
+
+  /** Of all tables so far. */
+  get rowCount(): number {
+    return this.#rows;
+  }
+
+  /** The next line without its newline. The one before it is part of the checksum only now: the last one is not. */
+  async line(): Promise<string> {
+    if (this.#last !== "") this.#hash.update(this.#last);
+    await this.#more(LONGEST_LINE_BYTES);
+    const line = this.#take(this.#rest.indexOf(10) + 1).toString();
+    this.#last = line;
+    return line.slice(0, -1);
+  }
+
+  /** COPY's own text, up to its end mark. */
+  async *rows(): AsyncGenerator<Buffer> {
+    for (;;) {
+      if (this.#rest.subarray(0, END_OF_ROWS.length).equals(END_OF_ROWS)) break;
+      const mark = this.#rest.indexOf("\n\\.\n");
+      const end = mark === -1 ? this.#rest.lastIndexOf(10) : mark;
+      if (end === -1) await this.#more(LONGEST_ROW_BYTES);
+      else {
+        // After the line that opened the table.
+        if (this.#last !== "") this.#hash.update(this.#last);
+        this.#last = "";
+        const rows = this.#take(end + 1);
+        this.#hash.update(rows);
+        this.#rows += countRows(rows);
+        yield rows;
+      }
+    }
+    if (this.#last !== "") this.#hash.update(this.#last);
+    this.#last = "";
+    this.#hash.update(this.#take(END_OF_ROWS.length));
+  }
+
+  /** @throws Fault INTEGRITY unless `line` is the last one and says what was read. */
+  async finish(line: string): Promise<Trailer> {
+    const trailer = parseTrailer(line);
+    if (trailer.sha256 !== this.#hash.digest("hex") || trailer.rows !== this.#rows)
+      throw damaged("its checksum does not match");
+    if (this.#rest.length > 0 || !(await this.#next()).done) throw damaged("something follows its end");
+    return trailer;
+  }
+
+  async close(): Promise<void> {
+    await this.#source.return?.();
+  }
+
+  #take(bytes: number): Buffer {
+    const taken = this.#rest.subarray(0, bytes);
+    this.#rest = this.#rest.subarray(bytes);
+    return taken;
+  }
+
+  /**
+   * Reads on until a line ends. Each byte is searched and copied once, however small the pieces are that it comes in: the
+   * packed form of an endless line is tiny, and refusing it must cost little too.
+   */
+  async #more(longest: number): Promise<void> {
+    if (this.#rest.includes(10)) return;
+    const pieces = [this.#rest];
+    for (let length = this.#rest.length, ends = false; !ends; ) {
+      if (length > longest) throw damaged("a line of it does not end");
+      const next = await this.#next();
+      if (next.done) throw damaged("it ends too early");
+      pieces.push(next.value);
+      length += next.value.length;
+      ends = next.value.includes(10);
+    }
+    this.#rest = Buffer.concat(pieces);
+  }
+
+  #next(): Promise<IteratorResult<Buffer>> {
+    return this.#source.next().catch((cause: unknown) => {
+      throw cause instanceof Fault ? cause : damaged("it cannot be unpacked", cause);
+    });
+  }
+}
+
+/** What a backup says of itself, once all of it has been read. */
+export interface Inspected {
+  manifest: BackupManifest;
+  sha256: string;
+  /** The audit key whose `mac` holds; undefined for a file that carries none. */
+  keyId: string | undefined;
+}
+
+/**
+ * Reads a whole backup and writes none of it anywhere, so that what nobody vouches for reaches no database.
+ *
+ * @param tenant whose backup it must be
+ * @param keys the tenant's audit keys, those of the past too
+ * @throws Fault USAGE when it is none, or another tenant's; INTEGRITY when it is damaged or its `mac` does not hold
+ */
+export async function inspectBackup(
+  content: AsyncIterable<Buffer>,
+  { tenant, keys }: { tenant: string; keys: readonly AuditKey[] },
+): Promise<Inspected> {
+  const reader = new BackupReader(content);
+  try {
+    const manifest = parseManifest(await reader.line());
+    if (manifest.tenant !== tenant)
+      throw new Fault("USAGE", `It is a backup of ${JSON.stringify(manifest.tenant)}, and ${tenant} is to be restored`);
+    let line = await reader.line();
+    while (line.startsWith("copy ")) {
+      for await (const _ of reader.rows());
+      line = await reader.line();
+    }
+    const trailer = await reader.finish(line);
+    return { manifest, sha256: trailer.sha256, keyId: isAuthenticated(trailer, keys) ? trailer.keyId : undefined };
+  } finally {
+    await reader.close();
+  }
+}

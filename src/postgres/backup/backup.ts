@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Connection, connect, type Sql } from "../connect.ts";
+import { followMarketSearch } from "../market-search.ts";
+import { migrate, readMigrations } from "../migrate.ts";
+import {
+  BACKUP_FORMAT,
+  type BackupManifest,
+  backupMac,
+  countRows,
+  damaged,
+  END_OF_ROWS,
+  parseManifest,
+  type Trailer,
+} from "./backup-format.ts";
+import { BackupReader } from "./backup-reader.ts";
+
+/**
+ * A tenant's database as text: the manifest, each table as the server's own COPY writes it, and a checksum under the audit
+ * key. All of one snapshot, so it is the state after one commit, whoever writes meanwhile. Tables that a crash empties
+ * anyway are left out.
+ *
+ * @param told the manifest and the checksum, at the end
+ */
+export async function* dumpDatabase(
+  connection: Connection,
+  { tenant, key }: { tenant: string; key: AuditKey },
+  told: (manifest: BackupManifest, sha256: string) => void = () => {},
+): AsyncGenerator<Buffer> {
+  const sql = connect(connection, { name: "backup", max: 1 });
+  try {
+    await sql.unsafe("begin isolation level repeatable read, read only");
+    const began = await transactionOf(sql);
+    const manifest = await readManifest(sql, tenant);
+    const hash = createHash("sha256");
+    const pass = (bytes: Buffer) => {
+      hash.update(bytes);
+      return bytes;
+    };
+    yield pass(Buffer.from(`${JSON.stringify(manifest)}\n`));
+    let rows = 0;
+    for (const { copy } of await tables(sql)) {
+      yield pass(Buffer.from(`${copy} from stdin\n`));
+      for await (const chunk of await sql.unsafe(`${copy} to stdout`).readable()) {
+        rows += countRows(chunk as Buffer);
+        yield pass(chunk as Buffer);
+      }
+      yield pass(END_OF_ROWS);
+    }
+    // The driver reconnects by itself; whatever came after that would be of another snapshot.
+    if ((await transactionOf(sql)) !== began)
+      throw new Fault("DATABASE_UNAVAILABLE", "The connection was lost during the backup: start it again");
+    await sql.unsafe("commit");
+    const sha256 = hash.digest("hex");
+    const trailer: Trailer = { rows, sha256, keyId: key.id, mac: backupMac(key, sha256) };
+    told(manifest, sha256);
+    yield Buffer.from(`${JSON.stringify(trailer)}\n`);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** Names the transaction that the connection is in: its server process and its beginning. */
+async function transactionOf(sql: Sql): Promise<string> {
+  const [row] = await sql`select pg_backend_pid() || ' ' || extract(epoch from transaction_timestamp()) as id`;
+  return row?.id;
+}
+
+async function readManifest(sql: Sql, tenant: string): Promise<BackupManifest> {
+  const [row] = await sql`
+    select h.seq, h.hash, (select count(*) from audit) as count,
+           extract(epoch from transaction_timestamp())::float8 * 1000 as created
+      from head h where h.id = 1`;
+  const migrations = await sql<{ version: number; name: string; checksum: string }[]>`
+    select version, name, checksum from migration order by version`;
+  if (!row) throw new Error("The head row is missing");
+  return {
+    format: BACKUP_FORMAT,
+    tenant,
+    created: new Date(row.created).toISOString(),
+    schemaVersion: migrations.at(-1)?.version ?? 0,
+    migrations: migrations.map(({ name, checksum }) => ({ name, checksum })),
+    head: { seq: Number(row.seq), hash: row.hash },
+    count: Number(row.count),
+  };
+}
+
+/** Every table that lasts, with the beginning of its COPY statement. */
+async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
+  const rows = await sql<{ name: string; columns: string }[]>`
+    select quote_ident(c.relname) as name, string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+     where c.relnamespace = current_schema()::regnamespace
+       and c.relkind = 'r' and c.relpersistence = 'p' and c.relname <> 'migration'
+     group by c.relname
+     order by c.relname`;
+  return rows.map(({ name, columns }) => ({ name, copy: `copy ${name} (${columns})` }));
+}
+
+/**
+ * Fills an empty database from a backup and brings its schema to this binary's version.
+ *
+ * @param content the unpacked backup
+ * @param server the login that will serve it
+ * @throws Fault INTEGRITY when the backup is damaged, REFUSED when it is of a newer pmctl or of another build
+ */
+export async function loadDatabase(
+  connection: Connection,
+  content: AsyncIterable<Buffer>,
+  server?: string | undefined,
+): Promise<{ manifest: BackupManifest; sha256: string }> {
+  const sql = connect(connection, { name: "restore", max: 1 });
+  const reader = new BackupReader(content);
+  try {
+    const manifest = parseManifest(await reader.line());
+    await migrate(sql, { migrations: await migrationsOf(manifest), server });
+    const known = await tables(sql);
+    // Migrations put the head's first row in.
+    await sql.unsafe(`truncate ${known.map(({ name }) => name).join(", ")}`);
+    let line = await reader.line();
+    while (line.startsWith("copy ")) {
+      // Only statements that this schema itself would have written are run.
+      const table = known.find(({ copy }) => line === `${copy} from stdin`);
+      if (!table) throw damaged("it holds a table that is not known");
+      await copyIn(sql, table, reader);
+      line = await reader.line();
+    }
+    const { sha256 } = await reader.finish(line);
+    await migrate(sql, { server });
+    await followMarketSearch(sql);
+    await sql.unsafe("analyze");
+    return { manifest, sha256 };
+  } finally {
+    await reader.close();
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/**
+ * Fills one table. The driver (postgres 3.4.9) tells nobody when the server refuses rows after the last one was sent, so
+ * the rows are counted: that query waits behind the copy, however it ended.
+ */
+async function copyIn(sql: Sql, { name, copy }: { name: string; copy: string }, reader: BackupReader): Promise<void> {
+  const stream = await sql.unsafe(`${copy} from stdin`).writable();
+  let failure: unknown;
+  stream.on("error", (error) => {
+    failure = error;
+  });
+  const before = reader.rowCount;
+  for await (const rows of reader.rows()) {
+    await new Promise<void>((sent) => stream.write(rows, () => sent()));
+    if (failure !== undefined) throw damaged(`its rows do not fit into ${name}`, failure);
+  }
+  stream.end();
+  await setImmediate();
+  const [row] = await sql.unsafe(`select count(*) as count from ${name}`);
+  if (Number(row?.count) !== reader.rowCount - before) throw damaged(`its rows do not fit into ${name}`, failure);
+}
+
+async function migrationsOf(manifest: BackupManifest) {
+  const known = await readMigrations();
+  const used = known.filter(({ version }) => version <= manifest.schemaVersion);
+  const same = used.length === manifest.migrations.length;
+  if (!same || used.some(({ checksum }, index) => checksum !== manifest.migrations[index]?.checksum))
+    throw new Fault(
+      "REFUSED",
+      `The backup has schema ${manifest.schemaVersion} of a newer pmctl, or of another build: restore it with that one`,
+    );
+  return used;
+}

@@ -1,0 +1,19 @@
+import type { ReadSql, Sql } from "./connect.ts";
+
+/** Whether the database has a text search configuration of this name. */
+export async function knowsTextSearch(sql: ReadSql, name: string): Promise<boolean> {
+  const rows = await sql`
+    select 1
+      from pg_ts_config c
+      join pg_namespace n on n.oid = c.cfgnamespace
+     where case when strpos(${name}::text, '.') > 0
+                then n.nspname || '.' || c.cfgname = ${name}
+                else c.cfgname = ${name} and pg_ts_config_is_visible(c.oid)
+           end`;
+  return rows.length > 0;
+}
+
+/** Brings the search of markets to the configuration that the applied document names. Nothing to do where it has that one. */
+export async function followMarketSearch(sql: Sql): Promise<void> {
+  await sql`select follow_market_search()`;
+}

@@ -1,0 +1,89 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { InboundScheme } from "../contract/resources/webhooks.ts";
+import { messageKey, type SignedHeaders } from "../outgoing/sign.ts";
+import { isTimely, verifySignature } from "./signature.ts";
+
+/** What the generic webhooks of one endpoint are verified with. */
+export interface EndpointSecrets {
+  /** The active ones, several while one is rotated; without any the endpoint takes nothing. */
+  secrets: readonly string[];
+  scheme: InboundScheme;
+}
+
+type Header = (name: string) => string | undefined;
+
+const TOLERANCE_SEC = 5 * 60;
+/** The dot separates what is signed, so an id holds none. */
+const ID = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
+const SECONDS = /^\d{1,12}$/;
+/** The base64 of 32 bytes. */
+const SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/;
+
+/**
+ * Whether a generic webhook comes from whoever holds one of the endpoint's secrets. One with a `webhook-signature` is
+ * judged by that alone: its time is signed, and an older signature beside it would let the time be changed.
+ */
+export function verifyInbound(
+  rawBody: Uint8Array,
+  header: Header,
+  { secrets, scheme }: EndpointSecrets,
+  nowMs: number,
+): boolean {
+  if (scheme === "v2" || header("webhook-signature") !== undefined)
+    return verifyMessage(rawBody, header, secrets, nowMs);
+  const authentic = verifySignature(rawBody, header("x-signature"), secrets);
+  return isTimely(header("x-timestamp"), nowMs) && authentic;
+}
+
+/**
+ * The scheme of Standard Webhooks, over the bytes that arrived: its library would decode them as text first.
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+function verifyMessage(rawBody: Uint8Array, header: Header, secrets: readonly string[], nowMs: number): boolean {
+  const id = header("webhook-id") ?? "";
+  const time = header("webhook-timestamp") ?? "";
+  const given = (header("webhook-signature") ?? "").split(" ").flatMap((each) => {
+    const [, base64] = SIGNATURE.exec(each) ?? [];
+    return base64 === undefined ? [] : [Buffer.from(base64, "base64")];
+  });
+  let authentic = false;
+  for (const secret of secrets) {
+    const expected = macOf(id, time, rawBody, secret);
+    // No early exit: the time taken must not tell which secret matched.
+    for (const signature of given) authentic = (expected && timingSafeEqual(signature, expected)) || authentic;
+  }
+  return authentic && ID.test(id) && isRecent(time, nowMs);
+}
+
+/** Whole seconds are compared, as the scheme's libraries do. */
+function isRecent(time: string, nowMs: number): boolean {
+  return SECONDS.test(time) && Math.abs(Math.floor(nowMs / 1000) - Number(time)) <= TOLERANCE_SEC;
+}
+
+/** Undefined under an empty key, which anybody has. */
+function macOf(id: string, time: string, rawBody: Uint8Array, secret: string): Buffer | undefined {
+  const key = messageKey(secret);
+  if (key.length === 0) return undefined;
+  return createHmac("sha256", key).update(`${id}.${time}.`).update(rawBody).digest();
+}
+
+/**
+ * What a provider would send with these bytes.
+ * @param id 1 to 255 visible ASCII characters without a dot
+ * @param timeSec seconds since the epoch
+ * @throws RangeError for an empty key
+ */
+export function signInbound(id: string, rawBody: Uint8Array, timeSec: number, secret: string): SignedHeaders {
+  const mac = macOf(id, String(timeSec), rawBody, secret);
+  if (!mac) throw new RangeError("an empty secret signs nothing");
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(timeSec),
+    "webhook-signature": `v1,${mac.toString("base64")}`,
+  };
+}
+
+/** Whether a text can be a `webhook-id`. */
+export function isMessageId(text: string): boolean {
+  return ID.test(text);
+}

@@ -1,0 +1,62 @@
+import { type InboundProvider, type KycFinding, resultOf, statusOf, textAt } from "./provider.ts";
+import { isHmac } from "./signature.ts";
+
+const TOLERANCE_SEC = 5 * 60;
+const PAIR = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/i;
+/** Two while a secret is rotated; more are nobody's. */
+const MAX_PAIRS = 5;
+
+const VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
+  ["inquiry.approved", "passed"],
+  ["inquiry.declined", "failed"],
+  ["inquiry.failed", "failed"],
+]);
+
+/**
+ * Persona: `t=<seconds>,v1=<hex>` over `<t>.<body>`, and two such pairs with a space between them while a secret is
+ * rotated.
+ * @see https://docs.withpersona.com/webhooks
+ */
+export function persona(secrets: readonly string[]): InboundProvider {
+  return {
+    header: "persona-signature",
+    verify: (rawBody, header, nowMs) => {
+      const pairs = (header("persona-signature") ?? "").split(" ");
+      // Every pair is looked at, so that the time taken does not tell which one holds.
+      return pairs.length <= MAX_PAIRS && pairs.map((pair) => holds(pair, rawBody, secrets, nowMs)).includes(true);
+    },
+    read: readPersona,
+  };
+}
+
+function holds(pair: string, rawBody: Buffer, secrets: readonly string[], nowMs: number): boolean {
+  const [, time = "", signature] = PAIR.exec(pair) ?? [];
+  const authentic = isHmac(Buffer.concat([Buffer.from(`${time}.`), rawBody]), signature, secrets);
+  return Math.abs(nowMs / 1000 - Number(time)) <= TOLERANCE_SEC && authentic;
+}
+
+/**
+ * The event, and in its payload the inquiry, whose `reference-id` is ours. Other resources name no user.
+ * @see https://docs.withpersona.com/api-key-inflection
+ */
+export function readPersona(body: Record<string, unknown>): KycFinding {
+  const event = ["data", "attributes"];
+  const name = textAt(body, ...event, "name");
+  const inquiry = [...event, "payload", "data"];
+  if (textAt(body, ...inquiry, "type") !== "inquiry") return { news: name ?? "unknown", provider: "persona" };
+  return resultOf({
+    userId: spelt("reference-id", (key) => textAt(body, ...inquiry, "attributes", key)),
+    status: statusOf(name, VERDICTS),
+    provider: "persona",
+    verifiedAt: spelt("created-at", (key) => textAt(body, ...event, key)),
+    jurisdiction: spelt("address-country-code", (key) =>
+      textAt(body, ...inquiry, "attributes", "fields", key, "value"),
+    ),
+  });
+}
+
+/** What stands under a key in the case that the webhook was set to at Persona: kebab, unless somebody chose another. */
+function spelt(key: string, read: (key: string) => string | undefined): string | undefined {
+  const camel = key.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  return read(key) ?? read(camel) ?? read(key.replaceAll("-", "_"));
+}

@@ -1,0 +1,109 @@
+import type { AuditEntry } from "../domain/audit/audit-link.ts";
+import type { ChainPoint, SealedLines } from "../domain/audit/chain-walk.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+
+export interface AuditQuery {
+  /** Only entries before this one, newest first. */
+  before?: bigint | undefined;
+  /** Only entries after this one, oldest first. */
+  after?: bigint | undefined;
+  type?: string | undefined;
+  actor?: string | undefined;
+  limit: number;
+}
+
+/** Entries, newest first unless `after` is given. However long the log is, a page reads about as many rows as it holds. */
+export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
+  const rows = await sql<AuditRow[]>`
+    select a.seq, a.type, a.actor, a.payload, a.ts, a.key_id, a.hash
+      from (${candidates(sql, query)}) c
+      join audit a on a.seq = c.seq
+     order by a.seq ${query.after === undefined ? sql`desc` : sql`asc`}
+     limit ${query.limit}`;
+  return rows.map(toEntry);
+}
+
+const TRADE = "trade.executed";
+const USER = "user:";
+
+/**
+ * Where the entries are found: trades by their own table, everything else by two partial indexes that users' trades do
+ * not enter. Their conditions are repeated, or the planner could not know that the index holds what is asked for.
+ */
+function candidates(sql: ReadSql, { before, after, type, actor, limit }: AuditQuery) {
+  const within = (column: string) => sql`
+    ${before === undefined ? sql`` : sql`and ${sql(column)} < ${String(before)}`}
+    ${after === undefined ? sql`` : sql`and ${sql(column)} > ${String(after)}`}
+    order by ${sql(column)} ${after === undefined ? sql`desc` : sql`asc`}
+    limit ${limit}`;
+  if (type === TRADE && actor === undefined) return sql`select seq from trade where true ${within("seq")}`;
+  const byType = type === undefined ? sql`` : sql`and type = ${type}`;
+  const isRare = type === undefined || type === TRADE ? sql`` : sql`and type <> ${sql.unsafe(`'${TRADE}'`)}`;
+  const byActor =
+    actor === undefined
+      ? sql``
+      : sql`and actor = ${actor} and (actor not like ${sql.unsafe(`'${USER}%'`)} or type <> ${sql.unsafe(`'${TRADE}'`)})`;
+  const others = sql`
+    (select seq from audit where true ${byActor} ${byType} ${isRare} ${within("seq")})`;
+  if (!actor?.startsWith(USER) || (type !== undefined && type !== TRADE)) return others;
+  return sql`
+    ${others}
+    union all
+    (select t.seq
+       from trade t
+       join audit a on a.seq = t.seq and a.actor = ${actor}
+      where t.trader_id = ${actor.slice(USER.length)} ${within("t.seq")})`;
+}
+
+/**
+ * Entries in order, from `from` on. The database joins the lines, and a page travels as one text: a row of seven
+ * columns for each entry would cost more than the HMAC that it is read for. A separator smuggled into a field splits the
+ * entry into pieces that do not verify.
+ */
+export async function readSealedLines(sql: ReadSql, from: bigint, limit: number): Promise<SealedLines[]> {
+  const [row] = await sql<{ page: string | null }[]>`
+    select string_agg(
+             key_id || chr(10) || seq || chr(10) || ts || chr(10) || type || chr(10) || actor || chr(10) || payload
+               || chr(31) || hash,
+             chr(30)
+           ) as page
+      -- One plain aggregate keeps the order of its input; sorting inside it would cost more than the rest.
+      from (select * from audit where seq >= ${String(from)} order by seq limit ${limit}) as entry`;
+  if (!row?.page) return [];
+  return row.page.split("\x1e").map((entry) => {
+    const end = entry.lastIndexOf("\x1f");
+    return { lines: entry.slice(0, end), hash: entry.slice(end + 1) };
+  });
+}
+
+/** The head row, which makes a cut tail visible, and the database's time in milliseconds. */
+export async function readAuditHead(sql: ReadSql): Promise<ChainPoint & { readAt: number }> {
+  const [row] = await sql<{ seq: string; hash: string; read_at: number }[]>`
+    select seq, hash, (extract(epoch from clock_timestamp()) * 1000)::float8 as read_at from head where id = 1`;
+  if (!row) throw new Error("The head row is missing");
+  return { seq: BigInt(row.seq), hash: row.hash, readAt: Math.floor(row.read_at) };
+}
+
+/** A row of the log, as the driver gives it. */
+export interface AuditRow {
+  seq: string;
+  type: string;
+  actor: string;
+  payload: string;
+  ts: string;
+  key_id: string;
+  hash: string;
+}
+
+/** The entry that a row of the log holds. */
+export function toEntry(row: AuditRow): AuditEntry {
+  return {
+    seq: BigInt(row.seq),
+    type: row.type,
+    actor: row.actor,
+    payloadText: row.payload,
+    ts: row.ts,
+    keyId: row.key_id,
+    hash: row.hash,
+  };
+}

@@ -1,0 +1,102 @@
+import { payloadOf } from "../domain/audit/audit-link.ts";
+import type { StoredStatus } from "../domain/market/market.ts";
+import type { Market } from "../engine/rows.ts";
+import { loadRows } from "../ledger/load.ts";
+import { nowMs } from "../postgres/clock.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+
+/** Whether an override is past its end and still in the tenant's row. */
+export async function hasEndedOverrides(sql: ReadSql): Promise<boolean> {
+  const rows = await sql`
+    select 1
+      from tenant, jsonb_array_elements(overrides::jsonb) as each
+     where (each ->> 'until')::bigint <= ${nowMs(sql)}
+     limit 1`;
+  return rows.length > 0;
+}
+
+/** A market that a file declared, as it stands now. */
+export interface FileMarket {
+  market: Market & { fileKey: string };
+  status: StoredStatus;
+}
+
+/** Every market that came from a file, settled ones too: a key is never used again. */
+export async function listFileMarkets(sql: ReadSql): Promise<FileMarket[]> {
+  const rows = await sql<{ id: string; status: StoredStatus }[]>`
+    select m.id, b.status
+      from market m
+      join book b on b.market_id = m.id
+     where m.file_key is not null
+     order by m.file_key`;
+  const statuses = new Map(rows.map(({ id, status }) => [id, status]));
+  const loaded = await loadRows(
+    sql,
+    rows.map(({ id }) => ({ table: "market", key: id })),
+  );
+  return loaded.flatMap(({ row }) => {
+    const market = row as Market | null;
+    const status = market ? statuses.get(market.id) : undefined;
+    return market?.fileKey && status ? [{ market: { ...market, fileKey: market.fileKey }, status }] : [];
+  });
+}
+
+/** An entry that changed the configuration, live or by an apply. */
+export interface ConfigurationEntry {
+  seq: number;
+  type: string;
+  actor: string;
+  ts: string;
+  payload: Record<string, unknown>;
+}
+
+/** Word for word the condition of the partial index, so that a million trades in between cost nothing. */
+const ofConfiguration = (sql: ReadSql) =>
+  sql`type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked', 'market.suspended', 'market.resumed')`;
+
+/** The latest entries of changes that no apply made, newest first: applies carry whole documents. */
+export async function listLiveChanges(sql: ReadSql, limit: number): Promise<ConfigurationEntry[]> {
+  const rows = await sql<EntryRow[]>`
+    select seq, type, actor, payload, ts
+      from audit
+     where ${ofConfiguration(sql)}
+       and type <> 'config.applied'
+     order by seq desc
+     limit ${limit}`;
+  return rows.map((row) => withoutStates(toEntry(row)));
+}
+
+/** Whole states, and hashes of keys, stand in entries for the log's own sake: who changed what is told by the rest. */
+function withoutStates({ payload, ...entry }: ConfigurationEntry): ConfigurationEntry {
+  const { state: _state, keys: _keys, sha256: _sha256, ...change } = payload;
+  return { ...entry, payload: change };
+}
+
+/** The applies, newest first: those before a seq, or only the one with it. */
+export async function readApplies(
+  sql: ReadSql,
+  { limit, before, seq }: { limit: number; before?: number | undefined; seq?: number | undefined },
+): Promise<ConfigurationEntry[]> {
+  const rows = await sql<EntryRow[]>`
+    select seq, type, actor, payload, ts
+      from audit
+     where ${ofConfiguration(sql)}
+       and type = 'config.applied'
+       ${seq === undefined ? sql`` : sql`and seq = ${seq}`}
+       ${before === undefined ? sql`` : sql`and seq < ${before}`}
+     order by seq desc
+     limit ${limit}`;
+  return rows.map(toEntry);
+}
+
+interface EntryRow {
+  seq: string;
+  type: string;
+  actor: string;
+  payload: string;
+  ts: string;
+}
+
+function toEntry({ seq, payload, ...entry }: EntryRow): ConfigurationEntry {
+  return { ...entry, seq: Number(seq), payload: payloadOf({ payloadText: payload }) };
+}

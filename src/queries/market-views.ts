@@ -1,0 +1,118 @@
+import type { HourPrice } from "../domain/history.ts";
+import { HOUR_MS } from "../ledger/rollups.ts";
+import { textArray } from "../postgres/arrays.ts";
+import { nowMs } from "../postgres/clock.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+import { type Priced, pricedColumns, toPriced } from "./priced.ts";
+
+export interface TrendingRow extends Priced {
+  id: string;
+  question: string;
+  volume24hMicro: bigint;
+}
+
+/** Markets that take trades now, by the volume of the last 24 hours. The rollup is read once, by its index on time. */
+export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<TrendingRow[]> {
+  const rows = await sql`
+    select m.id, m.question, ${pricedColumns(sql)},
+           coalesce(v.volume_micro, 0)::bigint as volume_24h
+      from market m
+      join book b on b.market_id = m.id
+      left join (
+        select market_id, sum(volume_micro) as volume_micro
+          from market_hour
+         where hour > ${nowMs(sql)} - ${24 * HOUR_MS}::bigint
+         group by market_id
+      ) v on v.market_id = m.id
+     where b.status = 'open'
+       and m.close_at > ${nowMs(sql)}
+     order by volume_24h desc, m.id
+     limit ${limit}`;
+  return rows.map((row) => ({
+    id: row.id,
+    question: row.question,
+    ...toPriced(row),
+    volume24hMicro: BigInt(row.volume_24h),
+  }));
+}
+
+/** For each of the markets the hours of the last day in which it traded, ascending, and the last one before. */
+export async function listRecentHours(sql: ReadSql, marketIds: readonly string[]): Promise<Map<string, HourPrice[]>> {
+  const rows = await sql<{ market_id: string; hour: string; yes_price_ppm: number }[]>`
+    select h.market_id, h.hour, h.yes_price_ppm
+      from unnest(${textArray(marketIds)}::text[]) as wanted (id)
+     cross join lateral (
+        select market_id, hour, yes_price_ppm
+          from market_hour
+         where market_id = wanted.id
+         order by hour desc
+         limit 26
+      ) h
+     order by h.market_id, h.hour`;
+  const hours = new Map<string, HourPrice[]>();
+  for (const { market_id, hour, yes_price_ppm } of rows)
+    hours.set(market_id, [...(hours.get(market_id) ?? []), { hour: Number(hour), yesPpm: yes_price_ppm }]);
+  return hours;
+}
+
+/** The hours of a market in which it traded, ascending: those from `from` on, and the last one before. */
+export async function listHourPrices(sql: ReadSql, marketId: string, from: number): Promise<HourPrice[]> {
+  const rows = await sql<{ hour: string; yes_price_ppm: number }[]>`
+    (select hour, yes_price_ppm
+       from market_hour
+      where market_id = ${marketId} and hour < ${from}
+      order by hour desc
+      limit 1)
+    union all
+    (select hour, yes_price_ppm
+       from market_hour
+      where market_id = ${marketId} and hour >= ${from})
+     order by hour`;
+  return rows.map((row) => ({ hour: Number(row.hour), yesPpm: row.yes_price_ppm }));
+}
+
+/** The last price of each span of `spanMs` in which a market traded since `from`, in millionths, ascending. */
+export async function listRecentPrices(
+  sql: ReadSql,
+  marketIds: readonly string[],
+  { from, spanMs }: { from: number; spanMs: number },
+): Promise<Map<string, number[]>> {
+  const rows = await sql<{ market_id: string; prices: number[] }[]>`
+    select market_id, json_agg(yes_price_ppm order by span) as prices
+      from (
+        select distinct on (market_id, span) market_id, span, yes_price_ppm
+          from (
+            select market_id, hour, hour / ${spanMs}::bigint as span, yes_price_ppm
+              from market_hour
+             where market_id = any(${textArray(marketIds)}::text[])
+               and hour >= ${from}::bigint
+          ) hours
+         order by market_id, span, hour desc
+      ) recent
+     group by market_id`;
+  return new Map(rows.map(({ market_id, prices }) => [market_id, prices]));
+}
+
+/**
+ * The price after each trade of these markets among the last `entries` entries of the log, oldest first. Nothing indexes
+ * trades by market, so the look back is what is bounded.
+ */
+export async function listLatestTrades(
+  sql: ReadSql,
+  marketIds: readonly string[],
+  entries: number,
+): Promise<Map<string, { t: number; yesPpm: number }[]>> {
+  const rows = await sql<{ market_id: string; ts: string; yes_price_ppm: number }[]>`
+    select market_id, ts, yes_price_ppm
+      from trade
+     where seq > (select max(seq) from trade) - ${entries}::bigint
+       and market_id = any(${textArray(marketIds)}::text[])
+     order by seq`;
+  const byMarket = Map.groupBy(rows, ({ market_id }) => market_id);
+  return new Map(
+    [...byMarket].map(([id, trades]) => [
+      id,
+      trades.map(({ ts, yes_price_ppm }) => ({ t: Number(ts), yesPpm: yes_price_ppm })),
+    ]),
+  );
+}

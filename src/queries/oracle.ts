@@ -1,0 +1,297 @@
+import { textArray } from "../postgres/arrays.ts";
+import { nowMs } from "../postgres/clock.ts";
+import type { ReadSql, Sql } from "../postgres/connect.ts";
+
+/** A resolution as its audit entry tells it. */
+export interface ResolutionRow {
+  ts: string;
+  question: string;
+  /** Of the market, as they were frozen; null for one that no feed decides. */
+  terms: string | null;
+  payload: string;
+}
+
+export interface OracleFigures {
+  eligibleMarkets: number;
+  /** Null before the first sweep. */
+  sweptAt: number | null;
+  resolutions: ResolutionRow[];
+}
+
+/** What every process can tell of the oracle, whichever of them sweeps. Newest resolutions first. */
+export async function readOracleFigures(sql: ReadSql, limit: number): Promise<OracleFigures> {
+  const [[counts], resolutions] = await Promise.all([
+    sql<{ eligible: number; swept_at: string | null }[]>`
+      select (select count(*) from oracle_watch where parsed and not settled)::int4 as eligible, swept_at
+        from oracle_sweep`,
+    sql<ResolutionRow[]>`
+      select a.ts, m.question, m.terms, a.payload
+        from (select * from audit where type = 'oracle.resolved' order by seq desc limit ${limit}) a
+        join market m on m.id = audit_json(a.payload) ->> 'marketId'
+       order by a.seq desc`,
+  ]);
+  return {
+    eligibleMarkets: counts?.eligible ?? 0,
+    sweptAt: counts?.swept_at ? Number(counts.swept_at) : null,
+    resolutions,
+  };
+}
+
+export interface HeldRow {
+  id: string;
+  question: string;
+  resolutionRef: string;
+  reason: string;
+  detail: string;
+  heldAt: number;
+}
+
+/** A failed request to `resolution_url` holds nothing any more once the address is cleared. */
+function isHeld(sql: ReadSql) {
+  return sql`w.reason is not null and not w.settled
+       and (w.reason <> 'resolution_url failed'
+            or exists (select 1 from tenant where policy::jsonb ->> 'resolution_url' is not null))`;
+}
+
+/** Markets that wait although their time has come, the longest first. */
+export async function listHeldMarkets(
+  sql: ReadSql,
+  filter: { id?: string | undefined; limit: number },
+): Promise<HeldRow[]> {
+  const { id, limit } = filter;
+  const rows = await sql`
+    select m.id, m.question, m.resolution_ref, w.reason, w.detail, w.held_at
+      from oracle_watch w
+      join market m on m.id = w.market_id
+     where ${isHeld(sql)}
+       ${id === undefined ? sql`` : sql`and w.market_id = ${id}`}
+     order by w.held_at, w.market_id
+     limit ${limit}`;
+  return rows.map((row) => ({
+    id: row.id,
+    question: row.question,
+    resolutionRef: row.resolution_ref,
+    reason: row.reason,
+    detail: row.detail,
+    heldAt: Number(row.held_at),
+  }));
+}
+
+/** How many markets are held, and how old the youngest observation of each source's symbol is, of the last day. */
+export async function readOracleGauges(
+  sql: ReadSql,
+): Promise<{ held: number; symbols: { source: string; symbol: string; ageSec: number }[] }> {
+  const [[row], symbols] = await Promise.all([
+    sql<{ held: number }[]>`
+      select count(*)::int4 as held from oracle_watch w where ${isHeld(sql)}`,
+    sql<{ source: string; symbol: string; ageSec: number }[]>`
+      select source, symbol, (extract(epoch from now()) - max(observed_at) / 1000.0)::float8 as "ageSec"
+        from oracle_tick
+       where received_at > ${nowMs(sql)} - 86400000
+       group by source, symbol`,
+  ]);
+  return { held: row?.held ?? 0, symbols: [...symbols] };
+}
+
+/** Where a page of markets ended. */
+export interface MarketMark {
+  at: number;
+  id: string;
+}
+
+/** The next instant that decides a market; null when none is to come. */
+export async function readNextInstant(sql: ReadSql, now: number): Promise<number | null> {
+  const [row] = await sql<{ instant: string | null }[]>`
+    select min(instant_at) as instant
+      from oracle_watch
+     where parsed
+       and not settled
+       and instant_at > ${String(now)}::bigint`;
+  return row?.instant ? Number(row.instant) : null;
+}
+
+export interface WatchedRow {
+  id: string;
+  closeAt: number;
+  instantAt: number;
+  terms: string;
+  /** Why it is held already; null while it is not. */
+  reason: string | null;
+}
+
+/** Markets of the built-in oracle whose instant is at or before `until`, suspended ones left out, by instant. */
+export async function listWatchedMarkets(
+  sql: ReadSql,
+  page: { until: number; after: MarketMark | undefined; limit: number },
+): Promise<WatchedRow[]> {
+  const { until, after, limit } = page;
+  const rows = await sql`
+    select m.id, m.close_at, w.instant_at, w.reason, m.terms
+      from oracle_watch w
+      join book b on b.market_id = w.market_id and b.status = 'open'
+      join market m on m.id = w.market_id
+     where w.parsed
+       and not w.settled
+       and w.instant_at <= ${String(until)}::bigint
+       ${after ? sql`and (w.instant_at, w.market_id) > (${String(after.at)}::bigint, ${after.id})` : sql``}
+     order by w.instant_at, w.market_id
+     limit ${limit}`;
+  return rows.map((row) => ({
+    id: row.id,
+    closeAt: Number(row.close_at),
+    instantAt: Number(row.instant_at),
+    terms: row.terms,
+    reason: row.reason,
+  }));
+}
+
+/** What markets that are not settled froze of one feed. */
+export interface PromiseRow {
+  feed: string;
+  feedSha256: string;
+  markets: number;
+  /** The one that is decided first. */
+  first: string;
+}
+
+/** What the markets of the built-in oracle that are not settled rest on, by feed. */
+export async function listPromises(sql: ReadSql): Promise<PromiseRow[]> {
+  const rows = await sql<PromiseRow[]>`
+    select t.feed, t.sha as "feedSha256", count(*)::int4 as markets, (array_agg(t.id order by t.instant_at, t.id))[1] as first
+      from (select m.id, w.instant_at, m.terms::jsonb ->> 'feed' as feed, m.terms::jsonb ->> 'feedSha256' as sha
+              from oracle_watch w
+              join market m on m.id = w.market_id
+             where w.parsed
+               and not w.settled) t
+     group by t.feed, t.sha
+     order by min(t.instant_at), t.feed`;
+  return [...rows];
+}
+
+export interface ClosedRow {
+  id: string;
+  question: string;
+  resolutionRef: string;
+  closeAt: number;
+  meta: string;
+  terms: string | null;
+}
+
+/** Markets past their closing time that nobody has settled, suspended ones left out, by id. */
+export async function listClosedMarkets(
+  sql: ReadSql,
+  page: { now: number; after: string; limit: number },
+): Promise<ClosedRow[]> {
+  const rows = await sql`
+    select m.id, m.question, m.resolution_ref, m.close_at, m.meta, m.terms
+      from book b
+      join market m on m.id = b.market_id
+     where b.status = 'open'
+       and m.close_at <= ${String(page.now)}::bigint
+       and m.id > ${page.after}
+     order by m.id
+     limit ${page.limit}`;
+  return rows.map((row) => ({
+    id: row.id,
+    question: row.question,
+    resolutionRef: row.resolution_ref,
+    closeAt: Number(row.close_at),
+    meta: row.meta,
+    terms: row.terms,
+  }));
+}
+
+/** Puts down that a sweep has run. The time never steps back, whichever process wrote last. */
+export async function recordSweep(sql: Sql, now: number): Promise<void> {
+  await sql`update oracle_sweep set swept_at = greatest(swept_at, ${String(now)}::bigint) where id = 1`;
+}
+
+export interface TickRow {
+  source: string;
+  symbol: string;
+  observedAt: number;
+  price: string;
+  conf: string | null;
+  receivedAt: number;
+  confirmedAt: number;
+}
+
+/**
+ * Keeps what sources have shown. Of an observation that is there already only the time of its last confirmation moves:
+ * a price that was revised later is the same observation, and its first price counts.
+ */
+export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<void> {
+  if (ticks.length === 0) return;
+  const column = (of: (tick: TickRow) => string | number) => textArray(ticks.map((tick) => String(of(tick))));
+  await sql`
+    insert into oracle_tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
+    select source, symbol, observed_at, price, nullif(conf, ''), received_at, confirmed_at
+      from unnest(
+        ${column((tick) => tick.source)}::text[],
+        ${column((tick) => tick.symbol)}::text[],
+        ${column((tick) => tick.observedAt)}::bigint[],
+        ${column((tick) => tick.price)}::text[],
+        ${column((tick) => tick.conf ?? "")}::text[],
+        ${column((tick) => tick.receivedAt)}::bigint[],
+        ${column((tick) => tick.confirmedAt)}::bigint[]
+      ) as tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
+     -- Two processes take the rows in one order, so neither waits for the other in a circle.
+     order by source, symbol, observed_at
+    on conflict (source, symbol, observed_at)
+       do update set confirmed_at = greatest(oracle_tick.confirmed_at, excluded.confirmed_at)`;
+}
+
+/** Ticks of some symbols observed from `from` on, by time. */
+export async function listTicks(
+  sql: ReadSql,
+  symbols: readonly { source: string; symbol: string }[],
+  from: number,
+): Promise<TickRow[]> {
+  const rows = await sql`
+    select source, symbol, observed_at, price, conf, received_at, confirmed_at
+      from oracle_tick
+     where (source, symbol) in (
+             select * from unnest(
+               ${textArray(symbols.map(({ source }) => source))}::text[],
+               ${textArray(symbols.map(({ symbol }) => symbol))}::text[]
+             ))
+       and observed_at >= ${String(from)}::bigint
+     order by observed_at`;
+  return rows.map((row) => ({
+    source: row.source,
+    symbol: row.symbol,
+    observedAt: Number(row.observed_at),
+    price: row.price,
+    conf: row.conf,
+    receivedAt: Number(row.received_at),
+    confirmedAt: Number(row.confirmed_at),
+  }));
+}
+
+/** Forgets what was received before an instant. */
+export async function pruneTicks(sql: Sql, before: number): Promise<void> {
+  await sql`delete from oracle_tick where received_at < ${String(before)}::bigint`;
+}
+
+/** The youngest price that any of a feed's sources has shown. */
+export async function readLatestPrice(
+  sql: ReadSql,
+  sources: readonly { use: string; id: string }[],
+): Promise<string | undefined> {
+  const [row] = await sql<{ price: string }[]>`
+    select tick.price
+      from unnest(
+             ${textArray(sources.map(({ use }) => use))}::text[],
+             ${textArray(sources.map(({ id }) => id))}::text[]
+           ) as feed (source, symbol)
+     cross join lateral (
+             select price, observed_at
+               from oracle_tick t
+              where t.source = feed.source
+                and t.symbol = feed.symbol
+              order by observed_at desc
+              limit 1) as tick
+     order by tick.observed_at desc
+     limit 1`;
+  return row?.price;
+}

@@ -1,0 +1,167 @@
+import type { ReadSql } from "../../postgres/connect.ts";
+import { hedges, trades } from "./reconcile-entries.ts";
+import { standingChecks } from "./reconcile-standing.ts";
+import { fundedSums, movedSums, tradedSums } from "./reconcile-sums.ts";
+
+/**
+ * The rows `(name, place, stated, expected, difference, held, said)` of every check, as common table expressions. The
+ * last two are words, of checks that compare no amounts.
+ */
+export function ledgerChecks(sql: ReadSql) {
+  return sql`
+    with
+    ${movedSums(sql)},
+    ${tradedSums(sql)},
+    ${fundedSums(sql)},
+    ${accounts(sql)},
+    ${escrows(sql)},
+    ${positions(sql)},
+    ${trades(sql)},
+    ${hedges(sql)},
+    ${withdrawals(sql)},
+    ${volumes(sql)},
+    ${hours(sql)},
+    ${traderDays(sql)},
+    ${fundingDays(sql)},
+    ${ends(sql)},
+    ${standingChecks(sql)},
+    checks as (
+      select 'accounts' as name, place, stated, expected, difference, null::text as held, null::text as said from accounts
+      union all select 'escrow', place, stated, expected, difference, null, null from escrows
+      union all select 'positions', place, stated, expected, difference, null, null from positions
+      union all select 'trades', place, stated, expected, difference, null, null from trades
+      union all select 'hedges', place, stated, expected, difference, null, null from hedges
+      union all select 'withdrawals', place, stated, expected, difference, null, null from withdrawals
+      union all select 'volume', place, stated, expected, difference, null, null from volumes
+      union all select 'hours', place, stated, expected, difference, null, null from hours
+      union all select 'traderDays', place, stated, expected, difference, null, null from trader_days
+      union all select 'fundingDays', place, stated, expected, difference, null, null from funding_days
+      union all select 'head', place, stated, expected, difference, null, null from ends
+      union all
+      select name, place, case when held is null then 0 else 1000000 end, case when said is null then 0 else 1000000 end,
+             difference, held, said
+        from standing
+    )`;
+}
+
+/** Balances against the transfers that touched them. */
+function accounts(sql: ReadSql) {
+  return sql`
+    accounts as (
+      select coalesce(a.id, m.account) as place, a.balance_micro as stated, m.amount as expected,
+             abs(coalesce(a.balance_micro, 0) - coalesce(m.amount, 0)) as difference
+        from account a
+        full join moved m on m.account = a.id
+    )`;
+}
+
+/** Per market: escrow = YES outstanding = NO outstanding; 0 once settled. */
+function escrows(sql: ReadSql) {
+  return sql`
+    escrows as (
+      select m.id as place, a.balance_micro as stated,
+             case when b.status = 'settled' then 0
+                  else b.yes_micro + m.house_yes_micro + coalesce(t.yes_shares, 0) end as expected,
+             case when b.status = 'settled' then abs(coalesce(a.balance_micro, 0))
+                  else abs(coalesce(a.balance_micro, 0) - (b.yes_micro + m.house_yes_micro + coalesce(t.yes_shares, 0)))
+                     + abs(coalesce(a.balance_micro, 0) - (b.no_micro + m.house_no_micro + coalesce(t.no_shares, 0)))
+             end as difference
+        from market m
+        join book b on b.market_id = m.id
+        left join account a on a.id = 'escrow:' || m.id
+        left join market_traded t on t.market_id = m.id
+    )`;
+}
+
+/** Shares and cost against the trades; a sell takes away its shares and the cost that it released. */
+function positions(sql: ReadSql) {
+  return sql`
+    positions as (
+      select trader_id || ' ' || market_id || ' ' || side as place,
+             p.shares_micro + p.cost_micro as stated, t.shares + t.cost as expected,
+             abs(coalesce(p.shares_micro, 0) - coalesce(t.shares, 0))
+           + abs(coalesce(p.cost_micro, 0) - coalesce(t.cost, 0)) as difference
+        from position p
+        full join traded t using (trader_id, market_id, side)
+    )`;
+}
+
+/** Per user: what is pending against the account that holds it. */
+function withdrawals(sql: ReadSql) {
+  return sql`
+    withdrawals as (
+      select id as place, a.balance_micro as stated, w.amount as expected,
+             abs(coalesce(a.balance_micro, 0) - coalesce(w.amount, 0)) as difference
+        from (select id, balance_micro from account where id like 'pending:%') a
+        full join (
+          select 'pending:' || trader_id as id, sum(amount_micro) as amount
+            from withdrawal
+           where status = 'pending'
+           group by trader_id
+        ) w using (id)
+    )`;
+}
+
+/** Per market: the book against the trades. */
+function volumes(sql: ReadSql) {
+  return sql`
+    volumes as (
+      select b.market_id as place, b.volume_micro as stated, t.volume as expected,
+             abs(b.volume_micro - coalesce(t.volume, 0)) as difference
+        from book b
+        left join market_traded t on t.market_id = b.market_id
+    )`;
+}
+
+/** What reports read by market and hour, against the trades. */
+function hours(sql: ReadSql) {
+  return sql`
+    hours as (
+      select market_id || ' ' || hour as place, h.volume_micro + h.fee_micro as stated, t.volume + t.fee as expected,
+             abs(coalesce(h.volume_micro, 0) - coalesce(t.volume, 0))
+           + abs(coalesce(h.fee_micro, 0) - coalesce(t.fee, 0)) as difference
+        from market_hour h
+        full join hour_traded t using (market_id, hour)
+    )`;
+}
+
+/** What reports read by trader, market and day, against the trades; a trade too few or too many counts as a dollar. */
+function traderDays(sql: ReadSql) {
+  return sql`
+    trader_days as (
+      select trader_id || ' ' || market_id || ' ' || day as place,
+             d.volume_micro + d.realized_micro as stated, t.volume + t.realized as expected,
+             abs(coalesce(d.volume_micro, 0) - coalesce(t.volume, 0))
+           + abs(coalesce(d.realized_micro, 0) - coalesce(t.realized, 0))
+           + abs(coalesce(d.trades, 0) - coalesce(t.trades, 0)) * 1000000 as difference
+        from trader_day d
+        full join day_traded t using (day, trader_id, market_id)
+    )`;
+}
+
+/** What reports read by provider and day, against the transfers. */
+function fundingDays(sql: ReadSql) {
+  return sql`
+    funding_days as (
+      select coalesce(d.provider, t.provider) || ' ' || coalesce(d.day, t.day) as place,
+             d.inflow_micro + d.outflow_micro as stated, t.inflow + t.outflow as expected,
+             abs(coalesce(d.inflow_micro, 0) - coalesce(t.inflow, 0))
+           + abs(coalesce(d.outflow_micro, 0) - coalesce(t.outflow, 0)) as difference
+        from (
+          select to_char(to_timestamp(day / 1000) at time zone 'UTC', 'YYYY-MM-DD') as day, provider,
+                 inflow_micro, outflow_micro
+            from funding_day
+        ) d
+        full join funded t on t.day = d.day and t.provider = d.provider
+    )`;
+}
+
+/** The journal's end against the head row. */
+function ends(sql: ReadSql) {
+  return sql`
+    ends as (
+      select 'entry ' || h.seq as place, h.seq * 1000000 as stated, a.seq * 1000000 as expected,
+             abs(h.seq - a.seq) * 1000000 as difference
+        from head h, (select coalesce(max(seq), 0) as seq from audit) a
+    )`;
+}

@@ -1,0 +1,237 @@
+import { configurationSaid, upToHead } from "../../ledger/on-record.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+
+/**
+ * The checks of what lives beside the chain. What a table holds and what the log says are put into the same words, which
+ * are compared and shown alike; null is no row, or no entry. A difference counts 1,000,000: a dollar of discrepancy.
+ */
+export function standingChecks(sql: ReadSql) {
+  return sql`
+    ${configurationSaid(sql)},
+    ${keys(sql)},
+    ${users(sql)},
+    ${kyc(sql)},
+    ${restrictions(sql)},
+    ${suitability(sql)},
+    ${settings(sql)},
+    said_and_held as (
+      select 'keys' as name, * from key_compared
+      union all select 'kyc', * from kyc_compared
+      union all select 'restrictions', * from restriction_compared
+      union all select 'suitability', * from suitability_compared
+      union all select * from setting_compared
+      union all select 'keys', 'entry ' || seq, null, 'unreadable' from key_entry where not readable
+      union all
+      select case type when 'kyc.updated' then 'kyc' when 'user.restricted' then 'restrictions' else 'suitability' end,
+             'entry ' || seq, null, ${UNREADABLE}
+        from user_entry
+       where not readable
+    ),
+    standing as (
+      select name, place, held, said, case when held is not distinct from said then 0 else 1000000 end as difference
+        from said_and_held
+    )`;
+}
+
+const UNREADABLE = "unreadable";
+const readable = (sql: ReadSql) => sql`jsonb_typeof(entry) is not distinct from 'object'`;
+
+/** Milliseconds since 1970 as entries write an instant; what no calendar holds stays a number, and so is a difference. */
+const isoOf = (sql: ReadSql, column: string) =>
+  sql.unsafe(`(case when ${column} between -62135596800000 and 253402300799999
+    then to_char(timestamp '1970-01-01' + ${column}::float8 * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    else ${column}::text end)`);
+
+/** A JSON object's members; none for what is no object, which may be an entry that was broken. */
+const membersOf = (sql: ReadSql, value: string) =>
+  sql.unsafe(`jsonb_each(case when jsonb_typeof(${value}) = 'object' then ${value} else '{}' end)`);
+
+/** A JSON list of texts in one text, apart by spaces; null for what is no list. */
+const wordsOf = (value: string) =>
+  `(select coalesce(string_agg(word, ' ' order by place), '')
+      from jsonb_array_elements_text(case when jsonb_typeof(${value}) = 'array' then ${value} end)
+           with ordinality as each (word, place)
+    having jsonb_typeof(${value}) = 'array')`;
+
+/** What a key may do and from where, as far as it is not what is usual for its type. */
+const keptTo = (sql: ReadSql, key: { type: string; scopes: string; networks: string }) =>
+  sql.unsafe(`coalesce(' for ' || nullif(${key.scopes}, case ${key.type} when 'admin' then '*' else '' end), '')
+    || coalesce(' from ' || nullif(${key.networks}, ''), '')`);
+
+/** Each value with its name, type, scopes, networks, beginning and end: the last entry that lists it says them all. */
+function keys(sql: ReadSql) {
+  return sql`
+    key_entry as materialized (
+      select seq, entry, ${readable(sql)} as readable
+        from (
+          select seq, audit_json(payload) as entry
+            from audit
+           where type in ('key.created', 'key.revoked')
+          -- Found by type and not by the head's number, and parsed once for all columns.
+          offset 0
+        ) each
+       where ${upToHead(sql)}
+    ),
+    key_said as (
+      select distinct on (value.key)
+             value.key as hash, entry ->> 'name' as name,
+             coalesce(entry ->> 'type' || ' key ' || (entry ->> 'name') || ' of ' || (value.value ->> 'createdAt')
+                      || ${keptTo(sql, {
+                        type: "entry ->> 'type'",
+                        scopes: wordsOf("(value.value -> 'scopes')"),
+                        networks: wordsOf("(value.value -> 'from')"),
+                      })}
+                      || coalesce(' until ' || (value.value ->> 'expiresAt'), ''), ${UNREADABLE}) as said
+        from key_entry
+       cross join lateral ${membersOf(sql, "entry -> 'keys'")} value
+       order by value.key, seq desc
+    ),
+    key_compared as (
+      select coalesce(k.name, s.name, 'fp:' || left(s.hash, 8)) as place,
+             k.type || ' key ' || k.name || ' of ' || ${isoOf(sql, "k.created_at")}
+               || ${keptTo(sql, { type: "k.type", scopes: "k.scopes", networks: "k.networks" })}
+               || coalesce(' until ' || ${isoOf(sql, "k.expires_at")}, '') as held,
+             s.said
+        from api_key k
+        full join key_said s on s.hash = k.hash
+       where not (select legacy from legacy)
+    )`;
+}
+
+/** Entries about the standing of users. */
+function users(sql: ReadSql) {
+  return sql`
+    user_entry as materialized (
+      select seq, type, entry, entry ->> 'userId' as user_id, ${readable(sql)} as readable
+        from (
+          select seq, type, audit_json(payload) as entry
+            from audit
+           where type in ('kyc.updated', 'user.restricted', 'suitability.submitted')
+          offset 0
+        ) each
+       where ${upToHead(sql)}
+    )`;
+}
+
+/** The last identity check of each user, and the last jurisdiction that one named. */
+function kyc(sql: ReadSql) {
+  return sql`
+    kyc_said as (
+      select distinct on (user_id)
+             user_id,
+             case entry ->> 'status' when 'passed' then 'verified' when 'failed' then 'rejected' else ${UNREADABLE} end
+               as state,
+             entry ->> 'verifiedAt' as verified_at
+        from user_entry
+       where type = 'kyc.updated' and user_id is not null
+       order by user_id, seq desc
+    ),
+    place_said as (
+      select distinct on (user_id) user_id, entry ->> 'jurisdiction' as jurisdiction
+        from user_entry
+       where type = 'kyc.updated' and entry ->> 'jurisdiction' is not null
+       order by user_id, seq desc
+    ),
+    kyc_compared as (
+      select coalesce(t.id, s.user_id) as place,
+             t.kyc || coalesce(' by ' || ${isoOf(sql, "t.kyc_at")}, '') || coalesce(' in ' || t.jurisdiction, '') as held,
+             coalesce(s.state, 'unverified') || coalesce(' by ' || s.verified_at, '')
+               || coalesce(' in ' || p.jurisdiction, '') as said
+        from trader t
+        full join kyc_said s on s.user_id = t.id
+        left join place_said p on p.user_id = s.user_id
+    )`;
+}
+
+/** Whether the last word on each user is a restriction. */
+function restrictions(sql: ReadSql) {
+  return sql`
+    restriction_said as (
+      select distinct on (user_id)
+             user_id,
+             case entry ->> 'restricted' when 'true' then 'restricted' when 'false' then 'not restricted'
+                  else ${UNREADABLE} end as said
+        from user_entry
+       where type = 'user.restricted' and user_id is not null
+       order by user_id, seq desc
+    ),
+    restriction_compared as (
+      select coalesce(t.id, s.user_id) as place,
+             case when t.restricted then 'restricted' when not t.restricted then 'not restricted' end as held,
+             coalesce(s.said, 'not restricted') as said
+        from trader t
+        full join restriction_said s on s.user_id = t.id
+    )`;
+}
+
+/** The last assessment of each user. Entries of older versions do not say when it was, to the millisecond. */
+function suitability(sql: ReadSql) {
+  return sql`
+    suitability_said as (
+      select distinct on (user_id)
+             user_id, coalesce(entry ->> 'score', ${UNREADABLE}) as score, entry ->> 'submittedAt' as submitted_at
+        from user_entry
+       where type = 'suitability.submitted' and user_id is not null
+       order by user_id, seq desc
+    ),
+    suitability_compared as (
+      select coalesce(t.id, s.user_id) as place,
+             case when t.id is not null then coalesce(t.suitability_score::text, 'no score')
+               || coalesce(' of ' || ${isoOf(sql, "t.suitability_at")}, '') end as held,
+             coalesce(s.score, 'no score')
+               || case when s.user_id is null then ''
+                       else coalesce(' of ' || coalesce(s.submitted_at, ${isoOf(sql, "t.suitability_at")}), '') end as said
+        from trader t
+        full join suitability_said s on s.user_id = t.id
+    )`;
+}
+
+/** The overrides of the tenant's row, their ends written as entries write instants. */
+function overrides(sql: ReadSql) {
+  return sql`
+    case when jsonb_typeof(overrides) = 'array' then (
+      select coalesce(jsonb_agg(case when jsonb_typeof(one -> 'until') = 'number'
+                 then one || jsonb_build_object('until', ${isoOf(sql, "(one ->> 'until')::numeric")})
+                 else one end order by place), '[]')::text
+        from jsonb_array_elements(overrides) with ordinality as each (one, place)
+    ) else overrides::text end`;
+}
+
+/** The tenant's row, field by field, against the last entry that states it whole. */
+export function settings(sql: ReadSql) {
+  const state = (field: string) => sql.unsafe(`state ->> '${field}'`);
+  return sql`
+    tenant_held as materialized (
+      select audit_json(policy) as policy, audit_json(overrides) as overrides, policy_updated_at, kyc_required,
+             liquidity_micro, capital_micro, document
+        from tenant
+    ),
+    tenant_said as materialized (
+      select said -> 'state' as state from config_said order by seq desc limit 1
+    ),
+    setting_compared as (
+      select compared.*
+        from (
+          select 'policy' as name, 'policy.' || coalesce(h.key, s.key) as place, h.value::text as held, s.value::text as said
+            from (select member.* from tenant_held cross join lateral ${membersOf(sql, "policy")} member) h
+            full join (select member.* from tenant_said cross join lateral ${membersOf(sql, "state -> 'policy'")} member) s
+                   on s.key = h.key
+          union all
+          select field.name, field.place, field.held, field.said
+            from tenant_held
+            full join tenant_said on true
+           cross join lateral (
+             values ('policy', 'policy.overrides', ${overrides(sql)}, ${state("overrides")}),
+                    ('policy', 'policy.updatedAt', ${isoOf(sql, "policy_updated_at")}, ${state("policyUpdatedAt")}),
+                    ('configuration', 'kyc.required', kyc_required::text, ${state("kycRequired")}),
+                    ('configuration', 'markets.liquidityUsd', trim_scale(liquidity_micro * 0.000001)::text,
+                     ${state("liquidity")}),
+                    ('configuration', 'treasury.capitalUsd', trim_scale(capital_micro * 0.000001)::text,
+                     ${state("capital")}),
+                    ('configuration', 'document', encode(sha256(convert_to(document, 'UTF8')), 'hex'),
+                     ${state("document")})
+           ) as field (name, place, held, said)
+        ) compared
+       where not (select legacy from legacy)
+    )`;
+}

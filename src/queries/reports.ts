@@ -1,0 +1,134 @@
+import { DAY_MS } from "../ledger/rollups.ts";
+import { nowMs } from "../postgres/clock.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+
+/**
+ * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.
+ * @returns milliseconds since the epoch
+ */
+export async function readPeriodStart(sql: ReadSql, periodDays: number): Promise<number> {
+  const [row] = await sql<{ now: string }[]>`select ${nowMs(sql)} as now`;
+  const now = Number(row?.now);
+  return now - (now % DAY_MS) - (periodDays - 1) * DAY_MS;
+}
+
+/** What the house kept of a settled market beyond its stake: its own and the pool's winning shares, less F. */
+function houseResult(sql: ReadSql) {
+  return sql`case b.outcome when 'yes' then b.yes_micro + m.house_yes_micro else b.no_micro + m.house_no_micro end
+             - m.fund_micro`;
+}
+
+export interface CategoryRow {
+  category: string;
+  volumeMicro: bigint;
+  feeMicro: bigint;
+  /** The market maker's realised result of the markets settled within the period. */
+  spreadMicro: bigint;
+  settledMarkets: number;
+}
+
+/** Volume, fees and market-making result by category. Reads the hours and the settlements of the period. */
+export async function listCategoryResults(sql: ReadSql, startMs: number): Promise<CategoryRow[]> {
+  const rows = await sql`
+    with
+    traded as (
+      select market_id, sum(volume_micro) as volume, sum(fee_micro) as fees
+        from market_hour
+       where hour >= ${startMs}
+       group by market_id
+    ),
+    results as (
+      select m.category, t.volume, t.fees, 0 as spread, 0 as settled
+        from traded t
+        join market m on m.id = t.market_id
+       union all
+      select m.category, 0, 0, ${houseResult(sql)}, 1
+        from book b
+        join market m on m.id = b.market_id
+       where b.settled_at >= ${startMs}
+    )
+    select category, sum(volume)::text as volume, sum(fees)::text as fees, sum(spread)::text as spread,
+           sum(settled)::int4 as settled
+      from results
+     group by category
+     order by category collate "C"`;
+  return rows.map((row) => ({
+    category: row.category,
+    volumeMicro: BigInt(row.volume),
+    feeMicro: BigInt(row.fees),
+    spreadMicro: BigInt(row.spread),
+    settledMarkets: row.settled,
+  }));
+}
+
+/** Users who traded since the beginning of a UTC day. */
+export async function countActiveTraders(sql: ReadSql, startMs: number): Promise<number> {
+  const [row] = await sql<{ traders: number }[]>`
+    select count(*)::int4 as traders
+      -- Grouped first: a distinct inside the count would sort every row of the period.
+      from (select trader_id from trader_day where day >= ${startMs} group by trader_id) active`;
+  return row?.traders ?? 0;
+}
+
+export interface FundingRow {
+  provider: string;
+  inflowMicro: bigint;
+  outflowMicro: bigint;
+}
+
+/** Money in and out by provider since the beginning of a UTC day. */
+export async function listFunding(sql: ReadSql, startMs: number): Promise<FundingRow[]> {
+  const rows = await sql`
+    select provider, sum(inflow_micro)::text as inflow, sum(outflow_micro)::text as outflow
+      from funding_day
+     where day >= ${startMs}
+     group by provider
+     order by provider collate "C"`;
+  return rows.map((row) => ({
+    provider: row.provider,
+    inflowMicro: BigInt(row.inflow),
+    outflowMicro: BigInt(row.outflow),
+  }));
+}
+
+/** What has left wallets and has neither been paid out nor given back. */
+export async function sumPendingWithdrawals(sql: ReadSql): Promise<bigint> {
+  const [row] = await sql<{ pending: string }[]>`
+    select coalesce(sum(balance_micro), 0)::text as pending from account where id like 'pending:%'`;
+  return BigInt(row?.pending ?? 0);
+}
+
+export interface RiskRow {
+  marketId: string;
+  question: string;
+  yesPayoutMicro: bigint;
+  noPayoutMicro: bigint;
+  /** What traders have paid into the market, fees aside, less what it has paid out to them. */
+  stakesMicro: bigint;
+}
+
+/**
+ * Open markets with what traders hold of each side. Escrow = YES outstanding = NO outstanding, so their shares are what
+ * the pool and the house do not hold; no position is read.
+ */
+export async function listRisks(sql: ReadSql): Promise<RiskRow[]> {
+  const rows = await sql`
+    select m.id, m.question,
+           a.balance_micro - b.yes_micro - m.house_yes_micro as yes_payout,
+           a.balance_micro - b.no_micro - m.house_no_micro as no_payout,
+           a.balance_micro - m.fund_micro as stakes
+      from book b
+      join market m on m.id = b.market_id
+      -- Looked up market by market: accounts are as many as users.
+     cross join lateral (select balance_micro from account where id = 'escrow:' || m.id limit 1) a
+     where b.status = 'open'
+       and m.close_at > ${nowMs(sql)}
+     order by m.close_at, m.id`;
+  return rows.map((row) => ({
+    marketId: row.id,
+    question: row.question,
+    yesPayoutMicro: BigInt(row.yes_payout),
+    noPayoutMicro: BigInt(row.no_payout),
+    stakesMicro: BigInt(row.stakes),
+  }));
+}

@@ -1,0 +1,69 @@
+import type { AuditEntry } from "../domain/audit/audit-link.ts";
+import type { StoredStatus } from "../domain/market/market.ts";
+import { textArray } from "../postgres/arrays.ts";
+import { nowMs } from "../postgres/clock.ts";
+import type { ReadSql } from "../postgres/connect.ts";
+import { type Priced, pricedColumns, toPriced } from "./priced.ts";
+
+/** What a page needs of a market before it follows the changes. */
+export interface LiveMarket extends Priced {
+  id: string;
+  closeAt: number;
+  status: StoredStatus;
+  /** The database's clock. */
+  now: number;
+}
+
+/** The markets with these ids, whatever their state, or else the open ones that close next. */
+export async function listLiveMarkets(
+  sql: ReadSql,
+  { ids, limit }: { ids: readonly string[] | undefined; limit: number },
+): Promise<LiveMarket[]> {
+  const rows = await sql`
+    select m.id, m.close_at, b.status, ${pricedColumns(sql)}, ${nowMs(sql)} as now
+      from market m
+      join book b on b.market_id = m.id
+     where ${ids ? sql`m.id = any(${textArray(ids)}::text[])` : sql`b.status = 'open' and m.close_at > ${nowMs(sql)}`}
+     order by m.close_at, m.id
+     limit ${limit}`;
+  return rows.map((row) => ({
+    id: row.id,
+    closeAt: Number(row.close_at),
+    status: row.status,
+    ...toPriced(row),
+    now: Number(row.now),
+  }));
+}
+
+/** An audit entry as followers read it; nobody verifies anything here. */
+export type FollowedEntry = Pick<AuditEntry, "seq" | "type" | "payloadText" | "ts" | "hash">;
+
+/** Entries after `after`, oldest first. */
+export async function readEntriesAfter(sql: ReadSql, after: bigint, limit: number): Promise<FollowedEntry[]> {
+  const rows = await sql<EntryRow[]>`
+    select seq, type, payload, ts, hash
+      from audit
+     where seq > ${String(after)}
+     order by seq
+     limit ${limit}`;
+  return rows.map(toFollowed);
+}
+
+/** The entries with these numbers, in no order. */
+export async function readEntries(sql: ReadSql, seqs: readonly bigint[]): Promise<FollowedEntry[]> {
+  const rows = await sql<EntryRow[]>`
+    select seq, type, payload, ts, hash from audit where seq = any(${textArray(seqs.map(String))}::bigint[])`;
+  return rows.map(toFollowed);
+}
+
+interface EntryRow {
+  seq: string;
+  type: string;
+  payload: string;
+  ts: string;
+  hash: string;
+}
+
+function toFollowed(row: EntryRow): FollowedEntry {
+  return { seq: BigInt(row.seq), type: row.type, payloadText: row.payload, ts: row.ts, hash: row.hash };
+}

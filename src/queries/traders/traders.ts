@@ -1,0 +1,36 @@
+import type { IsSealed } from "../../domain/audit/seal.ts";
+import { pendingOf, type Trader, walletOf } from "../../engine/rows.ts";
+import { loadTraders } from "../../ledger/load-standing.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+
+/** Micro-dollars. */
+export interface Wallet {
+  balanceUsd: bigint;
+  exposureUsd: bigint;
+  pendingWithdrawalsUsd: bigint;
+}
+
+/** A user's standing; undefined for one that has not been named yet. */
+export async function readTrader(sql: ReadSql, traderId: string, isSealed: IsSealed): Promise<Trader | undefined> {
+  return (await loadTraders(sql, [traderId], isSealed)).get(traderId);
+}
+
+/**
+ * A user's money; zeros for one that has not been named yet. One statement, so that what a trade moves from the balance
+ * into a position is never in both, nor in neither.
+ */
+export async function readWallet(sql: ReadSql, traderId: string): Promise<Wallet> {
+  const [row] = await sql`
+    select (select balance_micro from account where id = ${walletOf(traderId)}) as balance,
+           (select balance_micro from account where id = ${pendingOf(traderId)}) as pending,
+           (select sum(p.cost_micro)
+              from position p
+              join book b on b.market_id = p.market_id
+             where p.trader_id = ${traderId}
+               and b.status <> 'settled') as exposure`;
+  return {
+    balanceUsd: BigInt(row?.balance ?? 0),
+    exposureUsd: BigInt(row?.exposure ?? 0),
+    pendingWithdrawalsUsd: BigInt(row?.pending ?? 0),
+  };
+}

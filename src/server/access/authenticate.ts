@@ -1,0 +1,155 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { Operation } from "../../contract/operation.ts";
+import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
+import { Fault, type FaultOptions } from "../../domain/fault.ts";
+import { isFrom } from "../../domain/networks.ts";
+import { type OperationScope, requireScopes, type Scope } from "../../domain/scopes.ts";
+import { unplainIn } from "../../domain/text.ts";
+import type { ApiKey } from "../../engine/rows.ts";
+import type { Caller } from "../../services/invoke.ts";
+import type { ClientAddresses } from "../client-address.ts";
+import type { Exchange } from "../exchange.ts";
+import { originOf } from "../observe/security-watch.ts";
+import type { Origins } from "../origins.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
+import type { KeyRing } from "./key-ring.ts";
+import type { KeyUse } from "./key-use.ts";
+import { tokenFromCookies } from "./session-cookie.ts";
+import type { User, UserTokens } from "./user-tokens.ts";
+
+export interface Identities {
+  keys: KeyRing;
+  addresses: ClientAddresses;
+  tokens: UserTokens;
+  /** What `tokens` refuses although it verifies. */
+  ended: EndedSessions;
+  origins: Origins;
+  /** Told of each key that a request came with. */
+  uses?: KeyUse;
+}
+
+/** Whom the credentials of a request name. */
+export interface Identity {
+  key?: ApiKey;
+  user?: User;
+}
+
+/** What of an operation decides who may call it. */
+type Authenticated = Pick<Operation, "auth" | "method" | "optionalUser" | "scope"> & { onBehalf?: OperationScope };
+
+const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
+const MAX_REASON = 500;
+
+/**
+ * Checks the credentials that an operation needs, in this order: key, role, scope, user.
+ * @throws Fault KEY_INVALID, FORBIDDEN, SCOPE_REQUIRED, USER_REQUIRED or ORIGIN_FORBIDDEN
+ */
+export async function authenticate(
+  exchange: Exchange,
+  operation: Authenticated,
+  identities: Identities,
+  { cookies = true } = {},
+): Promise<Identity> {
+  const { auth, method, optionalUser } = operation;
+  if (auth === "none") return {};
+  const refreshing = identities.keys.ready();
+  if (refreshing) await refreshing;
+  const key = findKey(exchange, identities);
+  exchange.key = key;
+  identities.uses?.note(key.hash);
+  // An admin key may be used for what public keys are for, so only a public key can be in the wrong place.
+  if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
+  if (key.type === "admin") requireScopes(key.scopes, scopesFor(operation));
+  const authorization = exchange.header("authorization");
+  const cookie = cookies && authorization === undefined ? tokenFromCookies(exchange.header("cookie")) : undefined;
+  const named = optionalUser === true && (authorization !== undefined || cookie !== undefined);
+  if (auth !== "user" && !named) return { key };
+  const user = await identities.tokens.verify(cookie === undefined ? authorization : `Bearer ${cookie}`);
+  // A browser sends the cookie along whichever page asks; a token in a header was put there by a page that knows it.
+  if (cookie !== undefined && method !== "GET") identities.origins.require(exchange);
+  return { key, user };
+}
+
+/** What an admin key needs: the operation's scope, or that of doing it for a user. */
+function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
+  if (auth === "admin") return [scope ?? "*"];
+  return onBehalf === undefined ? [] : [onBehalf];
+}
+
+/**
+ * The key that the request came with. One that is used from elsewhere is answered like one that does not exist, so that a
+ * stolen one does not tell its thief where it works; the log learns of the difference by the detail's `reason`.
+ */
+function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
+  const text = exchange.header("x-api-key");
+  const key = text === undefined ? undefined : keys.find(text);
+  const refuse = (detail: FaultOptions["detail"] = {}) =>
+    new Fault("KEY_INVALID", "A valid x-api-key is required", { detail });
+  if (!key) throw refuse();
+  const isHere =
+    key.from.length === 0 ||
+    isFrom(addresses.addressOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for")), key.from);
+  if (!isHere) throw refuse({ reason: "network", keyName: key.name });
+  return key;
+}
+
+/**
+ * The caller as services and the audit trail know it.
+ * @throws Fault BAD_REQUEST for an unusable `Audit-Reason`, `Policy-Ttl` or `Idempotency-Key`
+ */
+export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity, rawBody: Buffer): Caller {
+  // An operator that acts for a user is the one who acted.
+  const isOperator = key?.type === "admin";
+  const actor = user && !isOperator ? `user:${user.id}` : key ? `${key.type}:${key.name}` : "anonymous";
+  const caller: Caller = { actor };
+  if (user) caller.user = user;
+  if (isOperator) caller.scopes = key.scopes;
+  if (isOperator) caller.reason = readReason(exchange.header("audit-reason"));
+  if (isOperator) caller.origin = originOf(exchange);
+  if (operation.tagged && operation.method !== "GET") caller.ifMatch = readTags(exchange.header("if-match"));
+  if (operation.temporary) caller.policyTtlMs = readTtl(exchange.header("policy-ttl"));
+  const idempotencyKey = operation.writes ? exchange.header("idempotency-key") : undefined;
+  if (idempotencyKey !== undefined) {
+    if (!PRINTABLE_KEY.test(idempotencyKey))
+      throw new Fault("BAD_REQUEST", "Idempotency-Key must be 1 to 255 printable characters");
+    caller.idempotency = {
+      caller: `${key?.type}:${key?.name}:${user?.id ?? ""}`,
+      key: idempotencyKey,
+      requestHash: createHash("sha256")
+        .update(`${operation.method}\n${exchange.pathname}\n`)
+        .update(rawBody)
+        .digest("hex"),
+    };
+  }
+  return caller;
+}
+
+/** The strong tags of `If-Match` (RFC 9110, 13.1.1). Undefined when there is no condition: none sent, or `*`. */
+function readTags(header: string | undefined): string[] | undefined {
+  if (header === undefined || header.trim() === "*") return undefined;
+  // A weak tag (W/"…") never matches here, so it is left out; an empty list matches nothing.
+  return header.split(",").flatMap((tag) => /^\s*"([\x21\x23-\x7e]*)"\s*$/.exec(tag)?.[1] ?? []);
+}
+
+/** Whole seconds, in milliseconds. A time that cannot be read must not become a change for good. */
+function readTtl(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = /^[1-9]\d{0,7}$/.test(header) ? Number(header) : Number.NaN;
+  if (!(seconds <= MAX_POLICY_TTL_SEC))
+    throw new Fault("BAD_REQUEST", `Policy-Ttl must be whole seconds from 1 to ${MAX_POLICY_TTL_SEC}`);
+  return seconds * 1000;
+}
+
+/** Node reads headers as Latin-1; words in other scripts arrive as the bytes of their UTF-8. */
+function readReason(header: string | undefined): string | undefined {
+  if (header === undefined || header === "") return undefined;
+  const bytes = Buffer.from(header, "latin1");
+  const reason = isUtf8(bytes) ? bytes.toString() : header;
+  if (reason.length > MAX_REASON)
+    throw new Fault("BAD_REQUEST", `Audit-Reason must have at most ${MAX_REASON} characters (got ${reason.length})`);
+  const unplain = unplainIn(reason);
+  if (unplain !== undefined)
+    throw new Fault("BAD_REQUEST", `Audit-Reason must be one line of plain text: it holds ${unplain}`);
+  return reason;
+}

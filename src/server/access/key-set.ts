@@ -1,0 +1,105 @@
+import { readFile } from "node:fs/promises";
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
+import { Fault } from "../../domain/fault.ts";
+import type { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
+import { monotonicMs } from "../clock.ts";
+
+/** Two loads a minute at the most, whatever key ids arrive; with the 5 s of a load, a rotation is seen within 36 s. */
+const COOLDOWN_MS = 31_000;
+/** Without any set nobody gets in, so that is tried again sooner. */
+const FIRST_COOLDOWN_MS = 5_000;
+/** An older set is not used before a load was tried. */
+const STALE_MS = 36_000;
+/** How long a set outlives the place that it came from. */
+const LAST_GOOD_MS = 24 * 3_600_000;
+const LOAD_TIMEOUT_MS = 5_000;
+const LIMIT_BYTES = 256 * 1024;
+
+export interface KeySetOptions {
+  /** Milliseconds that never step back. */
+  now?: () => number;
+  onError?: (error: unknown) => void;
+}
+
+/** The public keys that user tokens are verified with (decision 11), as their issuer publishes them at the moment. */
+export class KeySet {
+  readonly #load: () => Promise<string>;
+  readonly #now: () => number;
+  readonly #onError: (error: unknown) => void;
+  #select: JWTVerifyGetKey | undefined;
+  #text = "";
+  #loadedAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #loading: Promise<void> | undefined;
+  /** Rises when the set changes: what was verified before may no longer hold. */
+  generation = 0;
+
+  constructor(load: () => Promise<string>, { now = monotonicMs, onError = () => {} }: KeySetOptions = {}) {
+    this.#load = load;
+    this.#now = now;
+    this.#onError = onError;
+  }
+
+  /** Starts a load when one is due. Returns a promise only when the set is too old to be used before it. */
+  ready(): Promise<void> | undefined {
+    const age = this.#now() - this.#loadedAt;
+    if (age < COOLDOWN_MS) return undefined;
+    const loading = this.#reload();
+    return age < STALE_MS ? undefined : loading;
+  }
+
+  /** For `jwtVerify`. @throws JWKSNoMatchingKey; Fault INTERNAL while no key set can be had */
+  readonly find: JWTVerifyGetKey = async (header, token) => {
+    await this.ready();
+    try {
+      return await this.#selector()(header, token);
+    } catch (error) {
+      // An unknown key may be a new one. Within the cooldown it is not: that is what keeps made-up ids from loading.
+      const reloading = error instanceof errors.JWKSNoMatchingKey ? this.#reload() : undefined;
+      if (!reloading) throw error;
+      await reloading;
+      return this.#selector()(header, token);
+    }
+  };
+
+  #selector(): JWTVerifyGetKey {
+    if (this.#select && this.#now() - this.#loadedAt < LAST_GOOD_MS) return this.#select;
+    throw new Fault("INTERNAL", "User tokens cannot be checked at the moment");
+  }
+
+  /** The load under way, or a new one; undefined within the cooldown. Never rejects: the last good set stays. */
+  #reload(): Promise<void> | undefined {
+    if (this.#loading) return this.#loading;
+    const cooldown = this.#select ? COOLDOWN_MS : FIRST_COOLDOWN_MS;
+    if (this.#now() - this.#triedAt < cooldown) return undefined;
+    this.#triedAt = this.#now();
+    this.#loading = this.#replace()
+      .catch((error: unknown) => this.#onError(error))
+      .finally(() => {
+        this.#loading = undefined;
+      });
+    return this.#loading;
+  }
+
+  async #replace(): Promise<void> {
+    const startedAt = this.#now();
+    const text = await this.#load();
+    if (text !== this.#text || !this.#select) {
+      this.#select = createLocalJWKSet(JSON.parse(text));
+      this.#text = text;
+      this.generation += 1;
+    }
+    this.#loadedAt = startedAt;
+  }
+}
+
+/** Reads a key set from where the tenant file says. */
+export function keySetLoader(jwks: { url: string } | { file: string }, outgoing: OutgoingHttp): () => Promise<string> {
+  if ("file" in jwks) return () => readFile(jwks.file, "utf8");
+  return async () => {
+    const headers = { accept: "application/jwk-set+json, application/json" };
+    const answer = await outgoing.request(jwks.url, { headers, timeoutMs: LOAD_TIMEOUT_MS, limitBytes: LIMIT_BYTES });
+    if (answer.status !== 200) throw new Error(`The key set was answered with ${answer.status}`);
+    return answer.body.toString();
+  };
+}

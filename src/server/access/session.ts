@@ -1,0 +1,83 @@
+import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { encodeResult } from "../../services/answers.ts";
+import { type Handlers, withDatabaseFaults } from "../../services/invoke.ts";
+import type { SecurityLog } from "../../services/security/security-log.ts";
+import { wallClockMs } from "../clock.ts";
+import type { Exchange } from "../exchange.ts";
+import { originOf } from "../observe/security-watch.ts";
+import { ok } from "../responses.ts";
+import type { Route } from "../routes.ts";
+import { authenticate, type Identities } from "./authenticate.ts";
+import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie, tokenFromCookies } from "./session-cookie.ts";
+import type { VerifiedToken } from "./user-tokens.ts";
+
+/**
+ * The session operations. The cookie holds the token itself, so a session begins without a row; one that is ended leaves
+ * the hash of its token until that has expired.
+ */
+export function sessionRoutes({ identities, security }: { identities: Identities; security: SecurityLog }): Route[] {
+  const { createSession, deleteSession } = operations;
+  return [
+    {
+      method: createSession.method,
+      path: createSession.path,
+      forBrowsers: true,
+      async answer(exchange) {
+        const authorization = exchange.header("authorization");
+        // A cookie must not renew itself, and no page may put its own user's cookie into somebody's browser.
+        if (exchange.header("origin") !== undefined) identities.origins.require(exchange);
+        await authenticate(exchange, createSession, identities, { cookies: false });
+        const { user, expiresAtMs } = await identities.tokens.read(authorization);
+        const token = authorization?.split(" ").at(-1) ?? "";
+        if (token.length > MAX_COOKIE_TOKEN) throw new Fault("BAD_REQUEST", "The token is too long for a cookie");
+        const maxAgeSec = Math.max(0, Math.floor((expiresAtMs - wallClockMs()) / 1000));
+        const session = encodeResult("createSession", { userId: user.id, expiresAt: expiresAtMs });
+        return ok(session, [["set-cookie", sessionCookie(token, maxAgeSec)]]);
+      },
+    },
+    {
+      method: deleteSession.method,
+      path: deleteSession.path,
+      forBrowsers: true,
+      async answer(exchange) {
+        if (exchange.header("cookie") !== undefined) identities.origins.require(exchange);
+        await authenticate(exchange, deleteSession, identities);
+        for (const token of await tokensOf(exchange, identities)) {
+          const isNew = await withDatabaseFaults(identities.ended.end(token));
+          if (isNew) security.note("session.revoked", "logout", originOf(exchange));
+        }
+        return ok(encodeResult("deleteSession", { ended: true }), [["set-cookie", clearedCookie()]]);
+      },
+    },
+  ];
+}
+
+/**
+ * The tokens that a request gives up: that of the cookie, and one in the header. Only a good one is worth a row; one that
+ * was ended before is ended again, since the first attempt may not have reached the database.
+ */
+async function tokensOf(exchange: Exchange, { tokens }: Identities): Promise<VerifiedToken[]> {
+  const cookie = tokenFromCookies(exchange.header("cookie"));
+  const given = [cookie === undefined ? undefined : `Bearer ${cookie}`, exchange.header("authorization")];
+  const verified = given.map(async (one) => (one === undefined ? undefined : tokens.identify(one)));
+  const settled = await Promise.allSettled(verified);
+  return settled.flatMap((one) => {
+    if (one.status === "fulfilled") return one.value ?? [];
+    if (one.reason instanceof Fault && one.reason.code === "USER_REQUIRED") return [];
+    throw one.reason;
+  });
+}
+
+/** Marks operations as served that the server answers without a service behind them. */
+export function servedHere(handlers: Handlers, routes: readonly Route[]): Handlers {
+  const isHere = (id: OperationId): boolean => {
+    const { method, path } = operations[id];
+    return routes.some((route) => route.method === method && route.path === path);
+  };
+  const unreachable = async () => {
+    throw new Fault("NOT_FOUND", "Not found");
+  };
+  const here = operationIds.filter(isHere);
+  return { ...handlers, ...Object.fromEntries(here.map((id) => [id, unreachable])) };
+}

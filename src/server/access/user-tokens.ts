@@ -1,0 +1,176 @@
+import { createSecretKey, hash, type KeyObject } from "node:crypto";
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
+import { CountryCode } from "../../contract/resources/policy.ts";
+import { UserId } from "../../contract/scalars.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
+import { wallClockMs } from "../clock.ts";
+import { BoundedCache } from "./bounded-cache.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
+import type { KeySet } from "./key-set.ts";
+import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
+
+const LEEWAY_SEC = 30;
+const CACHED_TOKENS = 10_000;
+const BEARER = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
+
+/** How a tenant's users prove who they are. One algorithm, so that no token can choose how it is checked (RFC 8725, 3.1). */
+export type JwtOptions =
+  /** Tokens signed with a previous secret count too. */
+  (
+    | { algorithm: "HS256"; secret: string; previous?: readonly string[] | undefined }
+    | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
+  ) & { issuer?: string | undefined; audience?: string | undefined };
+
+/** A token whose signature and claims hold. */
+export interface VerifiedToken extends SessionToken {
+  user: User;
+}
+
+export interface User {
+  id: string;
+  jurisdiction?: string | undefined;
+}
+
+/**
+ * Verifies the bearer tokens of users, and remembers verified ones by their SHA-256: a signature costs 50 µs, a hash one.
+ * However a header is written, one token is one entry, and a token that is remembered can still be ended.
+ */
+export class UserTokens {
+  readonly #options: JwtOptions;
+  readonly #secrets: readonly KeyObject[] | undefined;
+  readonly #keySet: KeySet | undefined;
+  readonly #ended: EndedSessions | undefined;
+  #generation = 0;
+  readonly #verified = new BoundedCache<VerifiedToken>(CACHED_TOKENS);
+
+  /**
+   * @param keySet where the public keys are, for all algorithms but HS256
+   * @param ended without it no session ends before its token
+   */
+  constructor(options: JwtOptions, keySet?: KeySet, ended?: EndedSessions) {
+    this.#options = options;
+    this.#ended = ended;
+    if (options.algorithm === "HS256")
+      this.#secrets = [options.secret, ...(options.previous ?? [])].map((secret) => createSecretKey(secret, "utf8"));
+    else this.#keySet = keySet;
+    invariant(this.#secrets ?? this.#keySet, "tokens are verified with a secret or a key set");
+  }
+
+  /** How many tokens are remembered. */
+  get remembered(): number {
+    return this.#verified.size;
+  }
+
+  /**
+   * The user named by an `Authorization` header.
+   * @throws Fault USER_REQUIRED, without a reason: whoever forges tokens learns nothing.
+   */
+  verify(authorization: string | undefined): User | Promise<User> {
+    const refreshing = this.#keySet?.ready() ?? this.#ended?.ready();
+    const known = refreshing ? undefined : this.#known(hashOf(tokenIn(authorization)));
+    return known ? this.#unlessEnded(known).user : this.read(authorization).then(({ user }) => user);
+  }
+
+  /** Like `verify`, with what else the token says. */
+  async read(authorization: string | undefined): Promise<VerifiedToken> {
+    const verified = await this.identify(authorization);
+    await this.#ended?.ready();
+    return this.#unlessEnded(verified);
+  }
+
+  /** Like `read`, and of a session that was ended too. */
+  async identify(authorization: string | undefined): Promise<VerifiedToken> {
+    await this.#keySet?.ready();
+    const token = tokenIn(authorization);
+    const tokenHash = hashOf(token);
+    return this.#known(tokenHash) ?? this.#verify(token, tokenHash);
+  }
+
+  #unlessEnded(token: VerifiedToken): VerifiedToken {
+    if (this.#ended?.has(token)) throw userRequired();
+    return token;
+  }
+
+  #known(tokenHash: string): VerifiedToken | undefined {
+    if (this.#keySet && this.#keySet.generation !== this.#generation) {
+      // The key of a remembered token may have been taken out of the set.
+      this.#generation = this.#keySet.generation;
+      this.#verified.clear();
+    }
+    const known = this.#verified.get(tokenHash);
+    return known && wallClockMs() < known.expiresAtMs + LEEWAY_SEC * 1000 ? known : undefined;
+  }
+
+  async #verify(token: string, tokenHash: string): Promise<VerifiedToken> {
+    const generation = this.#keySet?.generation;
+    const { payload } = await this.#checkSignature(token);
+    const verified = readClaims(payload, sessionHash(token));
+    // The set changed while this was verified by the old one: true just now, but nothing to remember.
+    if (this.#keySet?.generation === generation) this.#verified.set(tokenHash, verified);
+    return verified;
+  }
+
+  async #checkSignature(token: string): Promise<{ payload: JWTPayload }> {
+    const { algorithm, issuer, audience } = this.#options;
+    const checks: JWTVerifyOptions = {
+      // RFC 9864 gives EdDSA with the usual curve a name of its own.
+      algorithms: algorithm === "EdDSA" ? [algorithm, "Ed25519"] : [algorithm],
+      requiredClaims: ["exp", "sub"],
+      // Asks for `iat`, and refuses one that lies ahead: a lifetime counted from the future would never end.
+      maxTokenAge: MAX_LIFETIME_SEC,
+      clockTolerance: LEEWAY_SEC,
+      currentDate: new Date(wallClockMs()),
+      ...(issuer === undefined ? {} : { issuer }),
+      ...(audience === undefined ? {} : { audience }),
+    };
+    try {
+      if (this.#secrets) return await verifyWithAny(token, this.#secrets, checks);
+      invariant(this.#keySet, "there is a key set where there is no secret");
+      return await jwtVerify(token, this.#keySet.find, checks);
+    } catch (cause) {
+      throw cause instanceof errors.JOSEError ? userRequired(cause) : cause;
+    }
+  }
+}
+
+/** Each secret is tried, so that the time taken does not tell which one signed. */
+async function verifyWithAny(token: string, secrets: readonly KeyObject[], checks: JWTVerifyOptions) {
+  const tried = await Promise.allSettled(secrets.map((secret) => jwtVerify(token, secret, checks)));
+  const verified = tried.find((each) => each.status === "fulfilled");
+  if (verified) return verified.value;
+  throw tried.find((each) => each.status === "rejected")?.reason;
+}
+
+/** @throws Fault USER_REQUIRED when the header holds none */
+function tokenIn(authorization: string | undefined): string {
+  const token = BEARER.exec(authorization ?? "")?.[1];
+  if (token === undefined) throw userRequired();
+  return token;
+}
+
+/** Under which a token is remembered: all of it, or another signature under the same claims would pass for verified. */
+function hashOf(token: string): string {
+  return hash("sha256", token);
+}
+
+/**
+ * Under which its session is ended: only what is signed. A signature has several texts that verify (spare bits of base64,
+ * the two roots of an ECDSA), so whoever keeps an ended token could otherwise write it in another way.
+ */
+function sessionHash(token: string): string {
+  return hash("sha256", token.slice(0, token.lastIndexOf(".")));
+}
+
+/** jose takes any JSON for claims that it does not check itself. */
+function readClaims({ sub, iat, exp, jurisdiction }: JWTPayload, session: string): VerifiedToken {
+  const id = UserId.safeParse(sub);
+  const country = CountryCode.optional().safeParse(jurisdiction);
+  if (!id.success || !country.success || iat === undefined || exp === undefined) throw userRequired();
+  if (!(exp - iat <= MAX_LIFETIME_SEC)) throw userRequired();
+  const user = { id: id.data, jurisdiction: country.data };
+  return { user, userId: id.data, hash: session, issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
+}
+
+function userRequired(cause?: unknown): Fault {
+  return new Fault("USER_REQUIRED", "A valid user token is required", { cause });
+}

@@ -1,0 +1,151 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { ConnectionLimits } from "../../domain/connection-limits.ts";
+import type { Place } from "./connection-table.ts";
+import { timedOutText } from "./unparsed.ts";
+
+type Seconds = Pick<ConnectionLimits, "headersSeconds" | "bodySeconds" | "idleSeconds" | "writeSeconds">;
+
+/** How long a client has to read a refusal whose request it is still sending. */
+const LINGER_MS = 1000;
+
+/** What one connection is doing, and since when. Times are milliseconds of the monotonic clock. */
+export class Connection {
+  /** What carries the bytes; under TLS another socket reads and writes through it. */
+  readonly #raw: Socket;
+  /** What requests arrive on. */
+  socket: Socket;
+  /** Kept, because a socket forgets it with its peer. */
+  readonly peer: string;
+  readonly place: Place<Connection>;
+  /** Refusals for too many requests. */
+  rateRefusals = 0;
+  /** Set once its refusal is counted. */
+  isNoted = false;
+  /** Set once it was asked for a proof of the server. */
+  isProven = false;
+  /** Set when it ends and takes no request any more. */
+  leaving = false;
+  readonly #openedAt: number;
+  /** Requests whose answer is not written yet; a client may send several at once. */
+  #requests = 0;
+  /** The last of them, since only its body can be under way, and when its headers were there. */
+  #last: { req: IncomingMessage; res: ServerResponse; at: number } | undefined;
+  /** How to serve those behind the one whose turn it is. */
+  readonly #waiting: (() => void)[] = [];
+  #idleSince: number | undefined;
+  /** What was seen of its unwritten bytes, and since when they are the same. */
+  #unwritten: { done: number; queued: number; since: number } | undefined;
+
+  constructor(socket: Socket, now: number, place: (connection: Connection) => Place<Connection>) {
+    this.#raw = socket;
+    this.socket = socket;
+    this.peer = peerOf(socket);
+    this.#openedAt = now;
+    this.place = place(this);
+  }
+
+  /** How many requests wait for the answers ahead of theirs. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** @param serve called at once, or when the answers ahead are written; never if the connection ends before */
+  begin(req: IncomingMessage, res: ServerResponse, now: number, serve: () => void): void {
+    this.#requests += 1;
+    this.#last = { req, res, at: now };
+    if (this.#requests === 1) serve();
+    else this.#waiting.push(serve);
+  }
+
+  /** @returns whether no request is left */
+  end(now: number): boolean {
+    this.#requests -= 1;
+    if (this.#requests > 0) {
+      // The other connections have a turn in between.
+      setImmediate(() => this.#serveNext());
+      return false;
+    }
+    this.#last = undefined;
+    this.#idleSince = now;
+    return true;
+  }
+
+  /** Which limit it is beyond. */
+  overdue(seconds: Seconds, now: number): "headers" | "body" | "idle" | "write" | undefined {
+    if (now - this.#stalledSince(now) > seconds.writeSeconds * 1000) return "write";
+    if (this.leaving) return undefined;
+    if (this.#last)
+      return !this.#last.req.complete && now - this.#last.at > seconds.bodySeconds * 1000 ? "body" : undefined;
+    // Under TLS, Node's own time for headers begins with the end of the handshake.
+    if (this.#idleSince === undefined)
+      return this.socket !== this.#raw && now - this.#openedAt > seconds.headersSeconds * 1000 ? "headers" : undefined;
+    // An empty line now and then starts Node's time between requests anew.
+    const patienceSeconds = seconds.idleSeconds + seconds.headersSeconds;
+    return now - this.#idleSince > patienceSeconds * 1000 ? "idle" : undefined;
+  }
+
+  /** Ends the connection; who sends a body too slowly is told so. */
+  cut(reason: "headers" | "body" | "idle" | "write"): void {
+    const { socket } = this;
+    // An answer that is due before would be taken for this one.
+    const isCurrent = this.#requests === 1 && this.#last?.res.headersSent === false;
+    if (reason === "body" && isCurrent && socket.writable) socket.write(timedOutText());
+    socket.destroy();
+    this.#raw.destroy();
+  }
+
+  /**
+   * Leaves the rest of a request's body on the wire and ends with the answer under way. Node would read and discard the
+   * body; and since bytes are unread, closing at once would send a reset, which can take the answer away from the client.
+   */
+  leaveUnread(req: IncomingMessage): void {
+    this.leaving = true;
+    req.pause();
+    // Node discards only what it believes that nothing has begun to read.
+    req.read(0);
+    const { socket } = this;
+    socket.destroySoon = () => {
+      socket.end();
+      closeLater(socket);
+    };
+  }
+
+  #serveNext(): void {
+    const serve = this.#waiting.shift();
+    if (!this.leaving && this.socket.writable) serve?.();
+  }
+
+  /** Since when the peer has taken none of the bytes that wait for it; now when none wait, or some were taken. */
+  #stalledSince(now: number): number {
+    const { writableLength } = this.socket;
+    if (writableLength === 0) {
+      this.#unwritten = undefined;
+      return now;
+    }
+    const done = this.socket.bytesWritten - writableLength;
+    const queued = queuedBytes(this.#raw);
+    const seen = this.#unwritten;
+    if (seen && seen.done === done && seen.queued === queued) return seen.since;
+    this.#unwritten = { done, queued, since: now };
+    return now;
+  }
+}
+
+/**
+ * Of a large piece that was written at once Node says only when it is all gone. How much of it the system has taken
+ * stands in the handle, where Node's own socket timer looks too; without it a slow reader would count as none.
+ */
+function queuedBytes(socket: Socket & { _handle?: { writeQueueSize?: number } | null }): number {
+  return socket._handle?.writeQueueSize ?? 0;
+}
+
+/** Closes a socket whose last bytes are written, after the time that its client has to read them. */
+export function closeLater(socket: Socket): void {
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+/** The other end: no two open connections of a listener have the same. */
+export function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

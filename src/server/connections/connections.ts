@@ -1,0 +1,211 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
+import type { ConnectionLimits } from "../../domain/connection-limits.ts";
+import type { ClientAddresses } from "../client-address.ts";
+import { monotonicMs } from "../clock.ts";
+import { Connection, closeLater, peerOf } from "./connection.ts";
+import type { OnRefused, RefusalReason } from "./connection-refusals.ts";
+import { ConnectionTable } from "./connection-table.ts";
+
+type Limit =
+  | "connections"
+  | "connectionsPerAddress"
+  | "headersSeconds"
+  | "bodySeconds"
+  | "idleSeconds"
+  | "writeSeconds";
+
+export interface ConnectionsOptions {
+  limits: Pick<ConnectionLimits, Limit>;
+  addresses: ClientAddresses;
+  onRefused: OnRefused;
+}
+
+/** Short, because all that is overdue is ended in one turn of the event loop. */
+const LONGEST_CHECK_INTERVAL_MS = 250;
+const SHORTEST_CHECK_INTERVAL_MS = 25;
+/** Refusals for too many requests that one connection may get: whoever goes on then does not wait for its window. */
+const RATE_REFUSALS = 3;
+/** Requests that one connection may send ahead of their answers; beyond it, the connection ends. */
+const MOST_WAITING = 100;
+
+/**
+ * The connections of one listener and their limits. Node's own timers end what is idle, and headers that come slowly; what
+ * they do not see is checked here four times a second: a handshake before the first request, a body, a peer that takes nothing.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #table = new ConnectionTable<Connection>();
+  readonly #open = new Set<Connection>();
+  readonly #bySocket = new WeakMap<Socket, Connection>();
+  /** Connections that speak TLS, by their peer: nothing links the socket inside to the one it came through. */
+  readonly #handshakes = new Map<string, Connection>();
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  get limits(): ConnectionsOptions["limits"] {
+    return this.#options.limits;
+  }
+
+  /** Puts the limits before Node's own handling of a server's connections, so that a refused one costs no parser. */
+  guard(server: Server): void {
+    const accept = server.listeners("connection");
+    server.removeAllListeners("connection");
+    const isTls = server instanceof TlsServer;
+    server.on("connection", (socket: Socket) => {
+      const connection = this.#admit(socket);
+      if (!connection) return;
+      if (isTls) this.#handshakes.set(connection.peer, connection);
+      for (const each of accept) each.call(server, socket);
+    });
+    server.on("secureConnection", (socket: Socket) => this.#secure(socket));
+    server.on("timeout", (socket: Socket) => {
+      this.note("idle", socket);
+      socket.destroy();
+    });
+    const { headersSeconds, bodySeconds, idleSeconds, writeSeconds } = this.#options.limits;
+    const quarterMs = Math.min(headersSeconds, bodySeconds, idleSeconds, writeSeconds) * 250;
+    const intervalMs = Math.min(Math.max(quarterMs, SHORTEST_CHECK_INTERVAL_MS), LONGEST_CHECK_INTERVAL_MS);
+    server.once("listening", () => {
+      const timer = setInterval(() => {
+        this.#check();
+        if (!server.listening && this.#open.size === 0) clearInterval(timer);
+      }, intervalMs).unref();
+    });
+  }
+
+  /**
+   * A request has come. It is served when the answers ahead of it are written: a connection has one request under way,
+   * however many its client sends at once, and a stream of events lets none pass. What comes after the connection's last
+   * answer is not served at all.
+   */
+  begin(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
+    const { socket } = req;
+    const connection = this.#bySocket.get(socket);
+    if (!connection) return void socket.destroy();
+    if (connection.leaving || !socket.writable) return;
+    if (connection.waiting >= MOST_WAITING) {
+      this.note("rate", socket);
+      connection.leaving = true;
+      return void socket.destroy();
+    }
+    this.#table.setBusy(connection.place);
+    res.once("close", () => {
+      if (connection.end(monotonicMs()) && this.#open.has(connection)) this.#table.setIdle(connection.place);
+    });
+    connection.begin(req, res, monotonicMs(), serve);
+  }
+
+  /**
+   * A connection asks for a proof of the server, which commands do once.
+   * @returns whether it may have one
+   */
+  beginProof(socket: Socket): boolean {
+    const connection = this.#bySocket.get(socket);
+    if (!connection || connection.isProven) return false;
+    connection.isProven = true;
+    return true;
+  }
+
+  /**
+   * Counts a refusal for too many requests.
+   * @returns whether its connection has to end
+   */
+  refusedByRate(socket: Socket): boolean {
+    const connection = this.#bySocket.get(socket);
+    if (!connection) return false;
+    connection.rateRefusals += 1;
+    if (connection.rateRefusals === RATE_REFUSALS) this.note("rate", socket);
+    return connection.rateRefusals >= RATE_REFUSALS;
+  }
+
+  /** Lets a connection end with the answer under way, whose request has a body that is not read. */
+  leaveUnread(req: IncomingMessage): void {
+    this.#bySocket.get(req.socket)?.leaveUnread(req);
+  }
+
+  /** Tells of a refusal that ends a connection; of each connection once. */
+  note(reason: RefusalReason, socket: Socket): void {
+    const connection = this.#bySocket.get(socket) ?? this.#handshakes.get(peerOf(socket));
+    if (connection) this.#noteOf(connection, reason);
+    else this.#options.onRefused(reason, this.#options.addresses.bucketOf(socket.remoteAddress, undefined));
+  }
+
+  /** Ends the connection of what never became a request, with an answer to it. */
+  dismiss(socket: Socket, answer: string): void {
+    this.note("malformed", socket);
+    const connection = this.#bySocket.get(socket);
+    if (connection) connection.leaving = true;
+    // Whatever follows is not even read.
+    socket.pause();
+    socket.on("error", () => {}).end(answer);
+    closeLater(socket);
+  }
+
+  /** Ends all connections, those in a handshake too, which no method of an HTTP server knows of. */
+  destroyAll(): void {
+    for (const connection of this.#open) connection.socket.destroy();
+  }
+
+  /** Takes a new connection in, or ends it. */
+  #admit(raw: Socket): Connection | undefined {
+    const { limits, addresses, onRefused } = this.#options;
+    const { remoteAddress } = raw;
+    // The peer has left already.
+    if (remoteAddress === undefined) return void raw.destroy();
+    const { bucket, trusted } = addresses.peer(remoteAddress);
+    if (!trusted && this.#table.countOf(bucket) >= limits.connectionsPerAddress) {
+      onRefused("address", bucket);
+      return void raw.destroy();
+    }
+    if (this.#table.size >= limits.connections) {
+      const idle = this.#table.longestIdleOfMost();
+      onRefused("total", idle?.place.address ?? bucket);
+      if (!idle) return void raw.destroy();
+      this.#forget(idle);
+      idle.socket.destroy();
+    }
+    const connection = new Connection(raw, monotonicMs(), (owner) => this.#table.add(bucket, owner));
+    this.#open.add(connection);
+    this.#bySocket.set(raw, connection);
+    raw.once("close", () => this.#forget(connection));
+    return connection;
+  }
+
+  /** The socket inside takes the place of the one that it came through. */
+  #secure(socket: Socket): void {
+    const connection = this.#handshakes.get(peerOf(socket));
+    if (!connection) return void socket.destroy();
+    connection.socket = socket;
+    this.#bySocket.set(socket, connection);
+  }
+
+  #forget(connection: Connection): void {
+    if (!this.#open.delete(connection)) return;
+    this.#handshakes.delete(connection.peer);
+    this.#table.remove(connection.place);
+  }
+
+  #check(): void {
+    const now = monotonicMs();
+    for (const connection of this.#open) {
+      const reason = connection.overdue(this.#options.limits, now);
+      if (reason === undefined) continue;
+      this.#noteOf(connection, reason);
+      connection.cut(reason);
+    }
+  }
+
+  #noteOf(connection: Connection, reason: RefusalReason): void {
+    if (connection.isNoted) return;
+    connection.isNoted = true;
+    this.#options.onRefused(reason, connection.place.address);
+  }
+}

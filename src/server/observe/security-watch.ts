@@ -1,0 +1,63 @@
+import { hash } from "node:crypto";
+import type { Logger } from "pino";
+import type { Fault } from "../../domain/fault.ts";
+import { fingerprintOf, type Origin, type SecurityEvent, securityEventOf } from "../../domain/security.ts";
+import type { SecurityEntry, SecurityLog } from "../../services/security/security-log.ts";
+import { tokenFromCookies } from "../access/session-cookie.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Where a request came from, and with which key: never the key itself. */
+export function originOf(exchange: Exchange): Origin {
+  const { address, key, route } = exchange;
+  const presented = key ? undefined : exchange.header("x-api-key");
+  const sha256 = key?.hash ?? (presented === undefined ? undefined : hash("sha256", presented));
+  const fingerprint = sha256 === undefined ? null : fingerprintOf(sha256);
+  return { address, fingerprint, keyName: key?.name ?? null, route };
+}
+
+/** Notes what a request that was answered means to the security log: a refusal of credentials, or the use of an admin key. */
+export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fault | undefined): void {
+  if (exchange.key?.type === "admin") security.note("key.used", "admin", originOf(exchange));
+  const refused = fault && securityEventOf(fault.code, fault.detail);
+  // Without a token there was nothing to fail: a page asks who is signed in.
+  if (!refused || (fault.code === "USER_REQUIRED" && !hasToken(exchange))) return;
+  const { keyName } = fault.detail;
+  security.note(refused.event, refused.reason, {
+    ...originOf(exchange),
+    ...(typeof keyName === "string" ? { keyName } : {}),
+  });
+}
+
+function hasToken(exchange: Exchange): boolean {
+  return exchange.header("authorization") !== undefined || tokenFromCookies(exchange.header("cookie")) !== undefined;
+}
+
+const TOLD: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "error"; text: string } } = {
+  "auth.failed": { level: "warn", text: "Credentials were refused" },
+  "key.used": { level: "info", text: "An admin key was used" },
+  "role.denied": { level: "warn", text: "A key was used for what only an admin key may do" },
+  "scope.denied": { level: "warn", text: "A key was used beyond its scopes" },
+  "session.revoked": { level: "info", text: "Sessions were ended" },
+  "connections.refused": { level: "warn", text: "Connections were refused" },
+  "integrity.failed": { level: "error", text: "THE LEDGER DOES NOT AGREE WITH ITSELF" },
+};
+
+/** These are told in the server's log where they are found, with more than an entry holds. */
+function isToldElsewhere({ event, reason }: SecurityEntry): boolean {
+  return event === "connections.refused" || (event === "integrity.failed" && reason !== "reconciliation");
+}
+
+/** Counts what the security log notes, and writes its entries into the server's log. */
+export function watchSecurity(security: SecurityLog, metrics: Metrics, log: Logger): void {
+  security.listen({
+    noted: (event, reason, times) => metrics.countSecurityEvent(event, reason, times),
+    entry: (entry) => {
+      if (isToldElsewhere(entry)) return;
+      const { ts, ...told } = entry;
+      const { level, text } = TOLD[entry.event];
+      log[level]({ ...told, ts: new Date(ts).toISOString() }, text);
+    },
+    dropped: (events) => metrics.countSecurityEventsDropped(events),
+  });
+}

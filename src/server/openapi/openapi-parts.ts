@@ -1,0 +1,175 @@
+import type { Auth } from "../../contract/operation.ts";
+import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
+
+/** A part of the OpenAPI document. */
+export type JsonObject = Record<string, unknown>;
+
+/** The parts of the document that no schema gives. */
+export const TAGS = {
+  markets: "Markets and their prices.",
+  trading: "Trades, positions and suitability of one user.",
+  money: "Wallets, withdrawals and incoming payments.",
+  identity: "Identity verification.",
+  operations: "Reports, policy, audit and the oracle.",
+};
+type Tag = keyof typeof TAGS;
+
+/** By the first segment of the path after the version; the rest is `operations`. */
+export const TAG_BY_SEGMENT: Record<string, Tag> = {
+  markets: "markets",
+  settle: "markets",
+  trade: "trading",
+  orders: "trading",
+  positions: "trading",
+  portfolio: "trading",
+  suitability: "trading",
+  session: "identity",
+  stream: "markets",
+  wallet: "money",
+  withdrawals: "money",
+  statement: "money",
+  users: "money",
+  quote: "trading",
+  payments: "money",
+  kyc: "identity",
+};
+
+export const SECURITY: Record<Auth, JsonObject[]> = {
+  none: [],
+  public: [{ apiKey: [] }],
+  user: [
+    { apiKey: [], userToken: [] },
+    { apiKey: [], sessionCookie: [] },
+  ],
+  admin: [{ apiKey: [] }],
+  signature: [{ signature: [] }, { messageSignature: [] }],
+};
+
+export const SECURITY_SCHEMES = {
+  apiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "A public or an admin key of the tenant." },
+  userToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "The trader: `sub`, `iat` and `exp`.",
+  },
+  sessionCookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: "__Host-pm_session",
+    description: "Extension: the same token in the cookie of `POST /v1/session`. Changes need an allowed `Origin`.",
+  },
+  stripeSignature: {
+    type: "apiKey",
+    in: "header",
+    name: "Stripe-Signature",
+    description: "Stripe's own scheme, at most five minutes old.",
+  },
+  signature: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Signature",
+    description:
+      "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results also the own header of the identity provider that the tenant file names. Beside a `webhook-signature` it does not count.",
+  },
+  messageSignature: {
+    type: "apiKey",
+    in: "header",
+    name: "webhook-signature",
+    description:
+      "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces, one of which must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
+  },
+};
+
+export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
+ISO 8601 in UTC. A refusal is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`.
+HEAD is answered wherever GET is, without the body. What is marked \`x-extension\` goes beyond the interface specification.`;
+
+export const ERROR_SCHEMA = {
+  type: "object",
+  properties: { error: { type: "string", description: "What was refused, in words." } },
+  required: ["error"],
+  additionalProperties: false,
+};
+
+export const HEADERS = {
+  "Request-Id": { description: "Names this request in the logs.", schema: { type: "string" } },
+  "Retry-After": { description: "Whole seconds to wait.", schema: { type: "integer", minimum: 1 } },
+  "Next-Cursor": { description: "The cursor of the next page; absent on the last.", schema: { type: "string" } },
+  ETag: { description: "The version, for `If-Match`.", schema: { type: "string" } },
+  Link: { description: 'The next page, `rel="next"`.', schema: { type: "string" } },
+  "Idempotent-Replayed": {
+    description: "`true` when this is the stored first answer.",
+    schema: { type: "string", const: "true" },
+  },
+  "Audit-Seq": {
+    description: "Extension: the last audit entry that this request wrote; absent when it wrote none.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "Audit-Hash": {
+    description:
+      "Extension: that entry's hash, which covers all entries before it. Kept, it makes a rewritten log visible.",
+    schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
+  },
+  "Audit-Time": {
+    description: "Extension: when that entry was written.",
+    schema: { type: "string", format: "date-time" },
+  },
+  "Audit-Key-Id": { description: "Extension: which audit key sealed it.", schema: { type: "string" } },
+  "Audit-Verified-At": {
+    description: "Extension: when the chain was last verified from its first entry on.",
+    schema: { type: "string", format: "date-time" },
+  },
+  "RateLimit-Limit": { description: "Requests per minute.", schema: { type: "integer" } },
+  "RateLimit-Remaining": { description: "Requests left in the window.", schema: { type: "integer" } },
+  "RateLimit-Reset": { description: "Seconds until the window ends.", schema: { type: "integer" } },
+};
+export const SEAL_HEADERS = ["Audit-Seq", "Audit-Hash", "Audit-Time", "Audit-Key-Id"] as const;
+export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
+
+export const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  description: "Repeats of the request within 24 hours get its first answer.",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+export const IF_MATCH = {
+  name: "If-Match",
+  in: "header",
+  description: "Change only the version that this `ETag` names.",
+  schema: { type: "string" },
+};
+export const POLICY_TTL = {
+  name: "Policy-Ttl",
+  in: "header",
+  description: "Extension: after so many seconds the fields go back to their own values by themselves.",
+  schema: { type: "integer", minimum: 1, maximum: MAX_POLICY_TTL_SEC },
+  "x-extension": true,
+};
+export const AUDIT_REASON = {
+  name: "Audit-Reason",
+  in: "header",
+  description: "The operator's words for the audit entry.",
+  schema: { type: "string", maxLength: 500 },
+};
+export const SIGNED_AT = {
+  name: "X-Timestamp",
+  in: "header",
+  description: "When it was signed: seconds or ISO 8601, within five minutes. It goes with `X-Signature`.",
+  schema: { type: "string" },
+};
+export const MESSAGE_ID = {
+  name: "webhook-id",
+  in: "header",
+  description: "Extension: the message's own id, without a dot. It goes with `webhook-signature`.",
+  schema: { type: "string", pattern: "^[\\x21-\\x2d\\x2f-\\x7e]{1,255}$" },
+  "x-extension": true,
+};
+export const MESSAGE_TIME = {
+  name: "webhook-timestamp",
+  in: "header",
+  description:
+    "Extension: when it was signed, in seconds since the epoch, within five minutes. It goes with `webhook-signature`.",
+  schema: { type: "string", pattern: "^[0-9]{1,12}$" },
+  "x-extension": true,
+};

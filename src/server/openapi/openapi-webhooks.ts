@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { webhookBodies, webhookEventTypes, webhookOperationId } from "../../contract/resources/webhooks.ts";
+import { exampleOf } from "./openapi-examples.ts";
+import type { JsonObject } from "./openapi-parts.ts";
+import { wireSchema } from "./openapi-schemas.ts";
+
+const SCHEME = `Signed after the Standard Webhooks scheme: \`webhook-signature\` holds one or more \`v1,<base64>\`, separated by
+spaces, each the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body>\`. Verify the bytes that arrived, and refuse a
+timestamp that is more than five minutes off. An event may arrive more than once, under the same \`webhook-id\`, and events
+may overtake each other: \`sequence\` tells their order.`;
+
+const RETRIES = `Any 2xx within ten seconds takes the event. Redirects are not followed. Otherwise it is sent again after 5 s,
+30 s, 2 min, 10 min, 1 h, 6 h and 24 h, or later when \`Retry-After\` asks for it. 410 ends all deliveries to the receiver.`;
+
+const header = (name: string, description: string, example: string): JsonObject => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: { type: "string" },
+  example,
+});
+
+const HEADERS = [
+  header(
+    "webhook-id",
+    "The event's own id, the same whenever it is sent: the key against repeats.",
+    "evt_42_0f3a9c51d2e87b64",
+  ),
+  header("webhook-timestamp", "When this attempt was made: seconds since the epoch.", "1798761600"),
+  header(
+    "webhook-signature",
+    "Signatures under all active secrets.",
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  ),
+];
+
+/** The schemas of the outgoing events, as components. */
+export function webhookComponents(): Record<string, JsonObject> {
+  return wireSchema(z.object(webhookBodies)).$defs;
+}
+
+/**
+ * The `webhooks` section: what receivers are sent.
+ * @param components all schemas of the document, for the examples
+ */
+export function webhookSection(components: Record<string, JsonObject>): Record<string, JsonObject> {
+  return Object.fromEntries(
+    webhookEventTypes.map((type) => {
+      const { id, description } = webhookBodies[type].meta() ?? {};
+      const schema = { $ref: `#/components/schemas/${String(id)}` };
+      const operation = {
+        operationId: webhookOperationId(type),
+        summary: description,
+        description: `${SCHEME}\n\n${RETRIES}`,
+        "x-extension": true,
+        security: [],
+        parameters: HEADERS,
+        requestBody: {
+          required: true,
+          content: { "application/json": { schema, example: exampleOf(schema, components) } },
+        },
+        responses: {
+          "2XX": { description: "Taken." },
+          410: { description: "Nothing more is wanted: the receiver is disabled." },
+          default: { description: "Sent again later." },
+        },
+      };
+      return [type, { post: operation }];
+    }),
+  );
+}

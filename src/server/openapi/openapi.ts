@@ -1,0 +1,229 @@
+import { z } from "zod";
+import type { Operation } from "../../contract/operation.ts";
+import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
+import { streamOperation } from "../../contract/resources/stream.ts";
+import type { Handlers } from "../../services/invoke.ts";
+import { planInput } from "../input.ts";
+import { exampleOf } from "./openapi-examples.ts";
+import {
+  AUDIT_REASON,
+  DESCRIPTION,
+  ERROR_SCHEMA,
+  HEADERS,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
+  type JsonObject,
+  MESSAGE_ID,
+  MESSAGE_TIME,
+  POLICY_TTL,
+  RATE_LIMIT_HEADERS,
+  SEAL_HEADERS,
+  SECURITY,
+  SECURITY_SCHEMES,
+  SIGNED_AT,
+  TAG_BY_SEGMENT,
+  TAGS,
+} from "./openapi-parts.ts";
+import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
+import { usedComponents, wireSchema } from "./openapi-schemas.ts";
+import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } from "./openapi-stream.ts";
+import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
+
+export interface OpenApiOptions {
+  /** Only operations with a handler are described; all of them unless given. */
+  handlers?: Handlers | undefined;
+  baseUrl?: string | undefined;
+  /** Whether the stream of events is served. */
+  stream?: boolean;
+}
+
+/**
+ * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
+ * id are shared components.
+ */
+export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOptions = {}): JsonObject {
+  const served = operationIds.filter((id) => !handlers || handlers[id]);
+  const { properties, components } = wireSchemas(served);
+  const paths: Record<string, JsonObject> = {};
+  for (const id of served) {
+    const operation: Operation = operations[id];
+    const path = operation.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(id, operation, properties, components) };
+  }
+  if (stream) {
+    Object.assign(components, streamComponents());
+    paths[streamOperation.path] = { get: describeStream() };
+  }
+  Object.assign(components, webhookComponents());
+  const webhooks = webhookSection(components);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Prediction markets",
+      version: "1",
+      description: DESCRIPTION,
+    },
+    servers: [{ url: baseUrl ?? "/" }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    webhooks,
+    components: {
+      schemas: usedComponents({ paths, webhooks }, { ...components, Error: ERROR_SCHEMA }),
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+function headers(...names: (keyof typeof HEADERS)[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+interface WireSchemas {
+  /** By `<operation>.input` and `<operation>.output`. */
+  properties: Record<string, JsonObject>;
+  components: Record<string, JsonObject>;
+}
+
+/** One conversion of all schemas together, so that zod shares what they share. */
+function wireSchemas(ids: readonly OperationId[]): WireSchemas {
+  const shape = ids.flatMap((id) => [
+    [`${id}.input`, operations[id].input] as const,
+    [`${id}.output`, operations[id].output] as const,
+  ]);
+  const { properties, $defs } = wireSchema(z.object(Object.fromEntries(shape)));
+  return { properties, components: $defs };
+}
+
+function describe(
+  id: OperationId,
+  operation: Operation,
+  properties: Record<string, JsonObject>,
+  components: Record<string, JsonObject>,
+): JsonObject {
+  const plan = planInput(operation);
+  const input = properties[`${id}.input`] ?? {};
+  const fields = resolve(input, components);
+  const inPath = plan.path.map((name) => parameter(name, "path", fields, true));
+  const inQuery =
+    plan.rest === "query" ? Object.keys(fields.properties).filter((name) => !plan.path.includes(name)) : [];
+  const isTagged = operation.tagged === true && operation.method !== "GET";
+  const required = (name: string) => fields.required.includes(name);
+  const parameters = [
+    ...inPath,
+    ...inQuery.map((name) => parameter(name, "query", fields, required(name))),
+    ...(operation.writes ? [IDEMPOTENCY_KEY] : []),
+    ...(isTagged ? [IF_MATCH] : []),
+    ...(operation.temporary ? [POLICY_TTL] : []),
+    ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),
+    ...(operation.auth === "signature" && id !== "receiveStripe" ? [SIGNED_AT, MESSAGE_ID, MESSAGE_TIME] : []),
+  ];
+  return {
+    operationId: id,
+    summary: operation.summary.trim(),
+    description: orderOfRefusals(id, operation),
+    ...(operation.extension ? { "x-extension": true } : {}),
+    ...(operation.scope ? { "x-scope": operation.scope } : {}),
+    tags: [TAG_BY_SEGMENT[operation.path.replace(/^\/v1/, "").split("/")[1] ?? ""] ?? "operations"],
+    security:
+      id === "receiveStripe"
+        ? [{ stripeSignature: [] }]
+        : [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(plan.rest === "body"
+      ? {
+          requestBody: {
+            required: !plan.bodyIsOptional,
+            content: json(bodySchema(input, fields, plan.path), components),
+          },
+        }
+      : {}),
+    responses: responsesOf(id, operation, {
+      ...json(properties[`${id}.output`] ?? {}, components),
+      ...(operation.csv ? { "text/csv": { schema: { type: "string" } } } : {}),
+    }),
+  };
+}
+
+interface Fields {
+  properties: Record<string, JsonObject>;
+  required: string[];
+}
+
+/** The fields of an object schema, whether it stands here or among the components. */
+function resolve(schema: JsonObject, components: Record<string, JsonObject>): Fields {
+  const target = typeof schema.$ref === "string" ? components[schema.$ref.replace(/^.*\//, "")] : schema;
+  return { properties: {}, required: [], ...target };
+}
+
+function parameter(name: string, where: "path" | "query", fields: Fields, required: boolean): JsonObject {
+  const { description, ...schema } = fields.properties[name] ?? {};
+  return { name, in: where, required, ...(description === undefined ? {} : { description }), schema };
+}
+
+/** What the path does not carry. */
+function bodySchema(input: JsonObject, fields: Fields, inPath: readonly string[]): JsonObject {
+  if (inPath.length === 0) return input;
+  const { properties, required, ...rest } = fields;
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !inPath.includes(name))),
+    required: required.filter((name) => !inPath.includes(name)),
+  };
+}
+
+function json(schema: JsonObject, components: Record<string, JsonObject>): JsonObject {
+  return { "application/json": { schema, example: exampleOf(schema, components) } };
+}
+
+function describeStream(): JsonObject {
+  const { markets } = wireFields(streamOperation);
+  const { description, ...schema } = markets ?? {};
+  return {
+    operationId: "streamEvents",
+    summary: streamOperation.summary,
+    description: `${STREAM_DESCRIPTION}\n\n${orderOfRefusals("streamEvents", streamOperation)}`,
+    "x-extension": true,
+    tags: ["markets"],
+    security: [...SECURITY.public, ...SECURITY.user],
+    parameters: [{ name: "markets", in: "query", required: false, description, schema }, LAST_EVENT_ID],
+    responses: {
+      200: {
+        description: "The stream.",
+        headers: headers("Request-Id", ...RATE_LIMIT_HEADERS),
+        content: streamContent(),
+      },
+      ...refusalResponses("streamEvents", streamOperation, refusalHeaders),
+    },
+  };
+}
+
+function wireFields({ input }: Operation): Record<string, JsonObject> {
+  return wireSchema(input).properties;
+}
+
+const refusalHeaders = (status: number): JsonObject =>
+  headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 ? (["Retry-After"] as const) : []));
+
+/** Providers hear no more than that their event arrived, and a session is not on record. */
+function mayRecord({ method, auth, path }: Operation): boolean {
+  return method !== "GET" && (auth === "admin" || auth === "user") && path !== "/v1/session";
+}
+
+function responsesOf(id: OperationId, operation: Operation, content: JsonObject): JsonObject {
+  const { paged, writes, tagged } = operation;
+  const answered = headers(
+    "Request-Id",
+    ...RATE_LIMIT_HEADERS,
+    ...(paged ? (["Next-Cursor", "Link"] as const) : []),
+    ...(writes ? (["Idempotent-Replayed"] as const) : []),
+    ...(tagged ? (["ETag"] as const) : []),
+    ...(mayRecord(operation) ? SEAL_HEADERS : []),
+    ...(id === "getAuditStatus" ? (["Audit-Verified-At"] as const) : []),
+  );
+  return {
+    200: { description: "Done.", headers: answered, content },
+    ...(id === "getHealth" ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
+    ...refusalResponses(id, operation, refusalHeaders),
+  };
+}

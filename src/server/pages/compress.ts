@@ -1,0 +1,38 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { Answer, Header } from "../responses.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** What is made once is worth the slowest setting; what is made for each request is not. */
+const ENCODERS = {
+  br: (text: string, once: boolean) =>
+    promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: once ? 11 : 5 } }) as Promise<Bytes>,
+  gzip: (text: string, once: boolean) => promisify(gzip)(text, { level: once ? 9 : 6 }) as Promise<Bytes>,
+};
+
+export type Encoding = keyof typeof ENCODERS;
+
+/** The encoding to use for this `Accept-Encoding` (RFC 9110, 12.5.3); undefined for none. A weight of zero refuses. */
+export function chooseEncoding(accepted: string | undefined): Encoding | undefined {
+  const named = new Set(
+    (accepted ?? "")
+      .toLowerCase()
+      .split(",")
+      .filter((entry) => !/;\s*q=0(\.0*)?\s*$/.test(entry))
+      .map((entry) => entry.split(";")[0]?.trim()),
+  );
+  return (Object.keys(ENCODERS) as Encoding[]).find((encoding) => named.has(encoding));
+}
+
+/** Compresses an answer's text for this client. */
+export async function compressed(
+  answer: Omit<Answer, "body"> & { body: string },
+  encoding: Encoding | undefined,
+  { once = false } = {},
+): Promise<Answer> {
+  const headers: Header[] = [...(answer.headers ?? []), ["vary", "Accept-Encoding"]];
+  if (encoding === undefined) return { ...answer, headers };
+  const body = await ENCODERS[encoding](answer.body, once);
+  return { ...answer, body, headers: [...headers, ["content-encoding", encoding]] };
+}

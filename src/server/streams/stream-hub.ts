@@ -1,0 +1,181 @@
+import { streamEvents } from "../../contract/resources/stream.ts";
+import type { Pool } from "../../postgres/pool.ts";
+import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
+import { holdAgainst } from "../../services/answers.ts";
+import type { AuditTail } from "../../services/audit/audit-tail.ts";
+import { readBeginning } from "../../services/streams/live-snapshot.ts";
+import { type LiveEvent, liveEventsOf } from "../../services/streams/stream-events.ts";
+import type { Spectator, StreamSeats } from "../connections/stream-seats.ts";
+import { type EventStream, formatEvent } from "./event-stream.ts";
+
+const HEARTBEAT_MS = 15_000;
+/** Entries that a client may have missed; past it a snapshot costs less. */
+const MAX_REPLAY = 1_000;
+
+/** Tells when credentials of one kind end; returns how to stop it. */
+export interface CredentialSource {
+  watch(onEnded: () => void): () => void;
+}
+
+export interface StreamClient extends Spectator {
+  stream: EventStream;
+  markets: ReadonlySet<string> | undefined;
+  /** Whether the credentials that opened the stream still hold. */
+  isStillValid: () => Promise<boolean>;
+}
+
+/** An entry's events as text, made once for all clients. */
+interface Rendered {
+  seq: bigint;
+  events: (LiveEvent & { text: string })[];
+}
+
+/** Everybody who watches, and one follower of the log for all of them. */
+export class StreamHub {
+  readonly #tail: AuditTail;
+  readonly #pool: Pool;
+  readonly #seats: StreamSeats;
+  readonly #heartbeatMs: number;
+  readonly #clients = new Map<StreamClient, (entry: Rendered) => void>();
+  #stop: Promise<{ position: bigint; stop: () => void }> | undefined;
+  /** The last entry that clients have seen. */
+  #position = 0n;
+  readonly #credentials: readonly CredentialSource[];
+  #heartbeat: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
+  #closed = false;
+
+  /** @param credentials tell when some end, whose streams then end too */
+  constructor(
+    tail: AuditTail,
+    pool: Pool,
+    seats: StreamSeats,
+    heartbeatMs = HEARTBEAT_MS,
+    credentials: readonly CredentialSource[] = [],
+  ) {
+    this.#tail = tail;
+    this.#pool = pool;
+    this.#seats = seats;
+    this.#heartbeatMs = heartbeatMs;
+    this.#credentials = credentials;
+  }
+
+  get size(): number {
+    return this.#clients.size;
+  }
+
+  /** Starts to send: first a snapshot, or what came after `lastId`, then whatever happens. */
+  async add(client: StreamClient, lastId: bigint | undefined): Promise<void> {
+    const { stream } = client;
+    // What happens while the beginning is being read waits its turn.
+    const waiting: Rendered[] = [];
+    this.#clients.set(client, (entry) => waiting.push(entry));
+    this.#seats.take(client);
+    stream.onEnd = () => this.#remove(client);
+    this.#unwatch ??= this.#watchCredentials();
+    stream.send(": connected\n\n");
+    if (this.#closed) return stream.end("shutdown");
+    try {
+      this.#stop ??= this.#tail.follow((entries) => this.#publish(entries));
+      const { position } = await this.#stop;
+      if (this.#position < position) this.#position = position;
+      let from = this.#position;
+      const missed = lastId === undefined ? undefined : await this.#missed(lastId, from);
+      if (missed) for (const entry of missed) deliver(client, entry);
+      else {
+        const markets = client.markets && [...client.markets];
+        const beginning = await this.#pool.snapshot((sql) => readBeginning(sql, markets));
+        from = beginning.seq;
+        stream.send(formatEvent("snapshot", beginning.snapshot, from));
+      }
+      const follow = (entry: Rendered) => {
+        if (entry.seq > from) deliver(client, entry);
+      };
+      for (const entry of waiting) follow(entry);
+      if (!stream.ended) this.#clients.set(client, follow);
+    } catch (error) {
+      this.#remove(client);
+      stream.end("shutdown");
+      throw error;
+    }
+    if (stream.ended) return;
+    this.#heartbeat ??= setInterval(() => this.#beat(), this.#heartbeatMs).unref();
+  }
+
+  /** Ends all streams; those that come later end at once. */
+  close(): void {
+    this.#closed = true;
+    for (const { stream } of [...this.#clients.keys()]) stream.end("shutdown");
+  }
+
+  #publish(entries: readonly FollowedEntry[]): void {
+    for (const entry of entries) {
+      this.#position = entry.seq;
+      const rendered = render(entry);
+      if (rendered.events.length > 0) for (const take of [...this.#clients.values()]) take(rendered);
+    }
+  }
+
+  /** Undefined when the client has to start afresh: from the future, or too far behind. */
+  async #missed(lastId: bigint, until: bigint): Promise<Rendered[] | undefined> {
+    if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
+    const entries = await this.#pool.read((sql) => readEntriesAfter(sql, lastId, Number(until - lastId)));
+    return entries.filter(({ seq }) => seq <= until).map(render);
+  }
+
+  #beat(): void {
+    for (const { stream } of [...this.#clients.keys()]) stream.send(": still here\n\n");
+    this.#endInvalid();
+  }
+
+  #endInvalid(): void {
+    for (const client of [...this.#clients.keys()]) {
+      client.isStillValid().then(
+        (valid) => {
+          if (!valid) client.stream.end("credentials");
+        },
+        // Whether they hold cannot be told at the moment; the next beat asks again.
+        () => {},
+      );
+    }
+  }
+
+  #watchCredentials(): () => void {
+    const stops = this.#credentials.map((each) => each.watch(() => this.#endInvalid()));
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  #remove(client: StreamClient): void {
+    if (this.#clients.delete(client)) this.#seats.leave(client);
+    if (this.#clients.size > 0) return;
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    this.#stop?.then(({ stop }) => stop()).catch(() => {});
+    this.#stop = undefined;
+  }
+}
+
+function render(entry: FollowedEntry): Rendered {
+  const events = liveEventsOf(entry).map((event) => ({ ...event, text: formatEvent(event.name, checked(event)) }));
+  return { seq: entry.seq, events };
+}
+
+/** Held against the contract like any other answer. A fill says all that the price and the trade of its entry say. */
+function checked({ name, data }: LiveEvent): LiveEvent["data"] {
+  const isPart = name === "price" || name === "trade";
+  return isPart ? data : holdAgainst("streamEvents", streamEvents[name], data);
+}
+
+function deliver({ stream, userId, markets }: StreamClient, { seq, events }: Rendered): void {
+  const mine = events.filter((event) => event.userId === undefined || event.userId === userId);
+  const wanted = markets ? mine.filter(({ marketId }) => markets.has(marketId)) : mine;
+  if (wanted.length === 0) return;
+  const last = wanted.length - 1;
+  stream.send(
+    wanted.map(({ name, data, text }, index) => (index === last ? formatEvent(name, data, seq) : text)).join(""),
+  );
+}

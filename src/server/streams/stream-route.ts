@@ -1,0 +1,79 @@
+import { parseMarketFilter, streamOperation } from "../../contract/resources/stream.ts";
+import { Fault } from "../../domain/fault.ts";
+import { authenticate, type Identities } from "../access/authenticate.ts";
+import { tokenFromCookies } from "../access/session-cookie.ts";
+import type { StreamSeats } from "../connections/stream-seats.ts";
+import type { Exchange } from "../exchange.ts";
+import { assembleInput, planInput } from "../input.ts";
+import type { Answer } from "../responses.ts";
+import type { Route } from "../routes.ts";
+import { EventStream } from "./event-stream.ts";
+import type { StreamClient, StreamHub } from "./stream-hub.ts";
+
+const EVENT_ID = /^\d{1,18}$/;
+
+const OPENED = {
+  status: 200,
+  headers: [["x-accel-buffering", "no"]],
+  contentType: "text/event-stream",
+} as const satisfies Partial<Answer>;
+
+export interface StreamServices {
+  hub: StreamHub;
+  seats: StreamSeats;
+  identities: Identities;
+  /** Told of each stream that there is no room for. */
+  onFull(address: string): void;
+}
+
+/** `GET /v1/stream`. The key travels in a header, so pages read it with `fetch`: an EventSource cannot send one. */
+export function streamRoute({ hub, seats, identities, onFull }: StreamServices): Route {
+  const plan = planInput(streamOperation);
+  return {
+    method: streamOperation.method,
+    path: streamOperation.path,
+    forBrowsers: true,
+    async answer(exchange) {
+      const isUser =
+        exchange.header("authorization") !== undefined || tokenFromCookies(exchange.header("cookie")) !== undefined;
+      const { method } = streamOperation;
+      const check = () => authenticate(exchange, { method, auth: isUser ? "user" : "public" }, identities);
+      const { user } = await check();
+      const { input } = await assembleInput(exchange, plan);
+      const spectator = { address: exchange.address, userId: user?.id };
+      try {
+        seats.requireRoom(spectator);
+      } catch (error) {
+        onFull(spectator.address);
+        throw error;
+      }
+      if (exchange.isHead) return { ...OPENED, body: "" };
+      const client: StreamClient = {
+        ...spectator,
+        stream: new EventStream(exchange.req.socket),
+        markets: marketsOf(input.markets),
+        isStillValid: () =>
+          check().then(
+            () => true,
+            (error: unknown) => !(error instanceof Fault && error.status === 401),
+          ),
+      };
+      // Nobody waits: the first bytes go out before the snapshot is read.
+      hub.add(client, lastIdOf(exchange)).catch(() => client.stream.end("shutdown"));
+      return { ...OPENED, body: client.stream.body };
+    },
+  };
+}
+
+function marketsOf(list: unknown): ReadonlySet<string> | undefined {
+  if (list === undefined) return undefined;
+  const ids = typeof list === "string" ? parseMarketFilter(list) : undefined;
+  if (!ids) throw new Fault("BAD_REQUEST", "markets: must be market ids separated by commas");
+  return new Set(ids);
+}
+
+/** An id that is none of ours is like none: the stream then begins with a snapshot. */
+function lastIdOf(exchange: Exchange): bigint | undefined {
+  const text = exchange.header("last-event-id") ?? "";
+  return EVENT_ID.test(text) ? BigInt(text) : undefined;
+}

@@ -1,0 +1,100 @@
+import type { Reader } from "../../postgres/pool.ts";
+import { readAuditHead } from "../../queries/audit.ts";
+import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
+
+export type Follower = (entries: readonly FollowedEntry[]) => void;
+
+const INTERVAL_MS = 500;
+/** Commits of this process wake the tail; this long it waits for more of them, so that many cost one query. */
+const WAKE_MS = 15;
+const PAGE = 500;
+
+/**
+ * Follows the audit log for as long as anybody wants to know: one small query per interval for the whole process, at once
+ * after this process's own commits. Commits of other processes are seen within the interval.
+ */
+export class AuditTail {
+  readonly #reader: Reader;
+  readonly #onError: (error: unknown) => void;
+  readonly #followers = new Set<Follower>();
+  /** The last entry that was handed out. */
+  #position = 0n;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = 0;
+  #running = false;
+  #starting: Promise<void> | undefined;
+
+  constructor(reader: Reader, onError: (error: unknown) => void = () => {}) {
+    this.#reader = reader;
+    this.#onError = onError;
+  }
+
+  /**
+   * Hands every entry after the returned position to `follower`, in order and once.
+   * @returns the position, and how to stop
+   */
+  async follow(follower: Follower): Promise<{ position: bigint; stop: () => void }> {
+    if (this.#followers.size === 0) {
+      this.#starting ??= this.#start().finally(() => {
+        this.#starting = undefined;
+      });
+      await this.#starting;
+    }
+    this.#followers.add(follower);
+    this.#schedule(INTERVAL_MS);
+    const stop = (): void => {
+      this.#followers.delete(follower);
+      if (this.#followers.size === 0) this.#cancel();
+    };
+    return { position: this.#position, stop };
+  }
+
+  /** Something was committed. Costs nothing while nobody follows. */
+  wake(): void {
+    if (this.#followers.size > 0) this.#schedule(WAKE_MS);
+  }
+
+  close(): void {
+    this.#followers.clear();
+    this.#cancel();
+  }
+
+  async #start(): Promise<void> {
+    this.#position = (await this.#reader.read(readAuditHead)).seq;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#running) {
+      // The round under way schedules the next one; it may be due sooner than that.
+      this.#dueAt = Math.min(this.#dueAt, performance.now() + delayMs);
+      return;
+    }
+    const dueAt = performance.now() + delayMs;
+    if (this.#timer && this.#dueAt <= dueAt) return;
+    this.#cancel();
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(() => void this.#round(), delayMs).unref();
+  }
+
+  #cancel(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #round(): Promise<void> {
+    this.#timer = undefined;
+    this.#running = true;
+    this.#dueAt = performance.now() + INTERVAL_MS;
+    try {
+      const entries = await this.#reader.read((sql) => readEntriesAfter(sql, this.#position, PAGE));
+      const last = entries.at(-1);
+      if (last) this.#position = last.seq;
+      if (entries.length === PAGE) this.#dueAt = 0;
+      for (const follower of entries.length > 0 ? [...this.#followers] : []) follower(entries);
+    } catch (error) {
+      this.#onError(error);
+    }
+    this.#running = false;
+    if (this.#followers.size > 0) this.#schedule(Math.max(0, this.#dueAt - performance.now()));
+  }
+}

@@ -1,0 +1,129 @@
+import {
+  type ChainBreak,
+  type ChainPoint,
+  GENESIS,
+  type Walked,
+  type WalkOptions,
+  walkChain,
+} from "../../domain/audit/chain-walk.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { readSealedLines } from "../../queries/audit.ts";
+import { firstGap, type LogReading, readLog } from "../../queries/evidence.ts";
+
+/** A page fits into a socket's buffer, so the database can be a page ahead; hashing it takes about a millisecond. */
+const PAGE = 400;
+
+export interface Verification {
+  verified: boolean;
+  /** Hash of the latest entry, 64 zeros before the first. */
+  head: string;
+  count: bigint;
+  /** When the head was read, by the database's clock: what was written since is not part of it. */
+  askedAt: number;
+  /** The last entry that held. */
+  end: ChainPoint;
+  broken?: ChainBreak;
+}
+
+export interface VerifyOptions extends Omit<WalkOptions, "keys" | "head"> {
+  /** Whether the rows before `from` are counted, which takes a while for a long log; they are unless told. */
+  counts?: boolean;
+}
+
+/**
+ * Verifies the chain against its keys and the head row, which makes a cut tail visible; that every row before the walk's
+ * beginning is there; and that no row stands outside the chain.
+ */
+export async function verifyChain(
+  reader: Reader,
+  keys: WalkOptions["keys"],
+  { counts = true, ...options }: VerifyOptions = {},
+): Promise<Verification> {
+  const log = await reader.read((sql) => readLog(sql));
+  const { head, last, readAt: askedAt } = log;
+  const from = options.from ?? GENESIS;
+  if (!head) return verdict(last, askedAt, { end: from, broken: headMissing(last) });
+  const { end, broken: first } = await walkChain(pagesAfter(reader, from.seq), { ...options, keys, head });
+  const broken = first ?? outside(log) ?? (counts && from.seq > 0n ? await gapBefore(reader, from.seq) : undefined);
+  return verdict(head, askedAt, { end, broken });
+}
+
+function verdict(
+  { seq: count, hash: head }: ChainPoint,
+  askedAt: number,
+  { end, broken }: { end: ChainPoint; broken: ChainBreak | undefined },
+): Verification {
+  return { verified: broken === undefined, head, count, askedAt, end, ...(broken ? { broken } : {}) };
+}
+
+function headMissing({ seq }: ChainPoint): ChainBreak {
+  return { kind: "head-missing", seq, problem: "the head row is missing" };
+}
+
+/** What a glance at a log finds, without following its entries. */
+export function glance(log: LogReading): ChainBreak | undefined {
+  return log.head ? outside(log) : headMissing(log.last);
+}
+
+/** Rows that no entry of the chain is followed by: the next commit would collide with them. */
+function outside({ head, beyond, first }: LogReading): ChainBreak | undefined {
+  if (beyond !== undefined)
+    return { kind: "beyond-head", seq: beyond, problem: `row ${beyond} stands after the head, ${head?.seq}` };
+  if (first < 1n) return { kind: "broken", seq: first, problem: `row ${first} stands before the first entry` };
+  return undefined;
+}
+
+async function gapBefore(reader: Reader, seq: bigint): Promise<ChainBreak | undefined> {
+  const gap = await reader.read((sql) => firstGap(sql, seq));
+  return gap === undefined ? undefined : { kind: "gap", seq: gap, problem: `entry ${gap} is missing` };
+}
+
+/**
+ * Computes the seals of the entries after `from` up to `head`, and of no others.
+ * @param from a point that is known to be good
+ */
+export function verifySpan(
+  reader: Reader,
+  keys: WalkOptions["keys"],
+  { from, head, onPage }: { from: ChainPoint; head: ChainPoint; onPage?: WalkOptions["onPage"] },
+): Promise<Walked> {
+  return walkChain(pagesAfter(reader, from.seq), { keys, from, head, onPage });
+}
+
+/** Two pages ahead: the database prepares them while this one is being hashed. */
+async function* pagesAfter(reader: Reader, seq: bigint) {
+  const readPage = (from: bigint) => {
+    const page = reader.read((sql) => readSealedLines(sql, from, PAGE));
+    page.catch(() => {});
+    return page;
+  };
+  let next = seq + 1n;
+  const pages = [readPage(next), readPage(next + BigInt(PAGE))];
+  for (;;) {
+    const page = await pages.shift();
+    if (!page || page.length === 0) return;
+    pages.push(readPage(next + 2n * BigInt(PAGE)));
+    next += BigInt(PAGE);
+    yield page;
+  }
+}
+
+/** What a look at the newest entries found. */
+export interface TailVerification {
+  checked: number;
+  /** What does not hold. */
+  broken?: ChainBreak;
+}
+
+/** Verifies the newest entries only, up to the head row; the entries before them are counted and taken on trust. */
+export async function verifyTail(reader: Reader, keys: WalkOptions["keys"], limit: number): Promise<TailVerification> {
+  const { head, last } = await reader.read((sql) => readLog(sql));
+  if (!head) return { checked: 0, broken: headMissing(last) };
+  const before = head.seq > BigInt(limit) ? head.seq - BigInt(limit) : 0n;
+  const { hashes } = await reader.read((sql) => readLog(sql, [{ seq: before }]));
+  const hash = hashes.get(before);
+  if (before > 0n && hash === undefined)
+    return { checked: 0, broken: { kind: "gap", seq: before, problem: `entry ${before} is missing` } };
+  const { end, broken } = await verifyChain(reader, keys, hash === undefined ? {} : { from: { seq: before, hash } });
+  return { checked: Number(end.seq - before), ...(broken ? { broken } : {}) };
+}

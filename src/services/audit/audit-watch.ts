@@ -1,0 +1,255 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ChainBreak, ChainPoint } from "../../domain/audit/chain-walk.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import { readLog } from "../../queries/evidence.ts";
+import { Evidence, type Look, newestAnchor } from "../anchors/evidence.ts";
+import { VouchedHead } from "../anchors/vouched-head.ts";
+import { type Verification, verifyChain } from "./audit-verifier.ts";
+
+/** Entries that a request verifies from the first one on: about half a second. */
+const WHOLE_UP_TO = 100_000n;
+/** Entries that every round of the background verifies from the first one on: a tenth of a second's work. */
+const WHOLE_EACH_ROUND_UP_TO = 20_000n;
+/** The walk rests nine times as long as its work took, so it takes a tenth of one core, and less of a busy machine. */
+const REST_PER_WORK = 9;
+const LONGEST_REST_MS = 1000;
+/** New entries are followed at this pace. */
+const FOLLOW_MS = 5000;
+/** The head is compared with the anchors at this pace, however long a walk takes. */
+const LOOK_MS = 2000;
+/** After this long the background walk begins at the first entry again. */
+const FULL_EVERY_MS = 10 * 60_000;
+
+export interface WatchOptions {
+  /** A connection on which long reads are in nobody's way. */
+  reader: Reader;
+  keys: readonly AuditKey[];
+  /** What the log is known to have held. */
+  evidence?: Evidence | undefined;
+  wholeUpTo?: bigint | undefined;
+  /** Waits, or returns early when the signal aborts. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** What is told of the chain's state. */
+export interface ChainStatus extends Pick<Verification, "verified" | "head" | "count"> {
+  /** When the chain was last verified from the first entry on; milliseconds by the database's clock. */
+  verifiedAt: number;
+  problem: ChainBreak | undefined;
+  /** The newest entry that the log is known to have held. */
+  anchor: (ChainPoint & { ts: string }) | undefined;
+}
+
+/** The last walk from the first entry on, and how far new entries were followed since. */
+interface Pass {
+  verifiedAt: number;
+  end: ChainPoint;
+  broken: ChainBreak | undefined;
+  /** By this process's monotonic clock. */
+  endedAt: number;
+}
+
+/** Who is told what while a watch runs. */
+export interface WatchEvents {
+  /** Told once of each problem, when it is found. */
+  onProblem: (problem: ChainBreak) => void;
+  /** Told of the first failure of a row only: while the database is away every round fails alike. */
+  onError: (error: unknown) => void;
+  /** Told of each look that found no problem, once every seal up to the head was computed. */
+  onSound?: ((look: Look) => void) | undefined;
+}
+
+/**
+ * Knows whether the chain holds. Short chains are verified whole by whoever asks. Of a long one a background walk
+ * verifies the whole every ten minutes and new entries every few seconds, and whoever asks verifies the rest. Whatever
+ * finds a problem, it is the same one that is told everywhere, until a later verification finds it gone.
+ */
+export class AuditWatch {
+  readonly #reader: Reader;
+  readonly #keys: readonly AuditKey[];
+  readonly #evidence: Evidence;
+  readonly #wholeUpTo: bigint;
+  readonly #wholeEachRoundUpTo: bigint;
+  readonly #sleep: NonNullable<WatchOptions["sleep"]>;
+  readonly #stopped = new AbortController();
+  /** How far the process may sign for the log. */
+  readonly vouched: VouchedHead;
+  #pass: Pass | undefined;
+  #look: Look | undefined;
+  #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
+
+  constructor({ reader, keys, evidence, wholeUpTo = WHOLE_UP_TO, sleep = rest }: WatchOptions) {
+    this.#reader = reader;
+    this.#keys = keys;
+    this.#evidence = evidence ?? new Evidence({ reader, keys });
+    this.#wholeUpTo = wholeUpTo;
+    this.#wholeEachRoundUpTo = wholeUpTo < WHOLE_EACH_ROUND_UP_TO ? wholeUpTo : WHOLE_EACH_ROUND_UP_TO;
+    this.#sleep = sleep;
+    const onPage = this.#pacing(this.#stopped.signal);
+    this.vouched = new VouchedHead({ reader, keys, evidence: this.#evidence, onPage });
+  }
+
+  /** What was found last, by whichever look or walk. */
+  get problem(): ChainBreak | undefined {
+    return this.#pass?.broken ?? this.#look?.problem ?? this.vouched.problem;
+  }
+
+  /** Verifies what the background has not: everything when the chain is short, or when no walk has ended yet. */
+  async status(): Promise<ChainStatus> {
+    const look = await this.look();
+    const { head, last, readAt } = look.log;
+    const anchor = newestAnchor(look.anchors);
+    if (!head) return { ...stateOf({ seq: last.seq, hash: last.hash }, look.problem), verifiedAt: readAt, anchor };
+    const pass = await this.#usablePass();
+    if (!pass || head.seq <= this.#wholeUpTo) {
+      const whole = await verifyChain(this.#reader, this.#keys);
+      this.#keep(whole);
+      const end = { seq: whole.count, hash: whole.head };
+      return { ...stateOf(end, whole.broken ?? look.problem), verifiedAt: whole.askedAt, anchor };
+    }
+    const { verifiedAt } = pass;
+    const known = pass.broken ?? look.problem;
+    if (known) return { ...stateOf(head, known), verifiedAt, anchor };
+    const {
+      head: hash,
+      count: seq,
+      broken,
+    } = await verifyChain(this.#reader, this.#keys, { from: pass.end, counts: false });
+    return { ...stateOf({ seq, hash }, broken), verifiedAt, anchor };
+  }
+
+  /** A look at the head and the anchors. */
+  async look(): Promise<Look> {
+    this.#look = await this.#evidence.look();
+    return this.#look;
+  }
+
+  /**
+   * Follows the log up to the head that a look has found, and remembers it as one that this process has seen whole.
+   * @returns false unless every seal up to it holds
+   */
+  async #vouch({ problem, log: { head } }: Look): Promise<boolean> {
+    if (problem || !head || !(await this.vouched.vouch(head))) return false;
+    if (head.seq > 0n) this.#evidence.acknowledgeSeen(head);
+    return true;
+  }
+
+  /**
+   * One round of the background: new entries, or the whole chain when that is due, or short.
+   * @returns what it found
+   */
+  async round(signal: AbortSignal = new AbortController().signal): Promise<ChainBreak | undefined> {
+    const look = await this.look();
+    const pass = await this.#usablePass();
+    const isDue =
+      !pass || pass.end.seq <= this.#wholeEachRoundUpTo || performance.now() - pass.endedAt >= FULL_EVERY_MS;
+    if (isDue) this.#keep(await this.#walk(signal));
+    else {
+      // A problem that was found is looked at again: it may have been mended.
+      const { end, broken } = await this.#walk(signal, pass.end);
+      this.#pass = { ...pass, end, broken };
+    }
+    await this.#vouch(look);
+    return this.problem;
+  }
+
+  /** Watches in the background until stopped. */
+  start(events: WatchEvents): void {
+    const abort = new AbortController();
+    const told = new Told(events);
+    const look = async () => {
+      await this.look();
+      told.problem(this.problem);
+    };
+    // Apart from the looks: the first way to the head may be long.
+    const vouch = async () => {
+      const found = await this.look();
+      const isVouched = await this.#vouch(found);
+      told.problem(this.problem);
+      if (isVouched && !this.problem) events.onSound?.(found);
+    };
+    const walk = async () => told.problem(await this.round(abort.signal));
+    const ended = Promise.all([
+      this.#repeat(look, LOOK_MS, abort.signal, events.onError),
+      this.#repeat(vouch, LOOK_MS, abort.signal, events.onError),
+      this.#repeat(walk, FOLLOW_MS, abort.signal, events.onError),
+    ]);
+    this.#running = { abort, ended };
+  }
+
+  async stop(): Promise<void> {
+    this.#running?.abort.abort();
+    this.#stopped.abort();
+    await this.#running?.ended;
+  }
+
+  async #repeat(work: () => Promise<void>, pauseMs: number, signal: AbortSignal, onError: WatchEvents["onError"]) {
+    let failing = false;
+    while (!signal.aborted) {
+      try {
+        await work();
+        failing = false;
+      } catch (error) {
+        if (!failing && !signal.aborted) onError(error);
+        failing = true;
+      }
+      await this.#sleep(pauseMs, signal);
+    }
+  }
+
+  /** Small pages with a rest after each: a trade never waits for more than one page's hashing. */
+  async #walk(signal: AbortSignal, from?: ChainPoint): Promise<Verification> {
+    const onPage = this.#pacing(signal);
+    return verifyChain(this.#reader, this.#keys, { from, onPage, counts: false });
+  }
+
+  #pacing(signal: AbortSignal): () => Promise<void> {
+    let startedAt = performance.now();
+    return async () => {
+      const workedMs = performance.now() - startedAt;
+      await this.#sleep(Math.min(workedMs * REST_PER_WORK, LONGEST_REST_MS), signal);
+      signal.throwIfAborted();
+      startedAt = performance.now();
+    };
+  }
+
+  /** The last pass, unless the log is not the one that it walked any more. */
+  async #usablePass(): Promise<Pass | undefined> {
+    const pass = this.#pass;
+    if (!pass || pass.end.seq === 0n) return pass;
+    const { head, hashes } = await this.#reader.read((sql) => readLog(sql, [pass.end]));
+    const holds = head && head.seq >= pass.end.seq && hashes.get(pass.end.seq) === pass.end.hash;
+    if (!holds && this.#pass === pass) this.#pass = undefined;
+    return this.#pass;
+  }
+
+  #keep({ askedAt, end, broken }: Verification): void {
+    this.#pass = { verifiedAt: askedAt, end, broken, endedAt: performance.now() };
+  }
+}
+
+/** Tells of each problem once. */
+class Told {
+  readonly #events: WatchEvents;
+  #last: string | undefined;
+
+  constructor(events: WatchEvents) {
+    this.#events = events;
+  }
+
+  problem(problem: ChainBreak | undefined): void {
+    const name = problem && `${problem.kind} ${problem.seq}`;
+    if (problem && name !== this.#last) this.#events.onProblem(problem);
+    this.#last = name;
+  }
+}
+
+function stateOf({ seq, hash }: ChainPoint, problem: ChainBreak | undefined) {
+  return { verified: problem === undefined, head: hash, count: seq, problem };
+}
+
+/** Ends early, and without an error, when the signal aborts. Does not keep the process alive. */
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}

@@ -1,0 +1,104 @@
+import type { Input, Result } from "../../contract/operations.ts";
+import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
+import { invariant } from "../../domain/fault.ts";
+import { usdFromMicro } from "../../domain/money.ts";
+import { NO_ORIGIN } from "../../domain/security.ts";
+import { listAuditEntries } from "../../queries/audit.ts";
+import {
+  type Check,
+  COUNTING_CHECKS,
+  type ExplainedCheck,
+  explainLedger,
+  reconcileLedger,
+} from "../../queries/reconcile/reconcile.ts";
+import { type ServiceContext, submit } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
+import { batchReads } from "../read-batch.ts";
+
+const LEDGER = "ledger";
+
+/** The audit log and the check of the ledger. */
+export function recordHandlers(context: ServiceContext) {
+  // It reads the whole ledger: who asks while one check is under way shares the next.
+  const check = batchReads(async () => new Map([[LEDGER, await context.checks.read(reconcileLedger)]]));
+  const explain = batchReads(async () => new Map([[LEDGER, await context.checks.read(explainLedger)]]));
+  return {
+    listAudit: (input) => listAudit(context, input),
+    getAuditStatus: (_, caller) => getAuditStatus(context, caller),
+    reconcile: async (_, caller) => reconcile(context, foundBy(await check(LEDGER)), caller),
+    explainLedger: async () => foundBy(await explain(LEDGER)).map(ledgerCheck),
+  } satisfies Handlers;
+}
+
+/** Newest first, or, with `after`, oldest first: the way in which the chain is verified and exported. */
+async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
+  const { limit, type, actor, after } = input;
+  const list = cursors.list("listAudit", input);
+  const [seq] = list.reached(["number"]) ?? [];
+  const reached = seq === undefined ? undefined : BigInt(seq);
+  const range = after === undefined ? { before: reached } : { after: reached ?? BigInt(after) };
+  const rows = await pool.read((sql) => listAuditEntries(sql, { ...range, type, actor, limit: limit + 1 }));
+  const { page, nextCursor } = list.page(rows, limit, (last) => [Number(last.seq)]);
+  return { entries: page.map(auditItem), cursor: nextCursor };
+}
+
+/** An entry as it is shown: with the text that was hashed, and what that text says. */
+export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["entries"][number] {
+  return { ...entry, seq: Number(seq), payload: payloadOf(entry) as Result<"listAudit">["entries"][number]["payload"] };
+}
+
+async function getAuditStatus(
+  { auditWatch, security }: ServiceContext,
+  { onVerified, origin = NO_ORIGIN }: Caller,
+): Promise<Result<"getAuditStatus">> {
+  const { verified, head, count, verifiedAt, problem, anchor } = await auditWatch.status();
+  onVerified?.(verifiedAt);
+  if (problem) security.note("integrity.failed", problem.kind, origin);
+  return {
+    verified,
+    head,
+    count: Number(count),
+    problem: problem ? { kind: problem.kind, seq: Number(problem.seq), text: problem.problem } : null,
+    anchor: anchor ? { seq: Number(anchor.seq), hash: anchor.hash, ts: anchor.ts } : null,
+  };
+}
+
+function foundBy<Found>(found: Found | undefined): Found {
+  invariant(found, "a check that ended has found something or nothing");
+  return found;
+}
+
+/** The check is a read of its own; that it ran, and what it found, goes on record. */
+async function reconcile(context: ServiceContext, found: readonly Check[], caller: Caller) {
+  const discrepancyMicro = found.reduce((sum, check) => sum + check.differenceMicro, 0n);
+  const ok = discrepancyMicro === 0n;
+  if (!ok) context.security.note("integrity.failed", "reconciliation", caller.origin ?? NO_ORIGIN);
+  return submit(
+    context,
+    "reconcile",
+    { type: "recordReconciliation", ok, discrepancyMicro },
+    caller,
+    ({ checkedAt }) => ({ ok, discrepancy: discrepancyMicro, checkedAt }),
+  );
+}
+
+function ledgerCheck(check: ExplainedCheck): Result<"explainLedger">[number] {
+  const { name, rows, differenceMicro, statedMicro, expectedMicro, places } = check;
+  const sums = (stated: bigint, expected: bigint, discrepancy: bigint) => ({
+    discrepancy: usdFromMicro(discrepancy),
+    stated: usdFromMicro(stated),
+    expected: usdFromMicro(expected),
+  });
+  return {
+    name,
+    unit: COUNTING_CHECKS.has(name) ? "count" : "usd",
+    ok: differenceMicro === 0n,
+    ...sums(statedMicro, expectedMicro, differenceMicro),
+    rows,
+    places: places.map((at) => ({
+      place: at.place,
+      ...sums(at.statedMicro, at.expectedMicro, at.differenceMicro),
+      ...(at.held === null && at.said === null ? {} : { held: at.held, said: at.said }),
+    })),
+  };
+}

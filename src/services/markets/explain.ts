@@ -1,0 +1,44 @@
+import type { Result } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { averagePrice, usdFromMicro } from "../../domain/money.ts";
+import { findTradeRecord } from "../../queries/trade-record.ts";
+import { auditItem } from "../audit/record.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Handlers } from "../invoke.ts";
+import type { RefusalLog } from "../security/refusal-log.ts";
+
+/** What `pmctl why` asks for. */
+export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
+  return {
+    getRefusal: async ({ requestId }) => {
+      const refusal = refusals.find(requestId);
+      if (!refusal)
+        throw new Fault("NOT_FOUND", "This process remembers no refused request of this id: it keeps the last 10,000");
+      return refusal;
+    },
+    explainTrade: ({ tradeId }) => explainTrade(context, tradeId),
+  } satisfies Handlers;
+}
+
+async function explainTrade({ pool }: ServiceContext, tradeId: string): Promise<Result<"explainTrade">> {
+  const trade = await pool.read((sql) => findTradeRecord(sql, tradeId));
+  if (!trade) throw new Fault("NOT_FOUND", "Trade not found");
+  const { amountMicro, sharesMicro, previousPricePpm, p0Ppm, yesPricePpm } = trade;
+  const moved = sharesMicro < 0n ? -sharesMicro : sharesMicro;
+  return {
+    tradeId: trade.id,
+    marketId: trade.marketId,
+    question: trade.question,
+    userId: trade.traderId,
+    side: trade.side,
+    action: sharesMicro < 0n ? "sell" : "buy",
+    amount: amountMicro,
+    fee: usdFromMicro(trade.feeMicro),
+    shares: moved,
+    avgPrice: averagePrice(amountMicro, moved),
+    yesPriceBefore: (previousPricePpm ?? p0Ppm) / 1e6,
+    yesPriceAfter: yesPricePpm / 1e6,
+    ts: trade.ts,
+    entry: auditItem(trade.entry),
+  };
+}

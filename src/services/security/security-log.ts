@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import type { Origin, SecurityEvent } from "../../domain/security.ts";
+import type { SecurityRow } from "../../ledger/unchained/security-log.ts";
+import { withinDeadline } from "../../postgres/client.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const WRITE_EVERY_MS = 2_000;
+/** Rows of one statement, of which one goes out every two seconds. */
+const PORTION = 500;
+/** What waits for a database that is away; of what is more the oldest is dropped, and counted. */
+const MAX_ENTRIES = 10_000;
+/**
+ * Of each event and reason: how many addresses may be new at once, and how many more each minute. The rows of ninety days
+ * stay in the millions, whatever the number of addresses that an attack comes from.
+ */
+const ADDRESSES_AT_ONCE = 1_000;
+const ADDRESSES_PER_MINUTE = 10;
+/** Stands for the addresses beyond these bounds: they are counted together. */
+const OTHERS = "others";
+const STOP_TIMEOUT_MS = 2_000;
+
+/** What the log shows of one event from one address within a minute. */
+export type SecurityEntry = Omit<SecurityRow, "id" | "event"> & { event: SecurityEvent };
+
+export interface SecurityListener {
+  /** Of each event. */
+  noted?(event: SecurityEvent, reason: string, times: number): void;
+  /** Of each entry once it is there, and again with its final count. */
+  entry?(entry: SecurityEntry): void;
+  /** Events that left no row, because the database was away for too long. */
+  dropped?(events: number): void;
+}
+
+export interface SecurityLogOptions {
+  write(rows: SecurityRow[]): Promise<void>;
+  /** Milliseconds since the epoch. */
+  now?: (() => number) | undefined;
+}
+
+interface Held {
+  entry: SecurityEntry;
+  window: number;
+  endsAt: number;
+  unwritten: number;
+  isWritten: boolean;
+  told: number;
+}
+
+/**
+ * What the edge refused and noticed: one entry per event, reason, address and minute, and of the use of an admin key one per
+ * key, address and hour. To note something costs a look into a map; what is noted is written in the background, a bounded
+ * number of rows at a time, and no request waits for it. It is no part of the audit chain: an attack must not make the
+ * tenant's one ordered log grow.
+ */
+export class SecurityLog {
+  readonly #write: SecurityLogOptions["write"];
+  readonly #now: () => number;
+  readonly #held = new Map<string, Held>();
+  /** By event and reason: how many new addresses there is room for, and as of when. */
+  readonly #room = new Map<string, { left: number; at: number }>();
+  #listener: SecurityListener = {};
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor({ write, now = () => Math.floor(performance.timeOrigin + performance.now()) }: SecurityLogOptions) {
+    this.#write = write;
+    this.#now = now;
+  }
+
+  /** Whom to tell, besides the database. */
+  listen(listener: SecurityListener): void {
+    this.#listener = listener;
+  }
+
+  /** How many entries are in memory. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** @param times how often it happened, where several are told at once */
+  note(event: SecurityEvent, reason: string, origin: Origin, times = 1): void {
+    const now = this.#now();
+    const held = this.#find(event, reason, origin, now);
+    const isUse = event === "key.used";
+    if (isUse && held.entry.count > 0) return;
+    held.entry.count += times;
+    held.unwritten += times;
+    this.#listener.noted?.(event, reason, times);
+    this.#writeSoon();
+  }
+
+  /** Writes all that is not written yet. */
+  async flush(): Promise<void> {
+    await this.#writing?.catch(() => {});
+    // Bounded, because more may arrive than can be written.
+    for (let portions = MAX_ENTRIES / PORTION; portions > 0 && this.#unwritten().length > 0; portions--)
+      await this.#writePortion();
+  }
+
+  /** Writes what is left, unless the database is away, and notes nothing more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    this.#tell(Number.POSITIVE_INFINITY);
+    await withinDeadline(this.flush(), STOP_TIMEOUT_MS).catch(() => {});
+  }
+
+  #find(event: SecurityEvent, reason: string, origin: Origin, now: number): Held {
+    const window = event === "key.used" ? HOUR_MS : MINUTE_MS;
+    const startsAt = now - (now % window);
+    const subject = event === "key.used" ? origin.fingerprint : null;
+    const keyOf = (address: string | null) => JSON.stringify([startsAt, event, reason, address, subject]);
+    const known = this.#held.get(keyOf(origin.address));
+    if (known) return known;
+    const hasRoom = this.#takeRoom(`${event} ${reason}`, now);
+    const seen = hasRoom ? origin : { address: OTHERS, fingerprint: null, keyName: null, route: null };
+    const key = keyOf(seen.address);
+    const others = this.#held.get(key);
+    if (others) return others;
+    const entry = { ts: now, event, reason, ...seen, count: 0 };
+    const held = { entry, window, endsAt: startsAt + window, unwritten: 0, isWritten: false, told: 0 };
+    this.#held.set(key, held);
+    if (this.#held.size > MAX_ENTRIES) this.#dropOldest();
+    return held;
+  }
+
+  #takeRoom(pair: string, now: number): boolean {
+    const room = this.#room.get(pair) ?? { left: ADDRESSES_AT_ONCE, at: now };
+    const gained = (Math.max(0, now - room.at) / MINUTE_MS) * ADDRESSES_PER_MINUTE;
+    const left = Math.min(ADDRESSES_AT_ONCE, room.left + gained);
+    const hasRoom = left >= 1;
+    this.#room.set(pair, { left: hasRoom ? left - 1 : left, at: now });
+    return hasRoom;
+  }
+
+  /** A Map keeps the order of insertion. */
+  #dropOldest(): void {
+    const [[key, held] = []] = this.#held;
+    if (key === undefined || held === undefined) return;
+    this.#held.delete(key);
+    if (held.unwritten > 0) this.#listener.dropped?.(held.unwritten);
+  }
+
+  #writeSoon(): void {
+    if (this.#isStopped) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#tick();
+    }, WRITE_EVERY_MS).unref();
+  }
+
+  async #tick(): Promise<void> {
+    const now = this.#now();
+    this.#tell(now);
+    // What is not written now is written two seconds later; a database that is away is told of elsewhere.
+    await this.#writePortion().catch(() => {});
+    for (const [key, { endsAt, unwritten }] of this.#held) if (endsAt <= now && unwritten === 0) this.#held.delete(key);
+    if (this.#held.size > 0) this.#writeSoon();
+  }
+
+  /** Of new entries, and of those whose window is over and whose count has grown since they were told of. */
+  #tell(now: number): void {
+    for (const held of this.#held.values()) {
+      const { entry, endsAt, told } = held;
+      if (told > 0 && (endsAt > now || told === entry.count)) continue;
+      held.told = entry.count;
+      this.#listener.entry?.({ ...entry });
+    }
+  }
+
+  /** New entries first: a count that grows may wait. */
+  #unwritten(): [string, Held][] {
+    const waiting = [...this.#held].filter(([, { unwritten }]) => unwritten > 0);
+    return waiting.sort(([, a], [, b]) => Number(a.isWritten) - Number(b.isWritten));
+  }
+
+  #writePortion(): Promise<void> {
+    this.#writing ??= this.#writeRows(this.#unwritten().slice(0, PORTION)).finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeRows(portion: [string, Held][]): Promise<void> {
+    if (portion.length === 0) return;
+    const rows = portion.map(([key, { entry, unwritten }]) => ({ ...entry, id: idOf(key), count: unwritten }));
+    await this.#write(rows);
+    portion.forEach(([, held], index) => {
+      held.unwritten -= rows[index]?.count ?? 0;
+      held.isWritten = true;
+    });
+  }
+}
+
+function idOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex").slice(0, 32);
+}

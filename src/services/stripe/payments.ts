@@ -1,0 +1,54 @@
+import type { Input, Result } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { receiptKey } from "../../engine/rows.ts";
+import { loadPayments } from "../../ledger/load-payments.ts";
+import type { Reader } from "../../postgres/pool.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Caller } from "../invoke.ts";
+import { readStripeEvent } from "./events.ts";
+
+const PROVIDER = "stripe";
+/** Only a first credit names an owner, and an owner never changes: the second look is right. */
+const MAX_LOOKS = 3;
+
+/**
+ * A Stripe event, verified by the door. Answered after the commit, and with 200 also where nothing moves: Stripe would
+ * only repeat what cannot be used.
+ */
+export async function receiveStripe(
+  { sequencer, pool }: ServiceContext,
+  { id, type, data }: Input<"receiveStripe">,
+  arrived: Caller["delivery"],
+): Promise<Result<"receiveStripe">> {
+  const said = readStripeEvent(type, data.object);
+  const delivery = arrived && {
+    provider: PROVIDER,
+    sha256: arrived.sha256,
+    event: type,
+    reference: id,
+    userId: said && "traderId" in said.fact ? (said.fact.traderId ?? null) : null,
+    body: null,
+  };
+  if (!said) {
+    const command = delivery && ({ type: "keepDelivery", delivery, outcome: "no effect" } as const);
+    if (command) await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
+    return { received: true };
+  }
+  const { reference, fact } = said;
+  let ownerId = await readOwner(pool, reference);
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const { result } = await sequencer.submit({
+      command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact, delivery },
+      actor: `provider:${PROVIDER}`,
+    });
+    if (!result || result.ownerId === ownerId) return { received: true };
+    ownerId = result.ownerId;
+  }
+  throw new Fault("OVERLOADED", "Too many events about one payment at once: try again", { retryAfterSec: 1 });
+}
+
+/** Whose wallet a refund is about: the command has to name the rows that it reads. */
+async function readOwner(reader: Reader, reference: string): Promise<string | undefined> {
+  const key = receiptKey(PROVIDER, reference);
+  return (await reader.read((sql) => loadPayments(sql, [key]))).get(key)?.userId || undefined;
+}
