@@ -4,7 +4,7 @@ import { shownPlan } from "../../src/cli/plan-view.ts";
 import { planMarkdown, refusalMarkdown } from "../../src/cli/step-summary.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Plan } from "../../src/plan/plan-types.ts";
-import { PlannedTenant } from "../config/plan-world.ts";
+import { PlannedTenant } from "../plan/plan-world.ts";
 import { testIo } from "./support/io.ts";
 
 const policy = (text: string) => ({ sections: { policy: text } });

@@ -8,8 +8,8 @@ import {
 import { listenSecret, runWebhookListen } from "../../src/cli/commands/webhook-listen.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
 import { DeliveryWorker } from "../../src/outgoing/delivery.ts";
+import { answer, SECRET, TestReceiver } from "../outgoing/support/receiver.ts";
 import { anyMarket } from "../support/market.ts";
-import { answer, SECRET, TestReceiver } from "../webhooks/support/receiver.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 

@@ -8,7 +8,7 @@ import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { readerOf } from "../../src/postgres/pool.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
-import { crash } from "../store/embedded-support.ts";
+import { crash } from "../postgres/embedded-support.ts";
 import { newOperator, type Operator, postWebhook, type ServerProcess } from "../support/operator.ts";
 
 /**

@@ -2,8 +2,8 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { answer, SECRET, TestReceiver } from "../outgoing/support/receiver.ts";
 import { newOperator, type Operator, postWebhook } from "../support/operator.ts";
-import { answer, SECRET, TestReceiver } from "../webhooks/support/receiver.ts";
 
 const EVENTS = "wallet.credited, kyc.updated, user.notified";
 

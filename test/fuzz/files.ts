@@ -24,7 +24,13 @@ import { AnchorScan } from "../../src/services/anchors/anchor-scan.ts";
 import { Cursors } from "../../src/services/cursor.ts";
 import { readStripeEvent } from "../../src/services/stripe/events.ts";
 import type { Random } from "../model/random.ts";
-import { onfidoRun, personaInquiry, sumsubReviewed, veriffDecision, veriffFullAuto } from "../webhooks/fixtures/kyc.ts";
+import {
+  onfidoRun,
+  personaInquiry,
+  sumsubReviewed,
+  veriffDecision,
+  veriffFullAuto,
+} from "../providers/fixtures/kyc.ts";
 import { mutate } from "./mutate.ts";
 import { storedSeeds } from "./seeds.ts";
 import { Finding, type Target } from "./target.ts";

@@ -10,8 +10,14 @@ import type { ClusterConnection } from "../../src/postgres/embedded/connection.t
 import { planInput } from "../../src/server/input.ts";
 import type { Random } from "../model/random.ts";
 import { SECRETS, signatureOf, TENANT, tokenOf } from "../model/tenant.ts";
+import {
+  onfidoRun,
+  personaInquiry,
+  sumsubReviewed,
+  veriffDecision,
+  veriffFullAuto,
+} from "../providers/fixtures/kyc.ts";
 import type { Schema } from "../server/support/bad-values.ts";
-import { onfidoRun, personaInquiry, sumsubReviewed, veriffDecision, veriffFullAuto } from "../webhooks/fixtures/kyc.ts";
 import { generated, type Known, written } from "./generate.ts";
 import { mutate, NUMBERS, TEXTS } from "./mutate.ts";
 import { PROVIDER_SECRET, type ProviderName, Scene, USERS } from "./scene.ts";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kycProvider } from "../../src/providers/kyc.ts";
-import { sumsubRed, sumsubReviewed } from "../webhooks/fixtures/kyc.ts";
+import { sumsubRed, sumsubReviewed } from "../providers/fixtures/kyc.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { liveConfigOf } from "../../src/app/apply/live-config.ts";
 import { readPlanMoney } from "../../src/app/apply/plan-tenant.ts";
 import { makePlan } from "../../src/plan/plan.ts";
-import { desiredOf, type Files } from "../config/plan-world.ts";
+import { desiredOf, type Files } from "../plan/plan-world.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 let tenant: TestTenant;

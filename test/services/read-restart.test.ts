@@ -3,7 +3,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { openTenant } from "../../src/services/tenant.ts";
-import { clusterIn, createDirectory } from "../store/embedded-support.ts";
+import { clusterIn, createDirectory } from "../postgres/embedded-support.ts";
 import { applyScene } from "./scene.ts";
 
 /** Longer than any read may take, a restart of the database included: what takes longer hangs. */

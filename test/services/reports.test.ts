@@ -4,7 +4,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import type { Side } from "../../src/domain/market/market.ts";
 import type { PaymentFact } from "../../src/engine/payments.ts";
 import { connect } from "../../src/postgres/connect.ts";
-import { Random } from "../sequencer/random.ts";
+import { Random } from "../ledger/sequencer/random.ts";
 import { NaiveReports } from "./naive-reports.ts";
 import { applyScene, openScene, type Scene } from "./scene.ts";
 import { TimeMachine } from "./time-machine.ts";

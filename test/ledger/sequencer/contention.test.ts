@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Command } from "../../src/engine/commands.ts";
+import type { Command } from "../../../src/engine/commands.ts";
 import { Bench, buy, code, depositOf } from "./bench.ts";
 import type { FakeJournal, Statement } from "./fake-journal.ts";
 

@@ -5,7 +5,7 @@ import { canonicalJson, type Json } from "../../src/domain/audit/audit-link.ts";
 import { makePlan } from "../../src/plan/plan.ts";
 import { documentOf } from "../../src/plan/plan-document.ts";
 import type { Desired } from "../../src/plan/plan-types.ts";
-import { directoryWith, parse, tenantText } from "./support.ts";
+import { directoryWith, parse, tenantText } from "../config/support.ts";
 
 const TOKEN = "{ env: ACME_FEED_TOKEN }";
 const GRANTS = `version: 1

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { forgetOldAnswers } from "../../src/ledger/unchained/forget.ts";
-import { connect, type Sql } from "../../src/postgres/connect.ts";
-import { poolOf } from "../support/pool.ts";
-import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { forgetOldAnswers } from "../../../src/ledger/unchained/forget.ts";
+import { connect, type Sql } from "../../../src/postgres/connect.ts";
+import { poolOf } from "../../support/pool.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 let database: TestDatabase;
 let sql: Sql;

@@ -1,10 +1,10 @@
-import { auditKey, sealCheck } from "../../src/domain/audit/seal.ts";
-import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
-import type { Command, CreateMarket, PlaceTrade, SellShares } from "../../src/engine/commands.ts";
-import { type Journal, openJournal } from "../../src/ledger/journal.ts";
-import { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
-import { connect, type Sql } from "../../src/postgres/connect.ts";
-import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { auditKey, sealCheck } from "../../../src/domain/audit/seal.ts";
+import { DEFAULT_POLICY, type Policy } from "../../../src/domain/policy.ts";
+import type { Command, CreateMarket, PlaceTrade, SellShares } from "../../../src/engine/commands.ts";
+import { type Journal, openJournal } from "../../../src/ledger/journal.ts";
+import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
+import { connect, type Sql } from "../../../src/postgres/connect.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const KEY = auditKey("live-secret");
 export const DOLLAR = 1_000_000n;

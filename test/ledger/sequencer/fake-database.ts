@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { type AuditEntry, GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
+import { type AuditEntry, GENESIS_HASH } from "../../../src/domain/audit/audit-link.ts";
 import {
   type Position,
   positionKey,
@@ -7,10 +7,10 @@ import {
   type Table,
   type Tables,
   walletOf,
-} from "../../src/engine/rows.ts";
-import type { Batch, Head } from "../../src/ledger/commit.ts";
-import type { Loaded } from "../../src/ledger/load.ts";
-import { StatementFailed } from "../../src/postgres/connect.ts";
+} from "../../../src/engine/rows.ts";
+import type { Batch, Head } from "../../../src/ledger/commit.ts";
+import type { Loaded } from "../../../src/ledger/load.ts";
+import { StatementFailed } from "../../../src/postgres/connect.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 type Row = Tables[Table];

@@ -6,7 +6,7 @@ import type { Journal } from "../../src/ledger/journal.ts";
 import { prepareBatch, type Submission } from "../../src/ledger/sequencer/batch.ts";
 import { StatementFailed } from "../../src/postgres/connect.ts";
 import { World } from "../engine/world.ts";
-import { config, DOLLAR, deposit, dump, KEY, type Live, market, openLive, trade } from "../sequencer/live.ts";
+import { config, DOLLAR, deposit, dump, KEY, type Live, market, openLive, trade } from "./sequencer/live.ts";
 
 const START: Head = { seq: 0n, hash: GENESIS_HASH, epoch: 0n, ts: 0 };
 const NOW = 1_800_000_000_000;

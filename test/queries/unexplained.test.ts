@@ -5,8 +5,8 @@ import { ACCOUNTED_BY, leaveOutVouched, VOUCHED } from "../../src/ledger/vouched
 import type { Sql } from "../../src/postgres/connect.ts";
 import { findWrongPools } from "../../src/queries/reconcile/opened-pools.ts";
 import { findUnexplained } from "../../src/queries/reconcile/unexplained.ts";
-import { config, DOLLAR, type Live, market, sale, trade } from "../sequencer/live.ts";
-import { openLedger } from "./ledger.ts";
+import { openLedger } from "../ledger/ledger.ts";
+import { config, DOLLAR, type Live, market, sale, trade } from "../ledger/sequencer/live.ts";
 
 const CLOSE = Date.now() + 86_400_000;
 const TERMS: MarketTerms = {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import { config, DOLLAR, deposit, type Live, market, openLive, sale, trade } from "../sequencer/live.ts";
+import { config, DOLLAR, deposit, type Live, market, openLive, sale, trade } from "./sequencer/live.ts";
 
 export const HEDGE = { symbol: "BTC", direction: "long", notional: 500, externalRef: "x-1" } as const;
 

@@ -13,7 +13,7 @@ import {
   Unconfirmed,
 } from "../../src/postgres/connect.ts";
 import { World } from "../engine/world.ts";
-import { DOLLAR, deposit, dump, KEY, type Live, openLive, until } from "../sequencer/live.ts";
+import { DOLLAR, deposit, dump, KEY, type Live, openLive, until } from "./sequencer/live.ts";
 
 let live: Live;
 let one: Journal;

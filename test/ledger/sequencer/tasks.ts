@@ -1,6 +1,6 @@
-import { DEFAULT_POLICY } from "../../src/domain/policy.ts";
-import type { Command } from "../../src/engine/commands.ts";
-import type { Delivery } from "../../src/engine/deliveries.ts";
+import { DEFAULT_POLICY } from "../../../src/domain/policy.ts";
+import type { Command } from "../../../src/engine/commands.ts";
+import type { Delivery } from "../../../src/engine/deliveries.ts";
 import { BEGINNING } from "./fake-database.ts";
 import type { Random } from "./random.ts";
 

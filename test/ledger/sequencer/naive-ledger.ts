@@ -1,5 +1,5 @@
-import type { AuditEntry } from "../../src/domain/audit/audit-link.ts";
-import type { Command } from "../../src/engine/commands.ts";
+import type { AuditEntry } from "../../../src/domain/audit/audit-link.ts";
+import type { Command } from "../../../src/engine/commands.ts";
 
 export interface NaiveBook {
   kind: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../../src/postgres/connect.ts";
-import { DOLLAR, type Live } from "../sequencer/live.ts";
-import { foundIn, openLedger } from "./ledger.ts";
+import { foundIn, openLedger } from "../ledger/ledger.ts";
+import { DOLLAR, type Live } from "../ledger/sequencer/live.ts";
 
 let live: Live;
 beforeAll(async () => {

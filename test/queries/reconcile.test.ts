@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { explainLedger, reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import { DOLLAR, deposit, type Live, trade } from "../sequencer/live.ts";
-import { foundIn, HEDGE, openLedger } from "./ledger.ts";
+import { foundIn, HEDGE, openLedger } from "../ledger/ledger.ts";
+import { DOLLAR, deposit, type Live, trade } from "../ledger/sequencer/live.ts";
 
 let live: Live;
 

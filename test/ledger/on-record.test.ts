@@ -7,9 +7,9 @@ import { loadRows } from "../../src/ledger/load.ts";
 import { listApiKeys } from "../../src/ledger/load-standing.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
 import { explainLedger, reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import { config, DOLLAR, KEY, type Live, openLive } from "../sequencer/live.ts";
-import { Random } from "../sequencer/random.ts";
 import { foundIn } from "./ledger.ts";
+import { config, DOLLAR, KEY, type Live, openLive } from "./sequencer/live.ts";
+import { Random } from "./sequencer/random.ts";
 
 const isSealed = sealCheck([KEY]);
 const HOUR = 3_600_000;

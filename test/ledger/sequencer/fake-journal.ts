@@ -1,8 +1,8 @@
-import type { Need, Table } from "../../src/engine/rows.ts";
-import type { Batch } from "../../src/ledger/commit.ts";
-import type { HeadReading, Journal } from "../../src/ledger/journal.ts";
-import type { Loaded } from "../../src/ledger/load.ts";
-import { ConnectionLost, Unconfirmed } from "../../src/postgres/connect.ts";
+import type { Need, Table } from "../../../src/engine/rows.ts";
+import type { Batch } from "../../../src/ledger/commit.ts";
+import type { HeadReading, Journal } from "../../../src/ledger/journal.ts";
+import type { Loaded } from "../../../src/ledger/load.ts";
+import { ConnectionLost, Unconfirmed } from "../../../src/postgres/connect.ts";
 import { type FakeDatabase, failedWith, type Session } from "./fake-database.ts";
 import type { Scheduler } from "./scheduler.ts";
 

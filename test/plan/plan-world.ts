@@ -12,8 +12,8 @@ import type { Desired, Plan } from "../../src/plan/plan-types.ts";
 import { encodeResult } from "../../src/services/answers.ts";
 import { applyCommandOf, configurationOf } from "../../src/services/configuration.ts";
 import { keyFingerprint } from "../../src/services/provision.ts";
+import { parse, tenantText } from "../config/support.ts";
 import { NOW, World } from "../engine/world.ts";
-import { parse, tenantText } from "./support.ts";
 
 /** What a test states of a tenant's files. */
 export interface Files {

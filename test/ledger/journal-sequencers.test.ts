@@ -4,8 +4,8 @@ import type { Command } from "../../src/engine/commands.ts";
 import { readerOf } from "../../src/postgres/pool.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
-import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade } from "../sequencer/live.ts";
-import { Random } from "../sequencer/random.ts";
+import { config, DOLLAR, deposit, KEY, type Live, market, openLive, sale, trade } from "./sequencer/live.ts";
+import { Random } from "./sequencer/random.ts";
 
 const TRADERS = Array.from({ length: 12 }, (_, index) => `u${index}`);
 const MARKETS = ["m0", "m1", "m2"];

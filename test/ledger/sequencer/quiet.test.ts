@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
-import { auditKey } from "../../src/domain/audit/seal.ts";
-import { sameHead } from "../../src/ledger/commit.ts";
-import { prepareBatch, type Submission } from "../../src/ledger/sequencer/batch.ts";
-import { marketOf, NOW, openWorld } from "../engine/world.ts";
+import { GENESIS_HASH } from "../../../src/domain/audit/audit-link.ts";
+import { auditKey } from "../../../src/domain/audit/seal.ts";
+import { sameHead } from "../../../src/ledger/commit.ts";
+import { prepareBatch, type Submission } from "../../../src/ledger/sequencer/batch.ts";
+import { marketOf, NOW, openWorld } from "../../engine/world.ts";
 
 const key = auditKey("a secret of thirty-two bytes or more");
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Command, TradeResult } from "../../src/engine/commands.ts";
+import type { Command, TradeResult } from "../../../src/engine/commands.ts";
 import { Bench, buy, code, depositOf, type Heard, type Keyed } from "./bench.ts";
 
 let bench: Bench;

@@ -1,8 +1,8 @@
-import { auditKey } from "../../src/domain/audit/seal.ts";
-import type { Command } from "../../src/engine/commands.ts";
-import type { Idempotency, Submission } from "../../src/ledger/sequencer/batch.ts";
-import type { Answer } from "../../src/ledger/sequencer/job.ts";
-import { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
+import { auditKey } from "../../../src/domain/audit/seal.ts";
+import type { Command } from "../../../src/engine/commands.ts";
+import type { Idempotency, Submission } from "../../../src/ledger/sequencer/batch.ts";
+import type { Answer } from "../../../src/ledger/sequencer/job.ts";
+import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, NO_FAULTS } from "./fake-journal.ts";
 import { Random } from "./random.ts";

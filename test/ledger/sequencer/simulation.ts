@@ -1,7 +1,7 @@
-import { auditKey } from "../../src/domain/audit/seal.ts";
-import type { Command, Results } from "../../src/engine/commands.ts";
-import type { Answer } from "../../src/ledger/sequencer/job.ts";
-import { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
+import { auditKey } from "../../../src/domain/audit/seal.ts";
+import type { Command, Results } from "../../../src/engine/commands.ts";
+import type { Answer } from "../../../src/ledger/sequencer/job.ts";
+import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, type Faults, NO_FAULTS } from "./fake-journal.ts";
 import { Random } from "./random.ts";
