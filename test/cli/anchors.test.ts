@@ -10,6 +10,7 @@ import type { AnchorLine } from "../../src/domain/audit/anchor.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { administer, quoted } from "../../src/postgres/database.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { dropDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 
 const OWN_LINES = ["kyc: { required: false }", "rateLimit: { perMinute: 100000 }"].join("\n");
@@ -94,7 +95,7 @@ class Scene {
 
   /** Puts the copy in the place of the database, whoever is connected to it. */
   async restore(name: string): Promise<void> {
-    await administer(this.connection, (sql) => sql.unsafe(`drop database ${quoted(this.tenant)} with (force)`));
+    await dropDatabase(this.connection, this.tenant);
     await this.#copy(name, this.tenant);
   }
 

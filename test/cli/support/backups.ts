@@ -9,10 +9,11 @@ import { auditKey } from "../../../src/domain/audit/seal.ts";
 import { backupMac, type Trailer } from "../../../src/postgres/backup/backup-format.ts";
 import { databaseName } from "../../../src/postgres/backup/swap-database.ts";
 import { type Connection, connect, type Sql } from "../../../src/postgres/connect.ts";
-import { administer, quoted } from "../../../src/postgres/database.ts";
+import { administer } from "../../../src/postgres/database.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
 import { directoryWith } from "../../config/support.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
+import { dropDatabase } from "../../support/database-copy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { end, testIo } from "./io.ts";
 
@@ -45,8 +46,7 @@ export class BackupScene {
   }
 
   async close(): Promise<void> {
-    for (const name of this.#kept)
-      await administer(this.connection, (sql) => sql.unsafe(`drop database if exists ${quoted(name)} with (force)`));
+    for (const name of this.#kept) await dropDatabase(this.#database.connection, name);
     await this.#database.drop();
   }
 
