@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import type { ConfigSession } from "../app/tenant/config-session.ts";
 import type { Session, SessionOptions } from "../app/tenant/session.ts";
 import type { ExitCode } from "./errors.ts";
-import type { Interrupts } from "./interrupts.ts";
-import type { Format, Output } from "./output.ts";
-import type { Prompts } from "./prompts.ts";
+import type { Interrupts } from "./input/interrupts.ts";
+import type { Prompts } from "./input/prompts.ts";
+import type { Format, Output } from "./output/output.ts";
 import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./receipts.ts";
 
 /** Options that every command takes. */

@@ -1,6 +1,6 @@
 import { FAULT_CODES, Fault, type FaultCode } from "../domain/fault.ts";
 import { EXIT } from "./errors.ts";
-import { wrap } from "./text-width.ts";
+import { wrap } from "./output/text-width.ts";
 
 /** What each exit code means (operator's contract, section 2). A test holds it against every code that can happen. */
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {

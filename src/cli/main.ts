@@ -1,8 +1,8 @@
 import { isErrno, SECRET_WARNING } from "../config/environment.ts";
 import { EXIT } from "./errors.ts";
-import { Interrupts } from "./interrupts.ts";
+import { Interrupts } from "./input/interrupts.ts";
+import { severalLines } from "./output/text-width.ts";
 import { main } from "./program.ts";
-import { severalLines } from "./text-width.ts";
 
 /** The process: runs its command line, lets the output out, and ends with the exit code, whatever is still open. */
 export async function run(): Promise<never> {

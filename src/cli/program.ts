@@ -5,10 +5,10 @@ import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/envir
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
 import { exitLine, topicList } from "./help-topics.ts";
-import { Interrupts } from "./interrupts.ts";
-import { FORMATS, Output } from "./output.ts";
-import { type Pager, terminalPager } from "./pager.ts";
-import { terminalPrompts } from "./prompts.ts";
+import { Interrupts } from "./input/interrupts.ts";
+import { terminalPrompts } from "./input/prompts.ts";
+import { FORMATS, Output } from "./output/output.ts";
+import { type Pager, terminalPager } from "./output/pager.ts";
 import { NOUNS, type Noun } from "./registry.ts";
 
 /** Where a command reads and writes; the process's own streams unless a test gives others. */

@@ -6,7 +6,7 @@ import type { KnownAnchor } from "../domain/audit/set-back.ts";
 import { Fault } from "../domain/fault.ts";
 import { counted } from "../domain/text.ts";
 import { openRegular } from "../services/anchors/anchor-scan.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "./output/output.ts";
 
 /** Proof of what a command put on record, to be kept where nobody who can write to the database can reach it. */
 export interface Receipt {

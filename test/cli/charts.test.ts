@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { areaChart, bar, barChart, sparkline } from "../../src/cli/charts.ts";
 import { runReportOverview } from "../../src/cli/commands/report.ts";
-import type { View } from "../../src/cli/output.ts";
-import { displayWidth } from "../../src/cli/text-width.ts";
+import { areaChart, bar, barChart, sparkline } from "../../src/cli/output/charts.ts";
+import type { View } from "../../src/cli/output/output.ts";
+import { displayWidth } from "../../src/cli/output/text-width.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { runs } from "../domain/random.ts";
 import { testIo } from "./support/io.ts";

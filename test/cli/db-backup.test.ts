@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { runDbBackup } from "../../src/cli/commands/db-backup.ts";
+import { runDbBackup } from "../../src/cli/database/db-backup.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { databaseName } from "../../src/postgres/backup/swap-database.ts";
 import { administer, quoted } from "../../src/postgres/database.ts";

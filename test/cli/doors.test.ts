@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runAuditList, runAuditStatus } from "../../src/cli/commands/audit.ts";
+import { runAuditList, runAuditStatus } from "../../src/cli/audit/audit.ts";
+import { runPositionList } from "../../src/cli/commands/position.ts";
+import { runReconcile } from "../../src/cli/commands/reconcile.ts";
+import { runTradePlace } from "../../src/cli/commands/trade.ts";
+import { runPolicySet, runPolicyShow } from "../../src/cli/config/policy.ts";
 import {
   runMarketCreate,
   runMarketList,
   runMarketResume,
   runMarketShow,
   runMarketSuspend,
-} from "../../src/cli/commands/market.ts";
-import { runMarketSettle } from "../../src/cli/commands/market-settle.ts";
-import { runPolicySet, runPolicyShow } from "../../src/cli/commands/policy.ts";
-import { runPositionList } from "../../src/cli/commands/position.ts";
-import { runReconcile } from "../../src/cli/commands/reconcile.ts";
-import { runTradePlace } from "../../src/cli/commands/trade.ts";
-import { marketInput } from "../../src/cli/market-input.ts";
+} from "../../src/cli/market/market.ts";
+import { marketInput } from "../../src/cli/market/market-input.ts";
+import { runMarketSettle } from "../../src/cli/market/market-settle.ts";
 import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { type Ending, end, type TestIoOptions, testIo } from "./support/io.ts";

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { runInit } from "../../src/cli/commands/init.ts";
-import { Interrupts } from "../../src/cli/interrupts.ts";
+import { runInit } from "../../src/cli/config/init.ts";
+import { Interrupts } from "../../src/cli/input/interrupts.ts";
 import { end, testIo } from "./support/io.ts";
 import { pmctl } from "./support/pmctl.ts";
 

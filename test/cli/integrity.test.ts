@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { verifyOverApi } from "../../src/cli/audit-walk.ts";
-import { runAuditStatus } from "../../src/cli/commands/audit.ts";
-import { chainVerifier, runAuditVerify, type Verify } from "../../src/cli/commands/audit-verify.ts";
+import { runAuditStatus } from "../../src/cli/audit/audit.ts";
+import { chainVerifier, runAuditVerify, type Verify } from "../../src/cli/audit/audit-verify.ts";
+import { verifyOverApi } from "../../src/cli/audit/audit-walk.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { Interrupts } from "../../src/cli/interrupts.ts";
+import { Interrupts } from "../../src/cli/input/interrupts.ts";
 
 /** A process that ends by noting how. */
 function listening() {

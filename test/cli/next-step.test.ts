@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { completedCommands } from "../../src/cli/completion/tree.ts";
-import { hintsFor, NEXT } from "../../src/cli/next-step.ts";
+import { hintsFor, NEXT } from "../../src/cli/output/next-step.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";

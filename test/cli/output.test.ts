@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { View } from "../../src/cli/output.ts";
-import { renderRecord } from "../../src/cli/table.ts";
-import { displayWidth, shorten } from "../../src/cli/text-width.ts";
+import type { View } from "../../src/cli/output/output.ts";
+import { renderRecord } from "../../src/cli/output/table.ts";
+import { displayWidth, shorten } from "../../src/cli/output/text-width.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { asksAbout, type ChoiceOptions, chooserOf } from "../../src/cli/plan-choices.ts";
-import { shownPlan } from "../../src/cli/plan-view.ts";
-import { planMarkdown, refusalMarkdown } from "../../src/cli/step-summary.ts";
+import { asksAbout, type ChoiceOptions, chooserOf } from "../../src/cli/config/plan-choices.ts";
+import { shownPlan } from "../../src/cli/config/plan-view.ts";
+import { planMarkdown, refusalMarkdown } from "../../src/cli/config/step-summary.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Plan } from "../../src/plan/plan-types.ts";
 import { PlannedTenant } from "../plan/plan-world.ts";

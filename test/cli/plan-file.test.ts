@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readPlans } from "../../src/cli/plan-file.ts";
+import { readPlans } from "../../src/cli/config/plan-file.ts";
 
 let directory: string;
 beforeAll(async () => {

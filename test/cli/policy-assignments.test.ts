@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { policyPatch } from "../../src/cli/policy-assignments.ts";
+import { policyPatch } from "../../src/cli/config/policy-assignments.ts";
 
 describe("policy set", () => {
   test.each<[string[], unknown]>([

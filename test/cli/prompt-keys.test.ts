@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 
-const PROMPTS = new URL("../../src/cli/prompts.ts", import.meta.url).href;
+const PROMPTS = new URL("../../src/cli/input/prompts.ts", import.meta.url).href;
 const ENTER = "\r";
 const CTRL_L = "\u000c";
 const DOWN = "\u001b[B";

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runMarketDepth, runMarketHistory, runMarketTrending } from "../../src/cli/commands/market-look.ts";
 import {
   runReportFunding,
   runReportHouse,
@@ -8,6 +7,7 @@ import {
 } from "../../src/cli/commands/report.ts";
 import { runRisk } from "../../src/cli/commands/risk.ts";
 import type { ExitCode } from "../../src/cli/errors.ts";
+import { runMarketDepth, runMarketHistory, runMarketTrending } from "../../src/cli/market/market-look.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";

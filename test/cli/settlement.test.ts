@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runMarketSettle, type SettleOptions } from "../../src/cli/commands/market-settle.ts";
+import { runMarketSettle, type SettleOptions } from "../../src/cli/market/market-settle.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";

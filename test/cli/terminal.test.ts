@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chooseMarket, requireMarketId, suspendedMarkets } from "../../src/cli/market-choice.ts";
+import { chooseMarket, requireMarketId, suspendedMarkets } from "../../src/cli/market/market-choice.ts";
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";

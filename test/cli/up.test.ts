@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { serveArguments } from "../../src/cli/commands/up.ts";
+import { serveArguments } from "../../src/cli/serve/up.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { MAIN } from "./support/pmctl.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runMarketWatch } from "../../src/cli/commands/market-watch.ts";
+import { runMarketWatch } from "../../src/cli/market/market-watch.ts";
 import { eventSource } from "../../src/client/event-source.ts";
 import { localEvents } from "../../src/client/local-events.ts";
 import type { Api } from "../../src/contract/operations.ts";

@@ -4,8 +4,8 @@ import {
   runWebhookEnable,
   runWebhookReceivers,
   runWebhookReplay,
-} from "../../src/cli/commands/webhook.ts";
-import { listenSecret, runWebhookListen } from "../../src/cli/commands/webhook-listen.ts";
+} from "../../src/cli/webhook/webhook.ts";
+import { listenSecret, runWebhookListen } from "../../src/cli/webhook/webhook-listen.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
 import { DeliveryWorker } from "../../src/outgoing/delivery.ts";
 import { answer, SECRET, TestReceiver } from "../outgoing/support/receiver.ts";

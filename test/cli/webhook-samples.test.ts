@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SAMPLE_EVENTS, sampleWebhook } from "../../src/cli/webhook-samples.ts";
+import { SAMPLE_EVENTS, sampleWebhook } from "../../src/cli/webhook/webhook-samples.ts";
 import { Deposit, KycEvent, StripeEvent } from "../../src/contract/resources/record.ts";
 import { readStripeEvent } from "../../src/services/stripe/events.ts";
 

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runWhy } from "../../src/cli/commands/why.ts";
 import { refusalSentence } from "../../src/cli/why/sentences.ts";
+import { runWhy } from "../../src/cli/why/why.ts";
 import { planInit, writeInit } from "../../src/config/init.ts";
 import { loadTenantFile, type TenantConfig } from "../../src/config/tenant-file.ts";
 import { tenantPath } from "../../src/config/workspace.ts";

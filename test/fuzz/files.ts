@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { openBackup } from "../../src/app/backup/backup-file.ts";
-import { readPlans, requireSame } from "../../src/cli/plan-file.ts";
+import { readPlans, requireSame } from "../../src/cli/config/plan-file.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { planInit } from "../../src/config/init.ts";
 import { checkMarketFile } from "../../src/config/market-files.ts";

@@ -5,7 +5,7 @@ import { openWorkspace, pickTenant, tenantPath, type Workspace } from "../../con
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
+import type { View } from "../output/output.ts";
 
 interface DoctorOptions {
   pre?: boolean;

@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { time, usd } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
-import { DEFAULT_LIMIT, limitOption, readPages } from "../paging.ts";
-import { decimal, identifier } from "../parsers.ts";
+import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
+import { decimal, identifier } from "../input/parsers.ts";
+import { time, usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
 
 type Withdrawal = WireResult<"approveWithdrawal">;
 type Credited = WireResult<"creditWallet">;

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { usd } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
+import { usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
 
 type Exposure = WireResult<"getHedgeExposure">;
 type Row = Exposure["hedgeBook"][number];

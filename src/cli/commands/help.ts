@@ -3,7 +3,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { exitLine, TOPICS, topicList } from "../help-topics.ts";
-import type { View } from "../output.ts";
+import type { View } from "../output/output.ts";
 
 interface Page {
   /** A topic, or the words of a command. */

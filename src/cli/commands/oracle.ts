@@ -8,10 +8,10 @@ import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import type { FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
-import { orDash, time } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
+import { orDash, time } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
 
 type Status = WireResult<"getOracleStatus">;
 

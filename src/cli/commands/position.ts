@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { cents, price } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
-import { identifier } from "../parsers.ts";
+import { identifier } from "../input/parsers.ts";
+import { cents, price } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
 
 type Position = WireResult<"listPositions">[number];
 

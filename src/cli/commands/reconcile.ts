@@ -3,10 +3,10 @@ import type { Api, WireOutput, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { limitFromUsd, usdFromMicro } from "../../domain/money.ts";
 import { counted } from "../../domain/text.ts";
-import { time, usd } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
+import { time, usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
 
 type Result = WireResult<"reconcile">;
 type Check = WireOutput<"explainLedger">[number];

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { counted } from "../../domain/text.ts";
-import { cents, usd } from "../cells.ts";
-import { type BarLine, barChart, barOf } from "../charts.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
-import { count } from "../parsers.ts";
+import { count } from "../input/parsers.ts";
+import { cents, usd } from "../output/cells.ts";
+import { type BarLine, barChart, barOf } from "../output/charts.ts";
+import type { View } from "../output/output.ts";
 
 type Overview = WireResult<"getOverviewReport">;
 type House = WireResult<"getHouseReport">;

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { cents } from "../cells.ts";
-import { barOf } from "../charts.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
+import { cents } from "../output/cells.ts";
+import { barOf } from "../output/charts.ts";
+import type { View } from "../output/output.ts";
 
 type Risk = WireResult<"listRisk">[number];
 

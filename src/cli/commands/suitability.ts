@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { NO_CAP_MINOR } from "../../domain/trader.ts";
-import { time, usd } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
-import { identifier, jsonObject } from "../parsers.ts";
+import { identifier, jsonObject } from "../input/parsers.ts";
+import { time, usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
 
 type Status = WireResult<"getSuitability">;
 type Submitted = WireResult<"submitSuitability">;

@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { price, shares, time, usd } from "../cells.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
-import { decimal, identifier } from "../parsers.ts";
+import { decimal, identifier } from "../input/parsers.ts";
+import { price, shares, time, usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
 
 type Trade = WireResult<"placeTrade">;
 type Quote = WireResult<"quoteTrade">;

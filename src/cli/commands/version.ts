@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import type { View } from "../output.ts";
+import type { View } from "../output/output.ts";
 import { packageVersion } from "../program.ts";
 
 interface Version {

@@ -1,7 +1,7 @@
 import type { Io } from "../../../src/cli/command.ts";
 import { type ExitCode, Interrupted } from "../../../src/cli/errors.ts";
-import { type Format, Output, type Sink } from "../../../src/cli/output.ts";
-import type { Prompts } from "../../../src/cli/prompts.ts";
+import type { Prompts } from "../../../src/cli/input/prompts.ts";
+import { type Format, Output, type Sink } from "../../../src/cli/output/output.ts";
 
 /** A stream that remembers. */
 export interface Buffered extends Sink {

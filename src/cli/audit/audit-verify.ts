@@ -1,0 +1,203 @@
+import { open, rename, rm } from "node:fs/promises";
+import type { Command } from "commander";
+import type { Session } from "../../app/tenant/session.ts";
+import type { Api } from "../../contract/operations.ts";
+import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
+import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
+import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import type { View } from "../output/output.ts";
+import type { ChainReport, VerifyOptions } from "./audit-walk.ts";
+
+interface VerifyArguments {
+  file?: string;
+  anchor?: string;
+  incremental?: boolean;
+  full?: boolean;
+}
+
+export function registerVerify(noun: Command, host: Host): void {
+  noun
+    .command("verify")
+    .description("recompute every link of the chain; exit code 8 when one does not hold")
+    .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
+    .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
+    .option("--incremental", "only what was written since this directory's last verification")
+    .option("--full", "from the first entry on, which is what happens without --incremental too")
+    .action(
+      host.action<VerifyArguments>(async ({ options, io }) => {
+        const { file, anchor, incremental, full } = options;
+        if (incremental && (full || file !== undefined || anchor !== undefined))
+          throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
+        if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
+        return withSession(options, io, async (session) => {
+          const { id, directory } = session.tenant;
+          const [{ readVerifiedPoint, raiseVerifiedPoint }, { knownToOperator }] = await Promise.all([
+            import("../../services/anchors/verified-point.ts"),
+            import("../../app/tenant/anchor-sources.ts"),
+          ]);
+          const keys = session.auditSecrets().map(auditKey);
+          const { anchors } = await knownToOperator(session.tenant, keys);
+          return runAuditVerify(
+            {
+              verify: chainVerifier(session),
+              from: incremental ? await readVerifiedPoint(directory, id) : undefined,
+              anchors: [...anchors, ...(await anchorsOf(anchor, id, keys, io))],
+              keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
+            },
+            session.api(),
+            io,
+          );
+        });
+      }),
+    );
+}
+
+export function registerExport(noun: Command, host: Host): void {
+  noun
+    .command("export")
+    .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
+    .option("--out <file>", "write to a file; replaces it when it is there")
+    .action(
+      host.action<{ out?: string }>(({ options, io }) =>
+        withSession(options, io, (session) => runAuditExport({ out: options.out }, session.api(), io)),
+      ),
+    );
+}
+
+const reportView: View<ChainReport, ChainReport> = {
+  kind: "record",
+  fields: ({ verified, head, count: entries, broken }) => [
+    ["verified", verified ? "yes" : "NO"],
+    ["entries", String(entries)],
+    ["head", head],
+    ...(broken
+      ? ([
+          ["kind", broken.kind],
+          ["first bad entry", String(broken.seq)],
+          ["problem", broken.problem],
+        ] as const)
+      : []),
+    ...(broken?.stored === undefined ? [] : ([["hash that stands there", broken.stored]] as const)),
+    ...(broken?.computed === undefined ? [] : ([["hash that should", broken.computed]] as const)),
+  ],
+};
+
+export type Verify = (api: Api, options: VerifyOptions) => Promise<ChainReport>;
+
+export interface RunVerifyOptions extends Pick<VerifyOptions, "from" | "anchors"> {
+  verify: Verify;
+  /** Told of a chain that holds. */
+  keep?: ((report: ChainReport) => Promise<void>) | undefined;
+}
+
+/** @throws Fault INTEGRITY after printing, naming the first entry that does not hold */
+export async function runAuditVerify(options: RunVerifyOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  const { verify, from, anchors, keep } = options;
+  const onProgress = (checked: number, entries: number) => output.progress(`${checked} of ${entries} entries verified`);
+  let report = await verify(api, { from, anchors, onProgress });
+  // The point to go on from may itself be what the log does not hold any more: then only the whole of it tells what is wrong.
+  if (from && report.broken) report = await verify(api, { anchors, onProgress });
+  await output.print(report, reportView);
+  const { broken } = report;
+  if (broken) throw new Fault("INTEGRITY", `The audit log does not hold (${broken.kind}): ${broken.problem}`);
+  await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be kept: ${error.message}`));
+  return EXIT.ok;
+}
+
+/** Straight from the database, or page by page over HTTP; both recompute every link with the keys at hand. */
+export function chainVerifier(session: Pick<Session, "services" | "auditSecrets">): Verify {
+  const { services } = session;
+  return async (api, options) => {
+    const { chainReport, verifyOverApi } = await import("./audit-walk.ts");
+    if (!services) return verifyOverApi(api, session.auditSecrets(), options);
+    const { verifyChain } = await import("../../services/audit/audit-verifier.ts");
+    const { readLog } = await import("../../queries/evidence.ts");
+    const { from, anchors, onProgress } = options;
+    const total = Number((await services.checks.read((sql) => readLog(sql))).last.seq);
+    const { head, count, ...walked } = await verifyChain(services.checks, services.auditKeys, {
+      from,
+      anchors,
+      onPage: (seq) => onProgress?.(Number(seq), total),
+    });
+    return chainReport({ head, count: Number(count) }, walked);
+  };
+}
+
+/** Needs the audit keys and nothing else of the tenant. */
+async function verifyExport(named: string | undefined, file: string, anchor: string | undefined, io: Io) {
+  const { auditSecretsOf, readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
+  const { verifyFile } = await import("./audit-walk.ts");
+  const tenant = readOperatorTenant(named);
+  const secrets = auditSecretsOf(tenant);
+  const verify: Verify = (_, options) => verifyFile(file, secrets, options);
+  const anchors = await anchorsOf(anchor, tenant.id, secrets.map(auditKey), io);
+  return runAuditVerify({ verify, anchors }, {} as Api, io);
+}
+
+async function anchorsOf(
+  file: string | undefined,
+  tenant: string,
+  keys: readonly AuditKey[],
+  { output }: Io,
+): Promise<KnownAnchor[]> {
+  if (file === undefined) return [];
+  const { readAnchors } = await import("../receipts.ts");
+  const { anchors, ignored } = await readAnchors(file, tenant, keys);
+  if (ignored > 0)
+    output.note(`${file}: ignored ${counted(ignored, "line")} that no audit key of ours signed, or that was cut short`);
+  return anchors;
+}
+
+interface Exported {
+  file: string;
+  entries: number;
+  /** Hash of the last entry in it. */
+  head: string;
+}
+
+const exportedView: View<Exported, Exported> = {
+  kind: "record",
+  fields: ({ file, entries, head }) => [
+    ["file", file],
+    ["entries", String(entries)],
+    ["head", head],
+  ],
+};
+
+/** Page by page, however long the log is. A file appears when it is complete. */
+export async function runAuditExport({ out }: { out?: string | undefined }, api: Api, { output }: Io) {
+  const { entriesAfter } = await import("./audit-walk.ts");
+  const part = out === undefined ? undefined : `${out}.part`;
+  const handle = part === undefined ? undefined : await open(part, "w", 0o600).catch(unwritable(part));
+  let [entries, head] = [0, GENESIS_HASH];
+  try {
+    for await (const page of entriesAfter(api)) {
+      const text = page.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+      const wanted = handle ? await handle.writeFile(text).then(() => true) : await output.stream(text);
+      if (!wanted) return EXIT.ok;
+      entries += page.length;
+      head = page.at(-1)?.hash ?? head;
+      output.progress(`${entries} entries exported`);
+    }
+    await handle?.sync();
+  } catch (error) {
+    if (part !== undefined) await rm(part, { force: true });
+    throw error;
+  } finally {
+    await handle?.close();
+  }
+  if (part === undefined || out === undefined) return EXIT.ok;
+  await rename(part, out).catch(unwritable(out));
+  await output.print({ file: out, entries, head }, exportedView);
+  return EXIT.ok;
+}
+
+function unwritable(file: string): (cause: Error) => never {
+  return (cause) => {
+    throw new Fault("USAGE", `${file} cannot be written: ${cause.message}`, { cause });
+  };
+}

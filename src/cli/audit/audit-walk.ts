@@ -1,0 +1,154 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { auditLines, type ChainProblem, canonicalJson } from "../../domain/audit/audit-link.ts";
+import {
+  type ChainBreak,
+  GENESIS,
+  operatorText,
+  type SealedLines,
+  type WalkOptions,
+  walkChain,
+} from "../../domain/audit/chain-walk.ts";
+import { auditKey } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
+import { PAGE } from "../input/paging.ts";
+
+/** An entry as it travels over HTTP and stands in an export. */
+export type Entry = WireResult<"listAudit">["entries"][number];
+
+/** What a verification found, as `audit verify` prints it. */
+export interface ChainReport {
+  verified: boolean;
+  /** Hash of the latest entry, 64 zeros before the first. */
+  head: string;
+  count: number;
+  /** The first entry that does not hold, and why; with the hash that stands there and the one that should. */
+  broken?: { kind: ChainProblem; seq: number; problem: string; stored?: string; computed?: string };
+}
+
+/** Where to begin, what the chain must go through, and who is told of its progress. */
+export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
+  onProgress?: (checked: number, count: number) => void;
+}
+
+/**
+ * Verifies a chain over HTTP with the keys at hand, trusting nothing but the entries themselves: each hash is computed
+ * again from its text and its predecessor's hash. The count that the server states makes a cut tail visible.
+ *
+ * @param secrets of every key that has sealed entries
+ */
+export async function verifyOverApi(
+  api: Api,
+  secrets: readonly string[],
+  { from, anchors, onProgress }: VerifyOptions = {},
+): Promise<ChainReport> {
+  const { head, count, problem } = await api.getAuditStatus({});
+  const walked = await walkChain(sealedPages(entriesAfter(api, from?.seq ?? 0n)), {
+    keys: secrets.map(auditKey),
+    head: { seq: BigInt(count), hash: head },
+    from,
+    anchors,
+    onPage: (seq) => onProgress?.(Number(seq), count),
+  });
+  const broken = walked.broken ?? (await beyondHead(api, count)) ?? saidBy(problem);
+  return chainReport({ head, count }, { broken });
+}
+
+/** A row after the stated head is a newer entry, or stands where none was written. */
+async function beyondHead(api: Api, count: number): Promise<ChainBreak | undefined> {
+  const { entries } = await api.listAudit({ after: count, limit: 1 });
+  const [next] = entries;
+  if (!next || (await api.getAuditStatus({})).count >= next.seq) return undefined;
+  return { kind: "beyond-head", seq: BigInt(next.seq), problem: `row ${next.seq} stands after the head, ${count}` };
+}
+
+/** What the server knows and a walk cannot see, such as that the log was set back under it. */
+function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | undefined {
+  return problem ? { kind: problem.kind, seq: BigInt(problem.seq), problem: problem.text } : undefined;
+}
+
+/**
+ * Verifies an export without a database or a server. It cannot tell whether entries after its last one are missing:
+ * that takes the head, or a receipt.
+ */
+export async function verifyFile(
+  file: string,
+  secrets: readonly string[],
+  { anchors, onProgress }: VerifyOptions = {},
+): Promise<ChainReport> {
+  const walked = await walkChain(sealedPages(entriesOfFile(file)), {
+    keys: secrets.map(auditKey),
+    anchors,
+    onPage: (seq) => onProgress?.(Number(seq), Number(seq)),
+  });
+  const { seq, hash } = walked.end;
+  return chainReport({ head: hash, count: Number(seq) }, walked);
+}
+
+/** What a walk found, as it is printed. */
+export function chainReport(
+  head: { head: string; count: number },
+  { broken }: { broken?: ChainBreak | undefined },
+): ChainReport {
+  if (!broken) return { verified: true, ...head };
+  const { source: _, ...told } = broken;
+  return { verified: false, ...head, broken: { ...told, seq: Number(broken.seq), problem: operatorText(broken) } };
+}
+
+/** All entries after `seq`, oldest first, page by page. */
+export async function* entriesAfter(api: Api, seq: bigint = GENESIS.seq): AsyncGenerator<Entry[]> {
+  let cursor: string | undefined;
+  do {
+    const page = await api.listAudit({ after: Number(seq), limit: PAGE, cursor });
+    if (page.entries.length > 0) yield page.entries;
+    else if (page.cursor !== null) throw new Fault("UNREACHABLE", "The server gives empty pages of the audit log");
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+async function* entriesOfFile(file: string): AsyncGenerator<Entry[]> {
+  let page: Entry[] = [];
+  let line = 0;
+  try {
+    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+      line += 1;
+      if (text !== "") page.push(entryOf(text, file, line));
+      if (page.length === PAGE) {
+        yield page;
+        page = [];
+      }
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault("USAGE", `${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  if (page.length > 0) yield page;
+}
+
+function entryOf(text: string, file: string, line: number): Entry {
+  const entry = parse(text) as Entry | undefined;
+  if (typeof entry?.seq !== "number" || typeof entry.payloadText !== "string" || typeof entry.hash !== "string")
+    throw new Fault("USAGE", `${file}:${line} is not an audit entry as \`pmctl audit export\` writes it`);
+  return entry;
+}
+
+async function* sealedPages(pages: AsyncIterable<readonly Entry[]>): AsyncGenerator<SealedLines[]> {
+  for await (const page of pages) yield page.map(sealedLines);
+}
+
+/** An object that says something else than the sealed text is no entry of this chain: people and tools read the object. */
+function sealedLines({ payload, ...entry }: Entry): SealedLines {
+  const says = parse(entry.payloadText);
+  const agrees = says !== undefined && canonicalJson(payload) === canonicalJson(says as typeof payload);
+  const payloadText = agrees ? entry.payloadText : canonicalJson(payload);
+  return { lines: auditLines({ ...entry, seq: BigInt(entry.seq), payloadText }), hash: entry.hash };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

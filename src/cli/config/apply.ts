@@ -1,0 +1,126 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import { counted } from "../../domain/text.ts";
+import { keyFingerprint, type PutOnRecord } from "../../services/provision.ts";
+import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import type { View } from "../output/output.ts";
+import { openReceipts } from "../receipts.ts";
+import { planTargets, requireOneAddress, type Target } from "./plan.ts";
+import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
+import { noteRest, shownPlan } from "./plan-view.ts";
+import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
+
+export interface AppliedTenant {
+  tenant: string;
+  changed: boolean;
+  /** Migrations that brought the schema forward. */
+  migrations: string[];
+  /** How many keys that an older version left were put on record, and the fingerprints of those that no entry made. */
+  recorded?: { keys: number; refused: string[] };
+}
+
+type ApplyOptions = ChoiceOptions & { dryRun?: boolean };
+
+const view = {
+  kind: "list",
+  rows: (applied) => applied,
+  columns: [
+    { title: "TENANT", cell: ({ tenant }) => tenant },
+    { title: "RESULT", cell: ({ changed }) => (changed ? "applied" : "nothing to do") },
+    { title: "MIGRATIONS", cell: ({ migrations }) => String(migrations.length) },
+  ],
+  empty: "There is nothing to apply",
+} satisfies View<AppliedTenant[], AppliedTenant>;
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
+    .addOption(onDriftOption())
+    .addOption(acceptLooseningOption())
+    .option("--dry-run", "only plan, or check that a saved plan still holds")
+    .description("bring the database to what the files say: schema, keys, treasury, policy, markets")
+    .action(host.action<ApplyOptions>(runApply));
+}
+
+/** For whoever interrupts what may have been sent. */
+export const IN_DOUBT = "Interrupted: the change of a tenant is in as a whole or not at all; pmctl history says which";
+
+/** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
+export async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
+  const workspace = openWorkspace();
+  const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
+  if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
+  requireOneAddress(targets, options);
+  interrupts.parting(() => io.output.note(IN_DOUBT));
+  const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
+  const receipts = openReceipts(options, io.output);
+  const applied: AppliedTenant[] = [];
+  const failures: ExitCode[] = [];
+  try {
+    for (const { tenant, confirm } of targets) {
+      try {
+        const choose = chooserOf(options, io);
+        const { plan, changed, migrations, recorded } = await withConfig(
+          workspace.directory,
+          tenant,
+          options,
+          { ...io, onSealed: receipts.onSealed },
+          (session) =>
+            applyTenant(session, (planned) => {
+              confirm?.(planned);
+              return choose(planned);
+            }),
+        );
+        const shown = shownPlan(plan);
+        if (!asksAbout(plan, options, io)) noteRest(shown, io.output);
+        writeStepSummary(() => planMarkdown(shown, `${tenant}: ${changed ? "applied" : "nothing to do"}`));
+        noteRecorded(tenant, recorded, io.output);
+        applied.push({ tenant, changed, migrations, ...(recorded && { recorded: shownRecord(recorded) }) });
+      } catch (error) {
+        writeStepSummary(() => refusalMarkdown(tenant, error));
+        if (targets.length === 1) throw error;
+        io.output.note(`${tenant} was not applied:`);
+        failures.push(io.output.fail(error));
+      }
+    }
+  } finally {
+    receipts.close();
+  }
+  const [failure] = failures;
+  await io.output.print(applied, failure === undefined ? view : { ...view, empty: "Nothing was applied." });
+  if (failure === undefined) return EXIT.ok;
+  return applied.length > 0 ? EXIT.partly : failure;
+}
+
+const shownRecord = ({ keys, refused }: PutOnRecord) => ({
+  keys,
+  refused: refused.map(({ hash }) => keyFingerprint(hash)),
+});
+
+function noteRecorded(tenant: string, recorded: PutOnRecord | undefined, output: Io["output"]): void {
+  if (!recorded) return;
+  const keys = counted(recorded.keys, "key");
+  output.note(`${tenant}: put on record what an older version left: ${keys}, the policy and the configuration`);
+  for (const { name, hash } of recorded.refused)
+    output.note(`${tenant}: no audit entry made the key ${name} (${keyFingerprint(hash)}), so it opens nothing`);
+}
+
+/** A tenant's name wins over a file of the same name. */
+async function targetsOf(workspace: Workspace, names: readonly (string | undefined)[]): Promise<Target[]> {
+  const targets: Target[] = [];
+  for (const name of names) {
+    if (name === undefined || workspace.tenants.includes(name) || !existsSync(name)) {
+      targets.push({ tenant: pickTenant(workspace, name) });
+      continue;
+    }
+    const { readPlans, requireSame } = await import("./plan-file.ts");
+    for (const saved of readPlans(name))
+      targets.push({
+        tenant: pickTenant(workspace, saved.tenant),
+        confirm: (plan) => requireSame(saved, plan),
+      });
+  }
+  return targets;
+}

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { WireOutput } from "../../contract/operations.ts";
+import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { readPages } from "../input/paging.ts";
+import { count } from "../input/parsers.ts";
+import { orDash, time } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { noteOverrides } from "./plan-view.ts";
+
+/** One apply, as its audit entry tells; `rollback --to` takes its `seq`. */
+type Applied = WireOutput<"listApplies">[number];
+
+const view: View<readonly Applied[], Applied> = {
+  kind: "list",
+  rows: (items) => items,
+  columns: [
+    { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
+    { title: "WHEN", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
+    { title: "WHO", cell: ({ actor }) => actor },
+    { title: "COMMIT", cell: ({ gitCommit }) => orDash(gitCommit?.slice(0, 12)) },
+    { title: "ROLLED BACK TO", cell: ({ rollbackTo }) => orDash(rollbackTo?.toString()), optional: true },
+    { title: "POLICY", cell: ({ policy }) => orDash(policy.join(", ")), optional: true },
+    { title: "KEPT LIVE", cell: ({ adopted }) => orDash(adopted.join(", ")), optional: true },
+    { title: "REASON", cell: ({ reason }) => orDash(reason), optional: true },
+  ],
+  empty: "Nothing has been applied yet.",
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant")
+    .option("--limit <n>", "how many, the newest first", count, 50)
+    .description("the applies of a tenant, from its audit log")
+    .action(host.action<{ limit: number }>(runHistory));
+}
+
+/** Overrides that hold now are told beside: they are live, and no apply made them. */
+export async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<ExitCode> {
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  return withConfig(workspace.directory, tenant, options, io, async (session) => {
+    const live = await session.open();
+    await io.output.print(
+      live ? (await readPages(options.limit, (page) => live.api.listApplies(page))).items : [],
+      view,
+    );
+    const overrides = live?.config.overrides ?? [];
+    noteOverrides({ overrides: overrides.map((each) => ({ ...each, field: `policy.${each.field}` })) }, io.output);
+    return EXIT.ok;
+  });
+}

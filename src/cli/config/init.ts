@@ -1,0 +1,135 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Command, Option } from "commander";
+import {
+  CI_SERVICES,
+  type CiService,
+  freePorts,
+  type InitResult,
+  placeholderUrl,
+  planInit,
+  problemOfBaseUrl,
+  writeInit,
+} from "../../config/init.ts";
+import { problemOfTenant } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { CommandContext, Globals, Host, Io } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import type { View } from "../output/output.ts";
+
+type Template = "minimal" | "full";
+
+interface InitOptions {
+  template?: Template;
+  ci?: CiService;
+  baseUrl?: string;
+}
+
+interface Answers extends InitOptions {
+  tenant: string;
+  template: Template;
+  ci: CiService;
+}
+
+interface WrittenFile {
+  path: string;
+  result: keyof InitResult;
+}
+
+const view: View<InitResult, WrittenFile> = {
+  kind: "list",
+  rows: (result) =>
+    (["created", "extended", "kept"] as const).flatMap((kind) => result[kind].map((path) => ({ path, result: kind }))),
+  columns: [
+    { title: "FILE", cell: ({ path }) => path },
+    { title: "RESULT", cell: ({ result }) => result },
+  ],
+  empty: "Nothing was written",
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the new tenant's id: lower-case letters, digits and -")
+    .addOption(
+      new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices([
+        "minimal",
+        "full",
+      ]),
+    )
+    .addOption(
+      new Option("--ci <service>", "write a workflow that plans, applies and checks; none unless given").choices(
+        CI_SERVICES,
+      ),
+    )
+    .option("--base-url <url>", "where traders will find the tenant")
+    .description("write a tenant file, a sample of a market and .env with fresh secrets; overwrites nothing")
+    .action(host.action<InitOptions>(runInit));
+}
+
+/** Asks on a terminal for what no option says. A second run finds everything in place and overwrites nothing. */
+export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<ExitCode> {
+  const directory = process.cwd();
+  const answers = await answersOf(options, args[0] ?? options.tenant, io);
+  const result = writeInit(directory, planInit({ ...answers, ports: freePorts(directory, answers.tenant) }));
+  await io.output.print(result, view);
+  io.output.note(nextSteps(directory, answers));
+  return EXIT.ok;
+}
+
+async function answersOf(
+  { template, ci, baseUrl, yes }: Globals & InitOptions,
+  named: string | undefined,
+  { prompts }: Io,
+): Promise<Answers> {
+  if (yes || !prompts.available) {
+    if (named === undefined) throw new Fault("USAGE", "Name the new tenant: pmctl init acme");
+    return { tenant: named, template: template ?? "minimal", ci: ci ?? "none", ...(baseUrl ? { baseUrl } : {}) };
+  }
+  const tenant =
+    named ?? (await prompts.ask("What is the tenant's id?", { fallback: "acme", problem: problemOfTenant }));
+  const problem = problemOfTenant(tenant);
+  if (problem !== undefined) throw new Fault("USAGE", problem);
+  return {
+    tenant,
+    baseUrl:
+      baseUrl ??
+      (await prompts.ask("Where will traders find it? (it can be changed later)", {
+        fallback: placeholderUrl(tenant),
+        problem: problemOfBaseUrl,
+      })),
+    template:
+      template ??
+      (await prompts.choose(
+        "How much should the tenant file show?",
+        [
+          { value: "minimal", name: "what must be there, and the limits" },
+          { value: "full", name: "every section, with its defaults" },
+        ],
+        "minimal",
+      )),
+    ci:
+      ci ??
+      (await prompts.choose(
+        "Plan on pull requests, apply on merge, check every night?",
+        [
+          { value: "github", name: "yes, with GitHub Actions" },
+          { value: "gitlab", name: "yes, with GitLab CI" },
+          { value: "none", name: "no, not now" },
+        ],
+        "none",
+      )),
+  };
+}
+
+function nextSteps(directory: string, { tenant, ci }: Answers): string {
+  const lines = [
+    "Next:",
+    `  pmctl validate ${tenant}   after you have edited tenants/${tenant}/tenant.yaml`,
+    `  pmctl apply ${tenant}      creates the database, and a market of each tenants/${tenant}/markets/*.yaml`,
+    `  pmctl serve ${tenant}      serves it; Ctrl-C stops it`,
+    `  pmctl doctor ${tenant}     says what is still missing`,
+  ];
+  if (ci !== "none" && !existsSync(join(directory, "package.json")))
+    lines.push("The workflow runs `npm ci`: this directory needs a package.json with pmctl among its dependencies.");
+  return lines.join("\n");
+}

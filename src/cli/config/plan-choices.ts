@@ -1,0 +1,63 @@
+import { Option } from "commander";
+import type { Chooser } from "../../app/apply/apply-tenant.ts";
+import { blockers, type Choices, contested, loosening } from "../../plan/plan-decision.ts";
+import type { Plan } from "../../plan/plan-types.ts";
+import type { Io } from "../command.ts";
+import { declined } from "../input/prompts.ts";
+import { noteRest, planLines, shownPlan } from "./plan-view.ts";
+
+/** The flags that answer a plan's questions in advance. */
+export interface ChoiceOptions {
+  yes?: boolean | undefined;
+  onDrift?: Choices["onDrift"];
+  acceptLoosening?: boolean;
+}
+
+export const onDriftOption = () =>
+  new Option("--on-drift <what>", "values that were changed live: stop, keep them, or write the file's").choices([
+    "fail",
+    "adopt",
+    "overwrite",
+  ]);
+export const acceptLooseningOption = () => new Option("--accept-loosening", "let limits be loosened");
+
+/**
+ * Answers by flags and, where a person is there to ask, by questions. Without one, what no flag allows is refused.
+ * @throws Fault REFUSED when the answer is no
+ */
+export function chooserOf(options: ChoiceOptions, io: Io): Chooser {
+  return async (plan) => {
+    const flags: Choices = {
+      onDrift: options.onDrift ?? "fail",
+      acceptLoosening: options.acceptLoosening ?? false,
+    };
+    return asksAbout(plan, options, io) ? ask(plan, flags, options.onDrift !== undefined, io) : flags;
+  };
+}
+
+/** Whether somebody is asked about a plan, and so was shown all of it. */
+export function asksAbout(plan: Plan, { yes }: Pick<ChoiceOptions, "yes">, { prompts }: Pick<Io, "prompts">): boolean {
+  return yes !== true && prompts.available && !plan.empty && blockers(plan).length === 0;
+}
+
+async function ask(plan: Plan, flags: Choices, driftDecided: boolean, { output, prompts }: Io): Promise<Choices> {
+  const shown = shownPlan(plan);
+  output.note([`${plan.tenant}:`, ...planLines(shown)].join("\n"));
+  noteRest(shown, output);
+  let { onDrift, acceptLoosening } = flags;
+  if (contested(plan).length > 0) {
+    if (!driftDecided) {
+      if (!(await prompts.confirm("Live values were changed. Overwrite them with the file's?"))) {
+        output.note(
+          "To keep them: `pmctl drift --write` puts them into the file, --on-drift adopt leaves the file as it is",
+        );
+        throw declined();
+      }
+      onDrift = "overwrite";
+    } else if (onDrift === "fail") return flags;
+  }
+  const loosens = loosening(plan, { onDrift }).length > 0 && !acceptLoosening;
+  if (!(await prompts.confirm(loosens ? "This LOOSENS limits. Apply it?" : "Apply it?"))) throw declined();
+  if (loosens) acceptLoosening = true;
+  return { onDrift, acceptLoosening };
+}

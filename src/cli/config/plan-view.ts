@@ -1,0 +1,110 @@
+import type { Json } from "../../domain/audit/audit-link.ts";
+import { counted } from "../../domain/text.ts";
+import { SEARCH } from "../../plan/plan-settings.ts";
+import type { Plan, PlanItem } from "../../plan/plan-types.ts";
+import { plain, usd } from "../output/cells.ts";
+import type { Output, View } from "../output/output.ts";
+
+/** What a change does to the limits, as people look for it; of a secret, in small letters. */
+export type Mark = "LOOSENS" | "TIGHTENS" | "loosens" | null;
+
+/** A plan as it is printed and saved. */
+export interface ShownPlan extends Omit<Plan, "items"> {
+  items: ShownItem[];
+}
+export type ShownItem = Omit<PlanItem, "direction"> & { mark: Mark };
+
+type Row = ShownItem & { tenant: string };
+
+export function shownPlan({ items, ...plan }: Plan): ShownPlan {
+  return { ...plan, items: items.map(({ direction, ...item }) => ({ ...item, mark: markOf(item.field, direction) })) };
+}
+
+function markOf(field: string, direction: PlanItem["direction"]): Mark {
+  if (direction === "neutral") return null;
+  if (direction === "loosens" && field.startsWith("secrets.")) return direction;
+  return direction === "loosens" ? "LOOSENS" : "TIGHTENS";
+}
+
+export const planView = {
+  kind: "list",
+  rows: (plans) => plans.flatMap(({ tenant, items }) => items.map((item) => ({ tenant, ...item }))),
+  columns: [
+    { title: "TENANT", cell: ({ tenant }) => tenant, optional: true },
+    { title: "FIELD", cell: ({ field }) => field, whole: true },
+    { title: "WHAT", cell: actionOf },
+    { title: "LIVE", cell: ({ live }) => shownValue(live) },
+    { title: "FILE", cell: ({ desired }) => shownValue(desired) },
+    { title: "MARK", cell: ({ mark }) => mark?.toUpperCase() ?? "" },
+  ],
+  empty: "Nothing differs from what is live.",
+} satisfies View<readonly ShownPlan[], Row>;
+
+/** What an item is to people. */
+export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
+  if (kind !== "change") return kind;
+  if (live === null) return "create";
+  return desired === null ? "remove" : "change";
+}
+
+/** A market that is to be created shows its question. */
+export function shownValue(value: Json): string {
+  if (typeof value === "object" && value !== null && "question" in value) return plain(value.question);
+  return value === null ? "-" : plain(value);
+}
+
+/** One line for each item, for questions and refusals. */
+export function planLines({ items }: ShownPlan): string[] {
+  return items.map((item) => {
+    const mark = item.mark ? `  ${item.mark.toUpperCase()}` : "";
+    return `  ${actionOf(item)} ${item.field}: ${shownValue(item.live)} -> ${shownValue(item.desired)}${mark}`;
+  });
+}
+
+/** What a table has no room for: who changed live values, settings, overrides and warnings. */
+export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
+  for (const { field, by } of plan.items)
+    if (by)
+      output.note(`${field} was changed live by ${by.actor} at ${by.ts}, audit entry ${by.seq}${because(by.reason)}`);
+  for (const { field, problem } of plan.items) if (problem !== undefined) output.note(`${field}: ${problem}`);
+  const atStart = plan.settings.filter((path) => path !== SEARCH);
+  if (atStart.length > 0) output.note(`Taken up by a server at its next start: ${atStart.join(", ")}`);
+  if (atStart.length < plan.settings.length) output.note(`Taken up at once: ${SEARCH}`);
+  noteOverrides(plan, output);
+  for (const line of moneyLines(plan)) output.note(line);
+  for (const warning of plan.warnings) output.note(`Warning: ${warning}`);
+}
+
+/** Overrides are no drift, and yet what is live. */
+export function noteOverrides(
+  { overrides }: { overrides: readonly { field: string; value: unknown; until: string }[] },
+  output: Pick<Output, "note">,
+): void {
+  for (const { field, value, until } of overrides)
+    output.note(`${field} is ${plain(value)} until ${until}, by an override that ends by itself`);
+}
+
+/** What a plan may cost, in words. */
+export function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
+  if (!money) return [];
+  const { newMarkets, treasury, trades } = money;
+  const lines: string[] = [];
+  if (newMarkets.count > 0) {
+    const short = treasury.afterUsd < 0 ? ": NOT ENOUGH" : "";
+    lines.push(
+      `${counted(newMarkets.count, "new market")}: the house loses at most ${usd(newMarkets.worstCaseLossUsd)} USD; the treasury holds ${usd(treasury.nowUsd + treasury.addedUsd)} USD and keeps ${usd(treasury.afterUsd)} USD${short}`,
+    );
+  }
+  for (const { rule, refused, admittedUsers, note } of trades?.rules ?? []) {
+    const admitted = admittedUsers === null ? "" : `, ${admittedUsers} more users may trade`;
+    lines.push(
+      `${rule}: ${counted(refused.trades, "trade")} of the last ${trades?.days} days (${usd(refused.usd)} USD) would have been refused${admitted} (${note})`,
+    );
+  }
+  if (trades && !trades.complete) lines.push(`Only the latest ${trades.examined} trades were looked at.`);
+  return lines;
+}
+
+function because(reason: string | null): string {
+  return reason === null ? "" : ` (${reason})`;
+}

@@ -1,0 +1,86 @@
+import type { Command } from "commander";
+import type { SessionOptions } from "../../app/tenant/session.ts";
+import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Plan } from "../../plan/plan-types.ts";
+import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { noteRest, planView, type ShownPlan, shownPlan } from "./plan-view.ts";
+import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
+
+interface PlanOptions {
+  out?: string;
+  detailedExitcode?: boolean;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenants...]", "tenants to plan; the only one unless given")
+    .option("--out <file>", "save the plan, for pmctl apply FILE")
+    .option("--detailed-exitcode", "end with 2 when there is something to apply")
+    .description("what an apply would do; changes nothing")
+    .action(host.action<PlanOptions>(runPlan));
+}
+
+/** Plans the tenants that are named. */
+export async function runPlan({ options, args, io }: CommandContext<PlanOptions>): Promise<ExitCode> {
+  const workspace = openWorkspace();
+  const names = args.length > 0 ? args : [options.tenant];
+  const targets = names.map((name) => ({ tenant: pickTenant(workspace, name) }));
+  return planTargets(workspace, targets, options, io);
+}
+
+/** A tenant to plan or apply and, from a saved plan, what must still hold: it throws when it does not. */
+export interface Target {
+  tenant: string;
+  confirm?: (plan: Plan) => void;
+}
+
+/** @throws Fault USAGE for several tenants behind one address: each tenant has a server of its own */
+export function requireOneAddress(targets: readonly Target[], { url }: Pick<SessionOptions, "url">): void {
+  if (url === undefined || new Set(targets.map(({ tenant }) => tenant)).size < 2) return;
+  throw new Fault("USAGE", "--url is the address of one tenant's server: name one tenant, or leave --url out");
+}
+
+/**
+ * Plans each tenant on its own: one that cannot be planned does not hide the others. A saved plan holds all that was asked
+ * for, or is not written.
+ */
+export async function planTargets(
+  { directory }: Workspace,
+  targets: readonly Target[],
+  options: PlanOptions & SessionOptions,
+  io: Pick<Io, "output">,
+): Promise<ExitCode> {
+  const { out, detailedExitcode } = options;
+  requireOneAddress(targets, options);
+  const { planTenant } = await import("../../app/apply/plan-tenant.ts");
+  const plans: ShownPlan[] = [];
+  const failures: ExitCode[] = [];
+  for (const { tenant, confirm } of targets) {
+    try {
+      const { plan } = await withConfig(directory, tenant, options, io, planTenant);
+      confirm?.(plan);
+      plans.push(shownPlan(plan));
+    } catch (error) {
+      writeStepSummary(() => refusalMarkdown(tenant, error, "planned"));
+      if (targets.length === 1) throw error;
+      io.output.note(`${tenant} was not planned:`);
+      failures.push(io.output.fail(error));
+    }
+  }
+  if (out !== undefined && failures.length === 0) {
+    const { savePlans } = await import("./plan-file.ts");
+    savePlans(out, plans);
+    io.output.note(`Saved; carry it out with pmctl apply ${out}`);
+  }
+  const [failure] = failures;
+  const isEmptyHanded = failure !== undefined && plans.length === 0;
+  await io.output.print(plans, isEmptyHanded ? { ...planView, empty: "Nothing was planned." } : planView);
+  for (const plan of plans) {
+    noteRest(plan, io.output);
+    writeStepSummary(() => planMarkdown(plan));
+  }
+  if (failure !== undefined) return plans.length > 0 ? EXIT.partly : failure;
+  return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
+}

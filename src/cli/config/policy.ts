@@ -1,0 +1,99 @@
+import type { Command } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { PolicyPatch } from "../../domain/policy.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { timeSpan } from "../input/parsers.ts";
+import { declined, mustAsk } from "../input/prompts.ts";
+import { orDash, time, usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+
+type Policy = WireResult<"getPolicy">;
+type Updated = WireResult<"updatePolicy">;
+
+export interface SetOptions {
+  patch: PolicyPatch;
+  yes?: boolean | undefined;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .command("show")
+    .description("the policy in force")
+    .action(
+      host.action(({ options, io }) => withSession(options, io, (session) => runPolicyShow({}, session.api(), io))),
+    );
+  noun
+    .command("set")
+    .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
+    .argument("<key=value...>", "a field and its new value; several at once are one change")
+    .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan)
+    .action(
+      host.action<{ ttl?: number }>(async ({ options, args, io }) => {
+        const { policyPatch } = await import("./policy-assignments.ts");
+        const set = { patch: policyPatch(args), yes: options.yes };
+        const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
+        if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
+          throw new Fault("USAGE", "--ttl is at most 30d: what is to hold longer belongs into the tenant file");
+        mustAsk(set, io.prompts);
+        return withSession(options, io, (session) => runPolicySet(set, session.api(undefined, { policyTtlSec }), io));
+      }),
+    );
+}
+
+function fieldsOf(policy: Policy): [string, string][] {
+  const { jurisdictions, suitabilityThresholds } = policy;
+  const tiers = suitabilityThresholds.tiers.map(
+    ({ minScore, capUsd }) => `${minScore}+: ${capUsd === null ? "no cap" : usd(capUsd)}`,
+  );
+  return [
+    ["feeBps", String(policy.feeBps)],
+    ["maxTradeUsd", usd(policy.maxTradeUsd)],
+    ["maxUserExposureUsd", usd(policy.maxUserExposureUsd)],
+    ["jurisdictions.allowed", jurisdictions.allowed.length === 0 ? "everywhere" : jurisdictions.allowed.join(", ")],
+    ["jurisdictions.blocked", orDash(jurisdictions.blocked.join(", "))],
+    ["suitabilityRequired", String(policy.suitabilityRequired)],
+    ["suitabilityThresholds.blockBelow", String(suitabilityThresholds.blockBelow)],
+    ["suitabilityThresholds.tiers", tiers.join("; ")],
+    ["resolution_url", orDash(policy.resolution_url)],
+  ];
+}
+
+const policyView: View<Policy, Policy> = { kind: "record", fields: fieldsOf };
+const updatedView: View<Updated, Updated> = {
+  kind: "record",
+  fields: (policy) => [...fieldsOf(policy), ["updated", time(policy.updatedAt, { seconds: true })]],
+};
+
+export async function runPolicyShow(_: object, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.getPolicy({}), policyView);
+  return EXIT.ok;
+}
+
+/**
+ * Changes the given fields, after showing what they are now.
+ * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ */
+export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { patch } = options;
+  if (mustAsk(options, io.prompts)) {
+    io.output.note(describeChanges(await api.getPolicy({}), patch).join("\n"));
+    if (!(await io.prompts.confirm("Change the policy?"))) throw declined();
+  }
+  await io.output.print(await api.updatePolicy(patch), updatedView);
+  return EXIT.ok;
+}
+
+/** `feeBps: 100 -> 120`, one line per field that the patch states. */
+function describeChanges(policy: Policy, patch: PolicyPatch): string[] {
+  const lines = (before: object, after: object, prefix: string): string[] =>
+    Object.entries(after).flatMap(([field, value]) => {
+      const current = (before as Record<string, unknown>)[field];
+      if (typeof value === "object" && value !== null && !Array.isArray(value))
+        return lines(current as object, value, `${prefix}${field}.`);
+      return `  ${prefix}${field}: ${JSON.stringify(current)} -> ${JSON.stringify(value)}`;
+    });
+  return lines(policy, patch, "");
+}

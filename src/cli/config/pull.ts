@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import type { Tenant } from "../../config/tenant-file.ts";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { Json } from "../../domain/audit/audit-link.ts";
+import { DEFAULT_POLICY } from "../../domain/policy.ts";
+import { POLICY_FIELDS, policyValue } from "../../domain/policy-fields.ts";
+import type { LiveConfig, PlanItem } from "../../plan/plan-types.ts";
+import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import type { View } from "../output/output.ts";
+import type { FileEdit } from "./write-back.ts";
+
+interface PullOptions {
+  write?: boolean;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant")
+    .option("--write", "put the live values into the files; comments stay")
+    .description("the tenant file with the live values in it, as YAML")
+    .action(host.action<PullOptions>(runPull));
+}
+
+/** Live values that differ from the files' go in, those of policy fields that no file states too, unless they are the defaults. */
+export async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<ExitCode> {
+  const [{ planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
+    import("../../app/apply/plan-tenant.ts"),
+    import("./write-back.ts"),
+    import("yaml"),
+  ]);
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const { plan, live, files } = await withConfig(workspace.directory, tenant, options, io, async (session) => ({
+    ...(await planTenant(session)),
+    files: session,
+  }));
+  // What was never applied has no live values yet.
+  const items: PlanItem[] = live.version === 0 ? [] : plan.items;
+  const edits = items.flatMap((item) => editFor(item, files) ?? []).concat(unstated(live, files));
+  const { file } = files.config.source;
+  const text = editedText(file, edits);
+  // Another format is asked for by name: the same content then.
+  const view: View<object, object> = { kind: "text", text: () => text };
+  await io.output.print(parse(text) as object, view);
+  if (options.write) for (const written of writeEdits(edits)) io.output.note(`${written} was written`);
+  return EXIT.ok;
+}
+
+function unstated(live: LiveConfig, { config }: Pick<Tenant, "config">): FileEdit[] {
+  if (live.version === 0) return [];
+  return POLICY_FIELDS.flatMap((field) => {
+    const value = policyValue(live.policy, field) as Json;
+    if (policyValue(config.policy, field) !== undefined) return [];
+    if (JSON.stringify(value) === JSON.stringify(policyValue(DEFAULT_POLICY, field))) return [];
+    return [{ file: config.source.file, path: ["policy", ...field.split(".")], value }];
+  });
+}

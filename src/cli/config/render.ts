@@ -1,0 +1,76 @@
+import type { Command } from "commander";
+import { z } from "zod";
+import { formatPath } from "../../config/config-error.ts";
+import { TenantFileSchema } from "../../config/schema/schema.ts";
+import { loadTenantFile, type TenantConfig } from "../../config/tenant-file.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { plain } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { eachTenant } from "./each-tenant.ts";
+
+interface RenderedTenant {
+  tenant: string;
+  /** The merged file with defaults filled in, as one would write it. Secrets are references in it. */
+  document: Record<string, unknown>;
+  /** `file:line` by dotted path; `default` for what no file states. */
+  origins: Record<string, string>;
+}
+
+interface RenderedValue {
+  tenant: string;
+  path: string;
+  value: unknown;
+  origin: string;
+}
+
+const view: View<RenderedTenant[], RenderedValue> = {
+  kind: "list",
+  rows: (tenants) =>
+    tenants.flatMap(({ tenant, document, origins }) =>
+      leaves(document).map(({ path, value }) => {
+        const name = formatPath(path);
+        return { tenant, path: name, value, origin: origins[name] ?? "" };
+      }),
+    ),
+  columns: [
+    { title: "TENANT", cell: ({ tenant }) => tenant },
+    { title: "PATH", cell: ({ path }) => path, whole: true },
+    { title: "VALUE", cell: ({ value }) => plain(value) },
+    { title: "ORIGIN", cell: ({ origin }) => origin, whole: true },
+  ],
+  empty: "There are no tenants here; `pmctl init` makes one",
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenants...]", "tenants to show; all unless given")
+    .description("what tenant files come to: bases merged, defaults filled in, each value with its file and line")
+    .action(host.action(runRender));
+}
+
+/** @throws ConfigError with the problems of all files that are not valid */
+export async function runRender(context: CommandContext<object>): Promise<ExitCode> {
+  await context.io.output.print(
+    eachTenant(context, (file) => render(loadTenantFile(file))),
+    view,
+  );
+  return EXIT.ok;
+}
+
+function render({ source, ...config }: TenantConfig): RenderedTenant {
+  const document = z.encode(TenantFileSchema, config);
+  const origins = leaves(document).map(({ path }) => {
+    const { file, line } = source.positionOf(path);
+    return [formatPath(path), source.states(path) ? `${file}:${line}` : "default"];
+  });
+  return { tenant: config.tenant, document, origins: Object.fromEntries(origins) };
+}
+
+/** Values that hold no others, empty lists and mappings among them. */
+function leaves(value: unknown, path: (string | number)[] = []): { path: (string | number)[]; value: unknown }[] {
+  if (typeof value !== "object" || value === null) return value === undefined ? [] : [{ path, value }];
+  const children: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  if (children.length === 0) return [{ path, value }];
+  return children.flatMap(([step, child]) => leaves(child, [...path, step]));
+}

@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type CommandContext, type Host, withConfig } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { count } from "../input/parsers.ts";
+import { orDash } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { openReceipts } from "../receipts.ts";
+import { IN_DOUBT } from "./apply.ts";
+import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDriftOption } from "./plan-choices.ts";
+import { noteRest, shownPlan } from "./plan-view.ts";
+
+type RollbackOptions = ChoiceOptions & { to: number };
+
+interface RolledBack {
+  tenant: string;
+  to: number;
+  changed: boolean;
+  /** Fields that are not as the earlier apply meant them. */
+  left: string[];
+}
+
+const view: View<RolledBack, RolledBack> = {
+  kind: "record",
+  fields: ({ tenant, to, changed, left }) => [
+    ["tenant", tenant],
+    ["to", String(to)],
+    ["result", changed ? "applied" : "nothing to do"],
+    ["not restored", orDash(left.join(", "))],
+  ],
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant")
+    .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
+    .addOption(onDriftOption())
+    .addOption(acceptLooseningOption())
+    .description("apply the document of an earlier apply; says what it leaves as it is, such as keys")
+    .action(host.action<RollbackOptions>(runRollback));
+}
+
+/** The same plan and the same guards as an apply, with another document. */
+export async function runRollback({
+  options,
+  args,
+  io,
+  interrupts,
+}: CommandContext<RollbackOptions>): Promise<ExitCode> {
+  const [{ applyOn }, { fromHistory }, { liveConfigOf }, { documentOf }, { leftBy }] = await Promise.all([
+    import("../../app/apply/apply-tenant.ts"),
+    import("../../app/apply/plan-tenant.ts"),
+    import("../../app/apply/live-config.ts"),
+    import("../../plan/plan-document.ts"),
+    import("../../plan/plan-left.ts"),
+  ]);
+  interrupts.parting(() => io.output.note(IN_DOUBT));
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const { to } = options;
+  const receipts = openReceipts(options, io.output);
+  const speaking = { ...io, onSealed: receipts.onSealed };
+  try {
+    return await withConfig(workspace.directory, tenant, options, speaking, async (session) => {
+      const live = await session.open();
+      if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
+      const choose = chooserOf(options, io);
+      const done = await applyOn(session, live, { choose, source: fromHistory(to), rollbackTo: to });
+      const { plan, changed, desired } = done;
+      const left = leftBy(desired.stored ?? desired.document, {
+        before: liveConfigOf(live.config),
+        live: liveConfigOf(await live.api.getConfig({})),
+        file: documentOf(session.config, session.markets, []),
+      });
+      if (!asksAbout(plan, options, io)) noteRest(shownPlan(plan), io.output);
+      await io.output.print({ tenant, to, changed, left }, view);
+      io.output.note(`${session.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
+      return EXIT.ok;
+    });
+  } finally {
+    receipts.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { appendFileSync } from "node:fs";
+import { stepSummaryFile } from "../../config/environment.ts";
+import { failureOf } from "../errors.ts";
+import { actionOf, moneyLines, type ShownPlan, shownValue } from "./plan-view.ts";
+
+/** Writes Markdown to where the build server shows it; nothing where there is none. */
+export function writeStepSummary(markdown: () => string): void {
+  const file = stepSummaryFile();
+  if (file !== undefined) appendFileSync(file, `${markdown()}\n\n`);
+}
+
+/** A plan for a pull request's page. */
+export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`): string {
+  const lines = [`### ${cell(title)}`, ""];
+  if (plan.items.length === 0) lines.push("No managed value differs from what is live.");
+  else {
+    lines.push("| Field | What | Live | File | Mark |", "| --- | --- | --- | --- | --- |");
+    for (const item of plan.items) {
+      const { field, live, desired, mark } = item;
+      lines.push(
+        `| \`${cell(field)}\` | ${actionOf(item)} | ${code(live)} | ${code(desired)} | ${mark ? `**${mark}**` : ""} |`,
+      );
+    }
+  }
+  const rest = [
+    ...moneyLines(plan),
+    ...plan.items.flatMap(({ field, problem }) => (problem === undefined ? [] : [`Conflict: ${field}: ${problem}`])),
+    ...(plan.settings.length > 0 ? [`Taken up by a server at its next start: ${plan.settings.join(", ")}`] : []),
+    ...plan.overrides.map(({ field, until }) => `${field} is overridden until ${until}`),
+    ...plan.warnings.map((warning) => `Warning: ${warning}`),
+  ];
+  if (rest.length > 0) lines.push("", ...rest.map((line) => `- ${cell(line)}`));
+  return lines.join("\n");
+}
+
+/** Why a tenant was not applied, or not even planned. */
+export function refusalMarkdown(tenant: string, error: unknown, done: "applied" | "planned" = "applied"): string {
+  const { message = "" } = failureOf(error);
+  // Indented, since a fence could be closed by what stands in it.
+  return [`### ${cell(tenant)}: not ${done}`, "", ...message.split("\n").map((line) => `    ${line}`)].join("\n");
+}
+
+function code(value: Parameters<typeof shownValue>[0]): string {
+  return `\`${cell(shownValue(value)).replaceAll("`", "'")}\``;
+}
+
+/** Neither a new column, nor a new line, nor HTML. */
+function cell(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;");
+}

@@ -1,0 +1,54 @@
+import type { Command } from "commander";
+import { anchorWarnings } from "../../config/anchor-files.ts";
+import { loadEnvironment } from "../../config/environment.ts";
+import { strayGrants } from "../../config/operator-file.ts";
+import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
+import { loadTenant } from "../../config/tenant-file.ts";
+import { openWorkspace } from "../../config/workspace.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import type { View } from "../output/output.ts";
+import { eachTenant } from "./each-tenant.ts";
+
+interface ValidTenant {
+  tenant: string;
+  file: string;
+  markets: number;
+}
+
+const view: View<ValidTenant[], ValidTenant> = {
+  kind: "list",
+  rows: (tenants) => tenants,
+  columns: [
+    { title: "TENANT", cell: ({ tenant }) => tenant },
+    { title: "FILE", cell: ({ file }) => file },
+    { title: "MARKETS", cell: ({ markets }) => String(markets) },
+    { title: "RESULT", cell: () => "valid" },
+  ],
+  empty: "There are no tenants here; `pmctl init` makes one",
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenants...]", "tenants to check; all unless given")
+    .description("check tenant files; every problem with its line, column and place")
+    .action(host.action(runValidate));
+}
+
+/**
+ * Checks all files before it says anything, so that one run shows every problem. Secrets need not be there; those that are
+ * have the shape of their place, and a value of their own.
+ */
+export async function runValidate(context: CommandContext<object>): Promise<ExitCode> {
+  const { directory } = openWorkspace();
+  const environment = loadEnvironment(directory);
+  const valid = eachTenant(context, (file): ValidTenant => {
+    const { config, markets } = loadTenant(file);
+    checkSecretsAtHand(config, environment);
+    for (const warning of anchorWarnings(config)) context.io.output.note(`Warning: ${warning}`);
+    return { tenant: config.tenant, file: config.source.file, markets: markets.length };
+  });
+  await context.io.output.print(valid, view);
+  for (const stray of strayGrants(directory)) context.io.output.note(`Warning: ${stray}`);
+  return EXIT.ok;
+}

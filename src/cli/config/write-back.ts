@@ -1,0 +1,53 @@
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { parseDocument } from "yaml";
+import type { Path } from "../../config/config-error.ts";
+import type { DeclaredMarket } from "../../config/market-files.ts";
+import type { Tenant } from "../../config/tenant-file.ts";
+import { setInYaml } from "../../config/yaml/yaml-edit.ts";
+import type { Json } from "../../domain/audit/audit-link.ts";
+import type { PlanItem } from "../../plan/plan-types.ts";
+
+/** One value of a file that is to become the live one. */
+export interface FileEdit {
+  file: string;
+  path: Path;
+  value: Json;
+}
+
+/** Where the live value of an item belongs; undefined for what a file cannot take, such as the value of a key. */
+export function editFor({ field, live, problem }: PlanItem, { config, markets }: Tenant): FileEdit | undefined {
+  if (problem !== undefined || live === null || field.startsWith("keys.")) return undefined;
+  const market = markets.find(({ key }) => field === `markets.${key}`);
+  if (market) return { file: market.source.file, path: [...placeOf(market), "state"], value: live };
+  return { file: config.source.file, path: field.split("."), value: live };
+}
+
+/** Where a market stands in its file, which holds one or a list. */
+function placeOf({ key, source }: DeclaredMarket): Path {
+  const content: unknown = parseDocument(readFileSync(source.file, "utf8"), { version: "1.2" }).toJS();
+  if (!Array.isArray(content)) return [];
+  return [content.findIndex((entry: { key?: unknown }) => entry.key === key)];
+}
+
+/** The text of a file with the edits that are for it. */
+export function editedText(file: string, edits: readonly FileEdit[]): string {
+  return edits
+    .filter((edit) => edit.file === file)
+    .reduce((text, { path, value }) => setInYaml(text, path, value), readFileSync(file, "utf8"));
+}
+
+/** Writes all edits, each file whole or not at all. Returns the files. */
+export function writeEdits(edits: readonly FileEdit[]): string[] {
+  const files = [...new Set(edits.map(({ file }) => file))];
+  for (const file of files) {
+    const text = editedText(file, edits);
+    const fresh = `${file}.new`;
+    try {
+      writeFileSync(fresh, text, { mode: statSync(file).mode });
+      renameSync(fresh, file);
+    } finally {
+      rmSync(fresh, { force: true });
+    }
+  }
+  return files;
+}

@@ -1,0 +1,116 @@
+import type { Command } from "commander";
+import { checkUrl } from "../../app/doors/doors.ts";
+import { tenantFetch } from "../../app/doors/trust.ts";
+import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
+import { MarketId } from "../../contract/scalars.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import type { View } from "../output/output.ts";
+import { type Check, checkEmbed, NO_ANSWER } from "./embed-check.ts";
+import { type Snippet, snippetFor } from "./embed-snippet.ts";
+
+interface SnippetOptions {
+  market?: string;
+  view?: string;
+  theme?: string;
+  url?: string;
+}
+
+interface CheckOptions {
+  url?: string;
+  origin?: string;
+}
+
+const VIEWS = ["market", "markets", "portfolio"];
+const THEMES = ["dark", "light", "auto"];
+
+const snippetView: View<Snippet, Snippet> = {
+  kind: "text",
+  text: ({ html, csp }) => `${html.join("\n")}\n\nContent-Security-Policy of the page, where it has one:\n${csp}`,
+};
+
+const checkView: View<{ checks: Check[] }, Check> = {
+  kind: "list",
+  rows: ({ checks }) => checks,
+  columns: [
+    { title: "CHECK", cell: ({ check }) => check, whole: true },
+    { title: "RESULT", cell: ({ result }) => result, whole: true },
+    { title: "DETAIL", cell: ({ detail }) => detail },
+  ],
+  empty: "",
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .command("snippet")
+    .description("the two lines that put the widget on a page, and what the page's policy must allow")
+    .option("--market <id>", "the market that the market view shows; the top trending one unless given")
+    .option("--view <view>", `${VIEWS.join(", ")}; market with --market, else markets`)
+    .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`)
+    .action(host.action<SnippetOptions>(runSnippet));
+  noun
+    .command("check")
+    .description("whether a server serves the widget, and whether a page may trade in it")
+    .option("--origin <origin>", "the site that shows the widget, such as https://news.example")
+    .action(host.action<CheckOptions>(runCheck));
+}
+
+/** Prints what a publisher pastes. Asks nobody: the loader is part of this build. */
+export async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<ExitCode> {
+  const { config } = readOperatorTenant(options.tenant);
+  const { market: marketId, theme = "dark" } = options;
+  const view = options.view ?? (marketId === undefined ? "markets" : "market");
+  requireOneOf("--view", VIEWS, view);
+  requireOneOf("--theme", THEMES, theme);
+  if (marketId !== undefined && view !== "market")
+    throw new Fault("USAGE", `--market goes with --view market, not with ${view}`);
+  if (marketId !== undefined && !MarketId.safeParse(marketId).success)
+    throw new Fault("USAGE", "--market must be the id of a market, as `pmctl market list` shows it");
+  const { readAssets } = await import("../../server/pages/assets.ts");
+  const baseUrl = options.url === undefined ? config.baseUrl : checkUrl(options.url);
+  await io.output.print(snippetFor({ baseUrl, view, theme, marketId }, readAssets()), snippetView);
+  if (config.embed.allowedOrigins.length === 0)
+    io.output.note("Any page may show it, and none may trade: name the sites that may in embed.allowedOrigins.");
+  else
+    io.output.note(
+      "To let readers trade, pass getToken: () => <a JWT of the signed-in user>; the policy then needs the hash of the changed script.",
+    );
+  return EXIT.ok;
+}
+
+/**
+ * Asks the server that is given, or the tenant's own address.
+ * @throws Fault after printing: UNREACHABLE when nobody answers there, EXPECTATION_NOT_MET when a check fails
+ */
+export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
+  const tenant = readOperatorTenant(options.tenant);
+  const { config } = tenant;
+  const { readAssets } = await import("../../server/pages/assets.ts");
+  const url = options.url === undefined ? config.baseUrl : checkUrl(options.url);
+  const checks = await checkEmbed({
+    baseUrl: config.baseUrl,
+    url,
+    origin: options.origin === undefined ? undefined : parseOrigin(options.origin),
+    allowedOrigins: config.embed.allowedOrigins,
+    loader: readAssets().loader,
+    fetch: await tenantFetch(tenant, { url, accepts: "stated" }),
+  });
+  await io.output.print({ checks }, checkView);
+  const failed = checks.filter(({ result }) => result === "fail");
+  if (failed.length === 0) return EXIT.ok;
+  const names = failed.map(({ check }) => check).join(", ");
+  const isAway = failed.some(({ detail }) => detail.startsWith(NO_ANSWER));
+  throw new Fault(isAway ? "UNREACHABLE" : "EXPECTATION_NOT_MET", `The widget cannot be used like this: ${names}`);
+}
+
+function requireOneOf(option: string, known: readonly string[], given: string): void {
+  if (!known.includes(given)) throw new Fault("USAGE", `${option} must be one of ${known.join(", ")}`);
+}
+
+function parseOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ""))
+    throw new Fault("USAGE", "--origin must be scheme and host, such as https://news.example");
+  return url.origin;
+}

@@ -1,0 +1,65 @@
+import { EXIT } from "../errors.ts";
+
+/** npm and timeout(1) pass on a signal that the terminal has sent to all: what follows at once is the same wish. */
+const SAME_WISH_MS = 500;
+
+/**
+ * What Ctrl-C does. A command that is half-way ends at once: whatever it sent is either committed or not. A command
+ * that serves takes the signals over, and ends by itself.
+ */
+export class Interrupts {
+  readonly #controller = new AbortController();
+  #taken = false;
+  #held = 0;
+  #process: NodeJS.Process | undefined;
+  #abortedAt = 0;
+  #parting: () => void = () => {};
+
+  /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
+  take(): AbortSignal {
+    this.#taken = true;
+    // The supervisor may have ended while this process was still loading.
+    if (this.#process?.connected === false) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  /** Said when Ctrl-C ends a command that may have sent a change: where to see whether it is in. */
+  parting(say: () => void): void {
+    this.#parting = say;
+  }
+
+  /** Ctrl-C is somebody else's until the returned function is called: a program that we wait for has the terminal. */
+  hold(): () => void {
+    this.#held += 1;
+    return () => {
+      this.#held -= 1;
+    };
+  }
+
+  /** Listens to the process. Called once, by its entry. */
+  listen(process: NodeJS.Process): void {
+    this.#process = process;
+    process.on("SIGINT", () => {
+      if (this.#held !== 0 || this.#abort()) return;
+      this.#parting();
+      process.exit(EXIT.interrupted);
+    });
+    // Without a command that cares, these end as they would have without us: 128 and the signal's number.
+    process.on("SIGTERM", () => {
+      if (!this.#abort()) process.exit(143);
+    });
+    process.on("SIGHUP", () => {
+      if (!this.#abort()) process.exit(129);
+    });
+    // Whoever supervises us is gone, however it ended: nobody else would ever stop us.
+    process.on("disconnect", () => void this.#abort());
+  }
+
+  #abort(): boolean {
+    if (!this.#taken) return false;
+    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < SAME_WISH_MS;
+    this.#abortedAt = performance.now();
+    this.#controller.abort();
+    return true;
+  }
+}

@@ -1,0 +1,63 @@
+import { InvalidArgumentError } from "commander";
+import { isMapping } from "../../config/yaml/mapping.ts";
+
+/** Readers of option values. They throw what commander turns into a usage error that names the option. */
+
+/** Zero or more. */
+export function wholeNumber(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(value);
+}
+
+/** Seconds since 1970. */
+export function epochSeconds(value: string): number {
+  if (!/^\d{1,12}$/.test(value)) throw new InvalidArgumentError("It must be whole seconds since 1970.");
+  return Number(value);
+}
+
+/** A port; 0 takes any free one. */
+export function portNumber(value: string): number {
+  const port = Number(value);
+  if (!/^\d{1,5}$/.test(value) || port > 65_535) throw new InvalidArgumentError("It must be a port, 0 to 65535.");
+  return port;
+}
+
+/** An identifier. An empty one comes of an unset variable in a script. */
+export function identifier(value: string): string {
+  if (value === "") throw new InvalidArgumentError("It is empty.");
+  return value;
+}
+
+/** At least one. */
+export function count(value: string): number {
+  const number = wholeNumber(value);
+  if (number === 0) throw new InvalidArgumentError("It must be at least 1.");
+  return number;
+}
+
+/** A plain decimal such as 12.50; no exponents, no separators. As many digits as a JSON number may be written with. */
+export function decimal(value: string): number {
+  if (!/^-?\d{1,15}(\.\d{1,30})?$/.test(value)) throw new InvalidArgumentError("It must be a number such as 12.50.");
+  return Number(value);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `10m`, `1h` or `2d` in milliseconds. */
+export function timeSpan(value: string): number {
+  const [, amount, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(value) ?? [];
+  const unitMs = UNIT_MS[unit];
+  if (unitMs === undefined) throw new InvalidArgumentError("It must be a time span such as 90s, 10m or 1h.");
+  return Number(amount) * unitMs;
+}
+
+/** A JSON object. */
+export function jsonObject(value: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    if (isMapping(parsed)) return parsed;
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError("It must be a JSON object.");
+}

@@ -1,0 +1,130 @@
+import type { Key } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { Fault } from "../../domain/fault.ts";
+import { Interrupted } from "../errors.ts";
+
+/** What asks the operator. Tests answer in place of a person. */
+export interface Prompts {
+  /** Whether somebody is there to answer. */
+  readonly available: boolean;
+  /** A yes or no, no by default. */
+  confirm(question: string): Promise<boolean>;
+  /** A line of text, until it has no problem; an empty answer is `fallback`. */
+  ask(question: string, options: AskOptions): Promise<string>;
+  /** One of several. */
+  choose<Value extends string>(question: string, choices: readonly Choice<Value>[], first: Value): Promise<Value>;
+  /** Waits until exactly this text was typed. */
+  type(question: string, expected: string): Promise<void>;
+  /** One of many, found by typing. @param find the choices for what was typed so far */
+  search(question: string, find: (term: string) => readonly Choice[]): Promise<string>;
+}
+
+export interface AskOptions {
+  fallback?: string | undefined;
+  /** What is wrong with an answer; undefined when nothing is. */
+  problem: (answer: string) => string | undefined;
+}
+
+/** Something to choose. */
+export interface Choice<Value extends string = string> {
+  value: Value;
+  name: string;
+  /** Shown while the choice is the selected one. */
+  description?: string;
+}
+
+export interface PromptOptions {
+  stdin: Readable & { isTTY?: boolean | undefined };
+  stderr: Writable & { isTTY?: boolean | undefined };
+  /** Whether asking is allowed at all: `--no-input` and build servers forbid it. */
+  allowed: boolean;
+}
+
+/** Asks on stderr, so that stdout stays data, and only when both it and stdin are a terminal. */
+export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prompts {
+  const streams = { input: stdin, output: stderr };
+  return {
+    available: allowed && Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
+
+    async confirm(question) {
+      const { confirm } = await import("@clack/prompts");
+      return answered(
+        await withPlainKeys(stdin, () => confirm({ message: question, initialValue: false, ...streams })),
+      );
+    },
+
+    async ask(question, { fallback, problem }) {
+      const { text } = await import("@clack/prompts");
+      const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
+      // Without the second, an answer that was taken over would be shown as nothing.
+      const shown = fallback === undefined ? {} : { placeholder: fallback, defaultValue: fallback };
+      const typed = answered(await text({ message: question, ...shown, validate, ...streams }));
+      return typed?.trim() || (fallback ?? "");
+    },
+
+    async choose(question, choices, first) {
+      const { select } = await import("@clack/prompts");
+      const options = choices.map(({ value, name }) => ({ value: value as string, label: name }));
+      const settings = { message: question, options, initialValue: first as string, ...streams };
+      const chosen = answered(await withPlainKeys(stdin, () => select(settings)));
+      return chosen as typeof first;
+    },
+
+    async type(question, expected) {
+      const { text } = await import("@clack/prompts");
+      const matches = (typed: string | undefined) =>
+        typed?.trim() === expected ? undefined : `Type exactly: ${expected} (or press Ctrl-C)`;
+      answered(await text({ message: question, validate: matches, ...streams }));
+    },
+
+    async search(question, find) {
+      const { search } = await import("@inquirer/prompts");
+      const source = (term: string | undefined) => find(term?.trim() ?? "");
+      return search({ message: question, source, pageSize: 10 }, streams).catch((error: unknown) => {
+        throw error instanceof Error && error.name === "ExitPromptError" ? new Interrupted() : error;
+      });
+    },
+  };
+}
+
+const PLAIN_KEYS = ["up", "down", "left", "right", "space", "return"];
+
+/**
+ * Lets arrows, space and Enter move an answer, and no other key. The library goes by a key's name alone: Ctrl-L, which
+ * redraws the screen elsewhere, is its `l`, which vi takes for an arrow, and a line feed, such as an Enter that was typed
+ * before the question stood there, turns a no into a yes. Escape, Ctrl-C, y and n are known by what they send.
+ */
+async function withPlainKeys<Answer>(stdin: Readable, ask: () => Promise<Answer>): Promise<Answer> {
+  const forgetName = (_: string | undefined, key: Key) => {
+    if (key.name === "escape") return;
+    if (key.ctrl || key.meta || !PLAIN_KEYS.includes(key.name ?? "")) delete key.name;
+  };
+  // Before the library listens: it is told of the same key afterwards.
+  stdin.on("keypress", forgetName);
+  try {
+    return await ask();
+  } finally {
+    stdin.off("keypress", forgetName);
+  }
+}
+
+/** What a command ends with when the answer was no. */
+export function declined(): Fault {
+  return new Fault("REFUSED", "Not confirmed: nothing was done");
+}
+
+/** The library's mark for Ctrl-C is a symbol. */
+function answered<T>(answer: T): Exclude<T, symbol> {
+  if (typeof answer === "symbol") throw new Interrupted();
+  return answer as Exclude<T, symbol>;
+}
+
+/**
+ * Whether a command still has to ask.
+ * @throws Fault USAGE when it has to and nobody is there
+ */
+export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts): boolean {
+  if (options.yes) return false;
+  if (prompts.available) return true;
+  throw new Fault("USAGE", "This needs a confirmation, and nobody is there to give it: add --yes");
+}

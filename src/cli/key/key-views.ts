@@ -1,0 +1,89 @@
+import type { FileRotation } from "../../app/tenant/tenant-secrets.ts";
+import type { WireResult } from "../../contract/operations.ts";
+import { orDash, time } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+
+type Created = WireResult<"createKey">;
+type Rotated = WireResult<"rotateKey">;
+type Revoked = WireResult<"revokeKey">;
+
+/** What may be told of a key or secret. Its value is nowhere. */
+export interface KeyItem {
+  name: string;
+  type: string;
+  active: boolean;
+  /** Null, as what follows, for what is no API key. */
+  onRecord: boolean | null;
+  scopes: string[] | null;
+  from: string[] | null;
+  createdAt: string | null;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+  /** Where the tenant file keeps it; null for what only the database knows. */
+  reference: string | null;
+  fingerprint: string | null;
+}
+
+export const listView: View<readonly KeyItem[], KeyItem> = {
+  kind: "list",
+  rows: (keys) => keys,
+  columns: [
+    { title: "NAME", cell: ({ name }) => name, whole: true },
+    { title: "TYPE", cell: ({ type }) => type },
+    { title: "ACTIVE", cell: ({ active, onRecord }) => (onRecord === false ? "NOT ON RECORD" : active ? "yes" : "no") },
+    { title: "SCOPES", cell: ({ scopes }) => listed(scopes) },
+    { title: "FROM", cell: ({ from }) => listed(from), optional: true },
+    { title: "CREATED", cell: ({ createdAt }) => orDash(createdAt && time(createdAt)), whole: true, optional: true },
+    { title: "EXPIRES", cell: ({ expiresAt }) => orDash(expiresAt && time(expiresAt)), whole: true },
+    {
+      title: "LAST USED",
+      cell: ({ lastUsedAt }) => orDash(lastUsedAt && time(lastUsedAt)),
+      whole: true,
+      optional: true,
+    },
+    { title: "KEPT IN", cell: ({ reference }) => orDash(reference) },
+    { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
+  ],
+  empty: "The tenant has no keys yet: pmctl apply puts those of its file in.",
+};
+
+function listed(texts: readonly string[] | null): string {
+  return orDash(texts?.join(", "));
+}
+
+export const createdView: View<Created, Created> = {
+  kind: "record",
+  fields: ({ name, type, scopes, from, key, expiresAt }) => [
+    ["name", name],
+    ["type", type],
+    ["scopes", listed(scopes)],
+    ["from", from.length === 0 ? "anywhere" : from.join(", ")],
+    ["key", orDash(key)],
+    ["expires", orDash(expiresAt && time(expiresAt, { seconds: true }))],
+  ],
+};
+
+export const rotatedView: View<Rotated, Rotated> = {
+  kind: "record",
+  fields: ({ name, type, key, expiresAt, oldUntil }) => [
+    ["name", name],
+    ["type", type],
+    ["key", orDash(key)],
+    ["expires", orDash(expiresAt && time(expiresAt, { seconds: true }))],
+    ["old value until", time(oldUntil, { seconds: true })],
+  ],
+};
+
+export const revokedView: View<Revoked, Revoked> = {
+  kind: "record",
+  fields: ({ name, type, revokedAt }) => [
+    ["name", name],
+    ["type", type],
+    ["revoked", time(revokedAt, { seconds: true })],
+  ],
+};
+
+export const rotationView: View<FileRotation, FileRotation> = {
+  kind: "record",
+  fields: ({ steps }) => steps.map((step, index) => [`${index + 1}.`, step]),
+};

@@ -1,0 +1,234 @@
+import { type Command, Option } from "commander";
+import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
+import type { FileSecret } from "../../app/tenant/tenant-secrets.ts";
+import type { Api } from "../../contract/operations.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { Fault } from "../../domain/fault.ts";
+import { SCOPES, type Scope } from "../../domain/scopes.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { identifier } from "../input/parsers.ts";
+import { mustAsk } from "../input/prompts.ts";
+import { expiry, type KeyName, keyName, networks, overlap, scopeList } from "./key-options.ts";
+import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "./key-views.ts";
+
+type KeyType = "admin" | "public";
+
+export interface CreateOptions {
+  name: string;
+  type: KeyType;
+  scopes?: Scope[] | undefined;
+  /** Networks that it works from. */
+  from?: string[] | undefined;
+  expiresAt?: string | undefined;
+}
+
+export interface RotateOptions {
+  name: string;
+  type?: KeyType | undefined;
+  overlapSeconds?: number | undefined;
+  expiresAt?: string | undefined;
+}
+
+export interface RevokeOptions {
+  name: string;
+  type?: KeyType | undefined;
+  yes?: boolean | undefined;
+}
+
+interface Flags extends KeyName {
+  expires?: string;
+  overlap?: number;
+}
+
+interface RotateFlags extends Flags {
+  type?: KeyType | "webhook" | "audit";
+  endpoint?: InboundEndpoint;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .command("list")
+    .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values")
+    .action(
+      host.action(({ options, io }) =>
+        withSession(options, io, async (session) => {
+          const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");
+          return runKeyList({ secrets: listFileSecrets(session.tenant) }, session.api(), io);
+        }),
+      ),
+    );
+  noun
+    .command("create")
+    .description("a new API key; its value is shown once")
+    .argument("[name]", "what audit entries call it", identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier)
+    .addOption(
+      new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
+        .choices(["admin", "public"])
+        .makeOptionMandatory(),
+    )
+    .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
+    .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
+    .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry)
+    .action(
+      host.action<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(({ options, args, io }) => {
+        const { type, scopes, from, expires: expiresAt } = options;
+        const create = { name: keyName(args[0], options), type, scopes, from, expiresAt };
+        return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
+      }),
+    );
+  noun
+    .command("rotate")
+    .description("a new value under the same name; with --type webhook|audit it prints what to put where")
+    .argument("[name]", "the API key", identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier)
+    .addOption(
+      new Option("--type <type>", "of the key, or the kind of secret").choices(["admin", "public", "webhook", "audit"]),
+    )
+    .addOption(
+      new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
+        INBOUND_ENDPOINTS,
+      ),
+    )
+    .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
+    .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", expiry)
+    .action(
+      host.action<RotateFlags>(async ({ options, args, io }) => {
+        const { type, endpoint } = options;
+        if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
+        if (type === "webhook" || type === "audit") {
+          const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
+          return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
+        }
+        const { overlap: overlapSeconds, expires: expiresAt } = options;
+        const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
+        return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
+      }),
+    );
+  noun
+    .command("revoke")
+    .description("end an API key at once")
+    .argument("[name]", "the API key", identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier)
+    .addOption(new Option("--type <type>", "of the key").choices(["admin", "public"]))
+    .action(
+      host.action<Flags & { type?: KeyType }>(({ options, args, io }) => {
+        const revoke = { name: keyName(args[0], options), type: options.type, yes: options.yes };
+        mustAsk(revoke, io.prompts);
+        return withSession(options, io, (session) => runKeyRevoke(revoke, session.api(), io));
+      }),
+    );
+}
+
+/** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
+export async function runKeyList(
+  { secrets }: { secrets: readonly FileSecret[] },
+  api: Api,
+  { output }: Io,
+): Promise<ExitCode> {
+  const declared = secrets.filter(({ type }) => type === "key");
+  const keys = (await api.listKeys({})).map((key): KeyItem => {
+    // The name speaks for a value that is not at hand here, and for no other.
+    const isPlace = ({ fingerprint, keyName }: FileSecret) =>
+      fingerprint === null ? key.active && keyName === key.name : fingerprint === key.fingerprint;
+    return { ...key, reference: declared.find(isPlace)?.reference ?? null };
+  });
+  const others = secrets.filter(({ type }) => type !== "key");
+  const items = others.map(
+    ({ name, type, reference, fingerprint }): KeyItem => ({
+      name,
+      type,
+      active: true,
+      onRecord: null,
+      scopes: null,
+      from: null,
+      createdAt: null,
+      expiresAt: null,
+      lastUsedAt: null,
+      reference,
+      fingerprint,
+    }),
+  );
+  await output.print([...keys, ...items], listView);
+  return EXIT.ok;
+}
+
+export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { name, type, scopes, from, expiresAt } = options;
+  const created = requireValue(
+    await api.createKey({
+      name,
+      type,
+      ...(scopes && { scopes }),
+      ...(from && { from }),
+      ...(expiresAt && { expiresAt }),
+    }),
+  );
+  await io.output.print(created, createdView);
+  io.output.note("The value is shown this once and stored nowhere.");
+  return EXIT.ok;
+}
+
+export async function runKeyRotate(
+  { name, type, overlapSeconds, expiresAt }: RotateOptions,
+  { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
+  io: Io,
+): Promise<ExitCode> {
+  const rotated = requireValue(await api().rotateKey({ name, type, overlapSeconds, ...(expiresAt && { expiresAt }) }));
+  await io.output.print(rotated, rotatedView);
+  io.output.note("The value is shown this once and stored nowhere.");
+  const { keys, source } = tenant.config;
+  const index = keys[rotated.type].findIndex((key) => key.name === name);
+  if (index === -1) return EXIT.ok;
+  const { file, line } = source.positionOf(["keys", rotated.type, index]);
+  const { describeReference } = await import("../../config/secrets/secrets.ts");
+  const reference = keys[rotated.type][index]?.secret;
+  const place = reference ? describeReference(reference) : "its place";
+  io.output.note(`${file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
+  return EXIT.ok;
+}
+
+/** Prints the new value of a secret that lives outside the database, and what to put where. Changes nothing. */
+export async function runSecretRotate(
+  rotation: { type: "webhook" | "audit"; endpoint?: InboundEndpoint | undefined },
+  tenant: OperatorTenant,
+  { output }: Io,
+): Promise<ExitCode> {
+  const [{ planFileRotation }, { randomSecret }] = await Promise.all([
+    import("../../app/tenant/tenant-secrets.ts"),
+    import("../../config/init.ts"),
+  ]);
+  await output.print(planFileRotation(tenant, rotation, randomSecret()), rotationView);
+  output.note("Nothing was changed yet.");
+  return EXIT.ok;
+}
+
+/**
+ * Ends a key, after the operator has typed its name.
+ * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ */
+export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { name, type } = options;
+  if (mustAsk(options, io.prompts)) {
+    const active = (await api.listKeys({})).filter((key) => key.active);
+    if (!active.some((key) => key.name === name))
+      throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
+    const isLastAdmin = active.every((key) => key.type !== "admin" || key.name === name);
+    if (isLastAdmin && active.some((key) => key.type === "admin"))
+      io.output.note(`${name} is the last admin key: without it the API takes orders from nobody.`);
+    io.output.note(`Requests with ${name} are refused from now on. To revoke it, type its name.`);
+    await io.prompts.type("The key's name", name);
+  }
+  await io.output.print(await api.revokeKey({ name, type }), revokedView);
+  return EXIT.ok;
+}
+
+/** The repeat of a request whose answer was lost gets everything but the value, which nobody has any more. */
+function requireValue<Answer extends { name: string; key: string | null }>(answer: Answer): Answer {
+  if (answer.key !== null) return answer;
+  throw new Fault(
+    "OUTCOME_UNKNOWN",
+    `The answer with the value of ${answer.name} was lost on the way: \`pmctl key rotate ${answer.name}\` makes another`,
+  );
+}

@@ -1,0 +1,57 @@
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Io } from "../command.ts";
+import { PAGE } from "../input/paging.ts";
+import type { Choice } from "../input/prompts.ts";
+import { price } from "../output/cells.ts";
+import { oneLine } from "../output/text-width.ts";
+
+/** Each costs a request, and a server counts those. */
+const RECENTLY_HALTED = 10;
+
+/**
+ * Whether the market is known, or somebody is there to choose one.
+ * @throws Fault USAGE when it is not and nobody is
+ */
+export function requireMarketId(id: string | undefined, { prompts }: Pick<Io, "prompts">, command: string): void {
+  if (id === undefined && !prompts.available)
+    throw new Fault("USAGE", `Which market? Name it: pmctl ${command} <id> (pmctl market list shows them)`);
+}
+
+type Offer = Pick<WireResult<"getMarket">, "id" | "question" | "category" | "yesPrice">;
+
+/** The markets that trade, as many as a page holds: typing narrows them down without asking the server again. */
+export async function openMarkets(api: Api): Promise<readonly Offer[]> {
+  return (await api.listMarkets({ limit: PAGE })).items;
+}
+
+/** The markets that were halted last and still are: the interface lists open ones only, so the record tells which. */
+export async function suspendedMarkets(api: Api): Promise<readonly Offer[]> {
+  const { entries } = await api.listAudit({ type: "market.suspended", limit: PAGE });
+  const ids = [...new Set(entries.map(({ payload }) => String(payload.marketId)))].slice(0, RECENTLY_HALTED);
+  const markets = await Promise.all(ids.map((id) => api.getMarket({ id })));
+  return markets.filter(({ status }) => status === "suspended");
+}
+
+/**
+ * Lets the operator choose a market by typing words of its question. One that is not offered is typed by its id.
+ * @param offered what there is to choose from
+ */
+export async function chooseMarket(
+  api: Api,
+  { prompts }: Pick<Io, "prompts">,
+  offered: (api: Api) => Promise<readonly Offer[]> = openMarkets,
+): Promise<string> {
+  const choices = (await offered(api)).map(({ id, question, category, yesPrice }): Choice & { searched: string } => ({
+    value: id,
+    name: oneLine(question),
+    description: `${id}, ${category}, YES at ${price(yesPrice)}`,
+    searched: `${id} ${question} ${category}`.toLowerCase(),
+  }));
+  return prompts.search("Which market? Type to search", (term) => {
+    const words = term.toLowerCase().split(/\s+/);
+    const found = choices.filter(({ searched }) => words.every((word) => searched.includes(word)));
+    const isNew = term !== "" && !/\s/.test(term) && found.every(({ value }) => value !== term);
+    return isNew ? [...found, { value: term, name: `the market with the id ${term}` }] : found;
+  });
+}

@@ -1,0 +1,127 @@
+import { type Command, Option } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { decimal, identifier, wholeNumber } from "../input/parsers.ts";
+import { mustAsk } from "../input/prompts.ts";
+import { price, time, usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { chooseMarket, requireMarketId } from "./market-choice.ts";
+
+type Settled = WireResult<"settleMarket">;
+type Preview = WireResult<"previewSettlement">;
+
+export interface SettleOptions {
+  id: string;
+  outcome: "yes" | "no";
+  yes?: boolean | undefined;
+  /** Shows what a settlement would pay, and settles nothing. */
+  preview?: boolean | undefined;
+  expectPayouts?: number | undefined;
+  /** US dollars. */
+  expectTotal?: number | undefined;
+}
+
+type SettleFlags = Omit<SettleOptions, "id">;
+
+export function registerSettle(noun: Command, host: Host): void {
+  noun
+    .command("settle")
+    .description("pay the winners; cannot be undone")
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
+    .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
+    .option("--preview", "only show what would be paid")
+    .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
+    .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
+    .action(
+      host.action<SettleFlags>(async ({ options, args, io }) => {
+        requireMarketId(args[0], io, "market settle");
+        if (!options.preview) mustAsk(options, io.prompts);
+        return withSession(options, io, async (session) => {
+          const api = session.api();
+          const id = args[0] ?? (await chooseMarket(api, io));
+          return runMarketSettle({ ...options, id }, api, io);
+        });
+      }),
+    );
+}
+
+const settledView: View<Settled, Settled> = {
+  kind: "record",
+  fields: ({ id, status, outcome, settledAt, payoutsProcessed }) => [
+    ["id", id],
+    ["status", status],
+    ["outcome", outcome],
+    ["settled", time(settledAt, { seconds: true })],
+    ["payouts", String(payoutsProcessed)],
+  ],
+};
+
+/** What is worth knowing before money moves for good. */
+function previewFields(preview: Preview): [string, string][] {
+  const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, totalUsd, houseResultUsd } = preview;
+  const { largest } = preview;
+  return [
+    ["market", marketId],
+    ["question", question],
+    ["status", `${status}, ${status === "closed" ? "closed" : "closes"} ${time(closeAt)}`],
+    ["decided by", resolutionRef],
+    ["outcome", outcome.toUpperCase()],
+    ["market's price", agreement(preview)],
+    ["winners", payouts === 1 ? "1 position" : `${payouts} positions`],
+    ["paid to them", `${usd(totalUsd)} USD`],
+    ["largest payout", largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}` : "-"],
+    ["house", houseResultUsd < 0 ? `loses ${usd(-houseResultUsd)} USD` : `keeps ${usd(houseResultUsd)} USD`],
+  ];
+}
+
+/** How far traders and the operator are apart. */
+function agreement({ price: given, outcome }: Preview): string {
+  const says = `${outcome.toUpperCase()} at ${price(given)}`;
+  if (given >= 0.5) return says;
+  return given < 0.1 ? `${says}: traders are almost sure of the OPPOSITE` : `${says}: traders expect the OPPOSITE`;
+}
+
+const previewView: View<Preview, Preview> = { kind: "record", fields: previewFields };
+
+/**
+ * Settles a market, after the operator has seen what it pays and typed which one and how. What was seen is what is
+ * paid: should a trade come between, nothing is.
+ *
+ * @throws Fault USAGE when there is neither `--yes` nor anybody to ask; EXPECTATION_NOT_MET when it would pay otherwise
+ */
+export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { id, outcome } = options;
+  if (options.preview) {
+    await io.output.print(await api.previewSettlement({ id, outcome }), previewView);
+    return EXIT.ok;
+  }
+  const seen = mustAsk(options, io.prompts) ? await askToSettle(options, api, io) : undefined;
+  const settled = api.settleMarket({
+    marketId: id,
+    outcome,
+    expectPayouts: options.expectPayouts ?? seen?.payouts,
+    expectTotalUsd: options.expectTotal ?? seen?.totalUsd,
+  });
+  await io.output.print(await io.output.during("Paying the winners", settled), settledView);
+  return EXIT.ok;
+}
+
+async function askToSettle(options: SettleOptions, api: Api, { output, prompts }: Io): Promise<Preview> {
+  const { id, outcome } = options;
+  const preview = await api.previewSettlement({ id, outcome });
+  const { status, payouts, totalUsd } = preview;
+  // A typo in the expectation is better told before anybody types the market's name.
+  if ((options.expectPayouts ?? payouts) !== payouts || (options.expectTotal ?? totalUsd) !== totalUsd)
+    throw new Fault(
+      "EXPECTATION_NOT_MET",
+      `Settling would make ${payouts} payouts of ${usd(totalUsd)} USD in all, which is not what was expected: nothing was paid`,
+    );
+  output.explain(preview, previewView);
+  const warning = status === "open" ? "It is still open: a trade before you confirm stops the settlement.\n" : "";
+  const phrase = `${id} ${outcome}`;
+  output.note(`\n${warning}To pay the winners, which cannot be undone, type\n  ${phrase}`);
+  await prompts.type("The market and the outcome", phrase);
+  return preview;
+}

@@ -1,0 +1,125 @@
+import type { Command } from "commander";
+import type { StreamEvent } from "../../client/event-source.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { identifier } from "../input/parsers.ts";
+import { orDash, price, time } from "../output/cells.ts";
+import { areaChart, sparkline } from "../output/charts.ts";
+import type { View } from "../output/output.ts";
+import { type Watched, WatchedMarkets } from "./watched-markets.ts";
+
+export interface WatchOptions {
+  id?: string | undefined;
+  events: (markets: readonly string[] | undefined) => AsyncIterable<StreamEvent>;
+}
+
+const NAMES_PAGE = 200;
+
+export function registerWatch(noun: Command, host: Host): void {
+  noun
+    .command("watch")
+    .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
+    .argument("[id]", "only this market", identifier)
+    .action(
+      host.action(({ options, args: [id], io, interrupts }) => {
+        requireFormat(io);
+        return withSession(options, io, (session) => {
+          const stopped = interrupts.take();
+          const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
+          return runMarketWatch({ id, events }, session.api(), io);
+        });
+      }),
+    );
+}
+
+/** What never ends has no closing bracket and no column widths. */
+function requireFormat({ output }: Io): void {
+  if (output.isLive || output.format === "json" || output.format === "ndjson") return;
+  throw new Fault("USAGE", `market watch prints a table on a terminal and ndjson elsewhere, not ${output.format}`);
+}
+
+/**
+ * Follows until the events end, which is when the operator has seen enough.
+ * @throws Fault MARKET_NOT_FOUND before anything is followed
+ */
+export async function runMarketWatch({ id, events }: WatchOptions, api: Api, io: Io): Promise<ExitCode> {
+  requireFormat(io);
+  const { output } = io;
+  const markets = id === undefined ? undefined : [id];
+  const named = id === undefined ? undefined : await api.getMarket({ id });
+  if (!output.isLive) {
+    for await (const { event, data } of events(markets)) output.line({ event, ...data });
+    return EXIT.interrupted;
+  }
+  const watched = new WatchedMarkets();
+  output.enterScreen();
+  try {
+    for await (const event of events(markets)) {
+      watched.take(event);
+      await nameMarkets(watched, api, named);
+      output.redraw(id === undefined ? watched.all : watched.all.slice(0, 1), id === undefined ? listView : oneView);
+    }
+  } finally {
+    output.leaveScreen();
+  }
+  return EXIT.interrupted;
+}
+
+/** Events carry no questions: they are asked for once, and again when a market appears. */
+async function nameMarkets(
+  watched: WatchedMarkets,
+  api: Api,
+  named: WireResult<"getMarket"> | undefined,
+): Promise<void> {
+  if (named) return watched.name([named]);
+  const unnamed = watched.unnamed;
+  if (unnamed.length === 0) return;
+  if (unnamed.length === 1) return watched.name([await api.getMarket({ id: unnamed[0] ?? "" })]);
+  let cursor: string | undefined;
+  let asked = 0;
+  do {
+    const page = await api.listMarkets({ limit: NAMES_PAGE, cursor });
+    watched.name(page.items);
+    asked += page.items.length;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined && watched.unnamed.length > 0 && asked < STREAM_MARKETS);
+}
+
+const change = ({ prices }: Watched): string => {
+  const points = Math.round(((prices.at(-1) ?? 0) - (prices[0] ?? 0)) * 1000) / 1000;
+  return points === 0 ? "" : `${points > 0 ? "+" : ""}${points.toFixed(3)}`;
+};
+
+const listView: View<readonly Watched[], Watched> = {
+  kind: "list",
+  rows: (markets) => markets,
+  columns: [
+    { title: "QUESTION", cell: ({ question, marketId }) => question ?? marketId, least: 12 },
+    { title: "STATUS", cell: ({ status }) => status, whole: true, optional: true },
+    { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
+    { title: "CHANGE", cell: change, align: "right" },
+    { title: "SINCE THE START", cell: ({ prices }) => sparkline(prices, Math.min(prices.length, 16)), picture: true },
+    { title: "LAST TRADE", cell: ({ lastTrade }) => orDash(lastTrade), optional: true },
+  ],
+  empty: "No market is open.",
+};
+
+const oneView: View<readonly Watched[], Watched> = {
+  kind: "record",
+  fields: ([market]) =>
+    market
+      ? [
+          ["market", market.marketId],
+          ["question", orDash(market.question)],
+          ["status", market.outcome ? `${market.status}: ${market.outcome}` : market.status],
+          ["yes", `${price(market.yesPrice)} ${change(market)}`.trimEnd()],
+          ["no", price(1 - market.yesPrice)],
+          ["closes", market.closeAt ? time(market.closeAt) : "-"],
+          ...market.trades.map((trade, index): [string, string] => [index === 0 ? "trades" : "", trade]),
+        ]
+      : [],
+  picture: ([market], width) => (market ? areaChart(market.prices, width) : ""),
+};

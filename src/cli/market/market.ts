@@ -1,0 +1,209 @@
+import { type Command, Option } from "commander";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
+import { decimal, identifier, jsonObject } from "../input/parsers.ts";
+import { cents, day, orDash, price, time, usd } from "../output/cells.ts";
+import { sparkline } from "../output/charts.ts";
+import type { View } from "../output/output.ts";
+import { openMarkets, suspendedMarkets } from "./market-choice.ts";
+import type { MarketFlags } from "./market-input.ts";
+import { onMarket, registerLooks } from "./market-look.ts";
+import { registerSettle } from "./market-settle.ts";
+import { registerWatch } from "./market-watch.ts";
+
+type MarketItem = WireResult<"listMarkets">["items"][number];
+type MarketDetail = WireResult<"getMarket">;
+type Created = WireResult<"createMarket">;
+type StatusChange = WireResult<"suspendMarket">;
+
+export interface ListOptions {
+  category?: string | undefined;
+  kind?: "cpmm" | "lmsr" | undefined;
+  q?: string | undefined;
+  limit?: number | undefined;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .command("list")
+    .description("open markets, by closing time")
+    .option("--category <slug>", "only this category")
+    .addOption(new Option("--kind <kind>", "only this kind").choices(["cpmm", "lmsr"]))
+    .option("--q <words>", "search in questions and descriptions")
+    .addOption(limitOption())
+    .action(
+      host.action<ListOptions>(({ options, io }) =>
+        withSession(options, io, (session) => runMarketList(options, session.api(), io)),
+      ),
+    );
+  noun
+    .command("show")
+    .description("one market")
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
+    .action(host.action((context) => onMarket(context, "market show", runMarketShow)));
+  registerLooks(noun, host);
+  registerCreate(noun, host);
+  registerHalt(noun, host, "suspend", {
+    summary: "halt trading at once; never asks for a confirmation",
+    run: runMarketSuspend,
+    offered: openMarkets,
+  });
+  registerHalt(noun, host, "resume", {
+    summary: "let a suspended market trade again",
+    run: runMarketResume,
+    offered: suspendedMarkets,
+  });
+  registerSettle(noun, host);
+  registerWatch(noun, host);
+}
+
+function registerCreate(noun: Command, host: Host): void {
+  noun
+    .command("create")
+    .description("open a market, from options or from a file with one market")
+    .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/")
+    .option("--question <text>", "what traders are asked")
+    .option("--category <slug>", "such as crypto")
+    .addOption(new Option("--kind <kind>", "the mechanism").choices(["cpmm", "lmsr"]))
+    .option("--p0 <price>", "first price of YES, 0.001 to 0.999", decimal)
+    .option("--close-at <time>", "when trading ends, such as 2030-01-31T18:00:00Z")
+    .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
+    .option("--meta <json>", "anything else, a JSON object", jsonObject)
+    .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", decimal)
+    .action(
+      host.action<MarketFlags>(async ({ options, io }) => {
+        // Before the tenant is opened: what is wrong with the input needs no server to say so.
+        const { marketInput } = await import("./market-input.ts");
+        const input = marketInput(options);
+        return withSession(options, io, async (session) => {
+          const { marketWarnings } = await import("../../app/apply/market-warnings.ts");
+          for (const warning of await marketWarnings(input, session)) io.output.note(warning);
+          return runMarketCreate(input, session.api(), io);
+        });
+      }),
+    );
+}
+
+interface Halt {
+  summary: string;
+  run: typeof runMarketSuspend;
+  /** The markets to choose from where none is named. */
+  offered: typeof openMarkets;
+}
+
+function registerHalt(noun: Command, host: Host, verb: string, { summary, run, offered }: Halt): void {
+  noun
+    .command(verb)
+    .description(summary)
+    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
+    .action(host.action((context) => onMarket(context, `market ${verb}`, run, offered)));
+}
+
+/** @param lines the last day's prices by market; empty where nobody would see them */
+const listView = (lines: ReadonlyMap<string, readonly number[]>): View<readonly MarketItem[], MarketItem> => ({
+  kind: "list",
+  rows: (markets) => markets,
+  columns: [
+    { title: "ID", cell: ({ id }) => id, whole: true },
+    { title: "QUESTION", cell: ({ question }) => question, least: 16 },
+    { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
+    { title: "LAST DAY", cell: ({ id }) => sparkline(lines.get(id) ?? [], 12), picture: true },
+    { title: "CLOSES", cell: ({ closeAt }) => day(closeAt), whole: true, optional: true },
+    { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
+    { title: "KIND", cell: ({ kind }) => kind, optional: true },
+    { title: "CATEGORY", cell: ({ category }) => category, optional: true },
+  ],
+  empty: "No open market matches.",
+});
+
+const detailView = (line: readonly number[]): View<MarketDetail, MarketDetail> => ({
+  kind: "record",
+  fields: (market) => [
+    ["id", market.id],
+    ["question", market.question],
+    ["status", market.outcome === null ? market.status : `${market.status}: ${market.outcome}`],
+    ["yes", price(market.yesPrice)],
+    ["no", price(market.noPrice)],
+    ...(line.length > 1 ? [["last day", sparkline(line, 24)] as const] : []),
+    ["volume", usd(market.volume)],
+    ["category", market.category],
+    ["kind", market.kind],
+    ["resolution", market.resolutionRef],
+    ["meta", Object.keys(market.meta).length === 0 ? "-" : JSON.stringify(market.meta)],
+    ["created", time(market.createdAt, { seconds: true })],
+    ["closes", time(market.closeAt)],
+    ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],
+  ],
+});
+
+/** The last day's prices by market, one request for all of them; none unless they are going to be drawn. */
+async function recentLines(ids: readonly string[], api: Api, { output }: Io): Promise<Map<string, number[]>> {
+  if (!output.showsPictures || ids.length === 0) return new Map();
+  const recent = await api.listRecentPrices({ ids: ids.slice(0, RECENT_MARKETS).join(",") });
+  return new Map(recent.map(({ id, yes }) => [id, yes]));
+}
+
+const createdView: View<Created, Created> = {
+  kind: "record",
+  fields: ({ id, status, yesPrice, createdAt }) => [
+    ["id", id],
+    ["status", status],
+    ["yes", price(yesPrice)],
+    ["created", time(createdAt, { seconds: true })],
+  ],
+};
+
+const statusView: View<StatusChange, StatusChange> = {
+  kind: "record",
+  fields: ({ id, status }) => [
+    ["id", id],
+    ["status", status],
+  ],
+};
+
+export async function runMarketList(options: ListOptions, api: Api, io: Io): Promise<ExitCode> {
+  const { output } = io;
+  const { category, kind, q, limit = DEFAULT_LIMIT } = options;
+  const { items: markets, nextCursor } = await readPages(limit, (page) =>
+    api.listMarkets({ category, kind, q, ...page }),
+  );
+  const ids = markets.map(({ id }) => id);
+  await output.print(markets, listView(await recentLines(ids, api, io)));
+  if (nextCursor !== null) output.note(`There are more than these ${markets.length}: raise --limit.`);
+  return EXIT.ok;
+}
+
+export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): Promise<ExitCode> {
+  const market = await api.getMarket({ id });
+  const lines = await recentLines([id], api, io);
+  await io.output.print(market, detailView(lines.get(id) ?? []));
+  const [hold] = market.status === "closed" ? await api.listHeldMarkets({ marketId: market.id }) : [];
+  if (hold)
+    io.output.note(
+      `The oracle holds this market since ${time(hold.heldAt, { seconds: true })}: ${hold.reason} (${hold.detail}). ` +
+        "It tries again at each sweep; pmctl market settle ends it by hand.",
+    );
+  return EXIT.ok;
+}
+
+export async function runMarketCreate(
+  input: Parameters<Api["createMarket"]>[0],
+  api: Api,
+  { output }: Io,
+): Promise<ExitCode> {
+  await output.print(await api.createMarket(input), createdView);
+  return EXIT.ok;
+}
+
+export async function runMarketSuspend(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.suspendMarket(options), statusView);
+  return EXIT.ok;
+}
+
+export async function runMarketResume(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+  await output.print(await api.resumeMarket(options), statusView);
+  return EXIT.ok;
+}

@@ -1,0 +1,97 @@
+import type { StreamEvent } from "../../client/event-source.ts";
+import type { StreamEvents } from "../../contract/resources/stream.ts";
+import { time, usd } from "../output/cells.ts";
+
+/** A market as somebody who watches sees it. */
+export interface Watched {
+  marketId: string;
+  /** Undefined until it was asked for. */
+  question: string | undefined;
+  status: StreamEvents["market"]["status"];
+  outcome: "yes" | "no" | undefined;
+  yesPrice: number;
+  closeAt: string | undefined;
+  /** YES prices since the watching began, the current one last. */
+  prices: number[];
+  lastTrade: string | undefined;
+  /** The latest trades, newest first. */
+  trades: string[];
+}
+
+/** Enough for the widest chart; older ones are thinned out by dropping them. */
+const MAX_PRICES = 500;
+const MAX_TRADES = 8;
+
+/** What the events so far come to. */
+export class WatchedMarkets {
+  readonly #markets = new Map<string, Watched>();
+
+  /** By the order of the snapshot, newly created ones last. */
+  get all(): readonly Watched[] {
+    return [...this.#markets.values()];
+  }
+
+  /** The ids of those whose question is not known. */
+  get unnamed(): string[] {
+    return this.all.filter(({ question }) => question === undefined).map(({ marketId }) => marketId);
+  }
+
+  name(named: readonly { id: string; question: string; closeAt: string; yesPrice: number }[]): void {
+    for (const { id, question, closeAt, yesPrice } of named) {
+      const market = this.#markets.get(id);
+      if (!market) continue;
+      market.question = question;
+      market.closeAt ??= closeAt;
+      // One that was created since: its event carries no price.
+      if (market.prices.length === 0) this.#moveTo(market, yesPrice);
+    }
+  }
+
+  take({ event, data }: StreamEvent): void {
+    switch (event) {
+      case "snapshot":
+        for (const { marketId, status, closeAt, yesPrice } of data.markets) {
+          const market = this.#market(marketId);
+          Object.assign(market, { status, closeAt });
+          this.#moveTo(market, yesPrice);
+        }
+        break;
+      case "price":
+        this.#moveTo(this.#market(data.marketId), data.yesPrice);
+        break;
+      case "trade": {
+        const market = this.#market(data.marketId);
+        const trade = `${time(data.ts, { seconds: true }).slice(11)} ${data.side.toUpperCase()} ${usd(data.amount)}`;
+        market.lastTrade = trade;
+        market.trades = [trade, ...market.trades].slice(0, MAX_TRADES);
+        break;
+      }
+      case "market":
+        Object.assign(this.#market(data.marketId), { status: data.status, outcome: data.outcome });
+        break;
+    }
+  }
+
+  #market(marketId: string): Watched {
+    const known = this.#markets.get(marketId);
+    if (known) return known;
+    const market: Watched = {
+      marketId,
+      question: undefined,
+      status: "open",
+      outcome: undefined,
+      yesPrice: 0,
+      closeAt: undefined,
+      prices: [],
+      lastTrade: undefined,
+      trades: [],
+    };
+    this.#markets.set(marketId, market);
+    return market;
+  }
+
+  #moveTo(market: Watched, yesPrice: number): void {
+    market.yesPrice = yesPrice;
+    market.prices = [...market.prices, yesPrice].slice(-MAX_PRICES);
+  }
+}

@@ -1,0 +1,292 @@
+import { styleText } from "node:util";
+import { Fault } from "../../domain/fault.ts";
+import { type ExitCode, failureOf } from "../errors.ts";
+import { plain } from "./cells.ts";
+import { hintsFor } from "./next-step.ts";
+import type { Pager } from "./pager.ts";
+import { fieldOf, pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
+import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
+import { oneLine, severalLines, shorten, spelledOut, wrap } from "./text-width.ts";
+
+export const FORMATS = ["table", "json", "yaml", "csv", "ndjson"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** What output needs of a stream; the process's own and a test's buffer have it. */
+export interface Sink {
+  write(text: string, done?: (error?: Error | null) => void): unknown;
+  isTTY?: boolean | undefined;
+  columns?: number | undefined;
+  rows?: number | undefined;
+}
+
+export interface OutputOptions {
+  /** Shows what is longer than the terminal; without it everything is written at once. */
+  pager?: Pager | undefined;
+  stdout: Sink;
+  stderr: Sink;
+  /** As asked for; without it a table on a terminal and JSON elsewhere. */
+  format?: Format | undefined;
+  fields?: readonly string[] | undefined;
+  quiet?: boolean | undefined;
+  color?: boolean | undefined;
+  /** Show stacks. */
+  debug?: boolean | undefined;
+}
+
+/** Drawn above a table, on terminals only; empty where there is no room for it. */
+type Picture<Value> = (value: Value, width: number) => string;
+
+/** How a result looks to people. Its JSON needs no description: it is the value itself. */
+export type View<Value, Row extends object> =
+  | {
+      kind: "list";
+      rows: (value: Value) => readonly Row[];
+      columns: readonly Column<Row>[];
+      empty: string;
+      picture?: Picture<Value>;
+    }
+  | { kind: "record"; fields: (value: Value) => readonly (readonly [string, string])[]; picture?: Picture<Value> }
+  /** A value that is used as it stands, in `$(...)` too: text unless another format is asked for by name. */
+  | { kind: "text"; text: (value: Value) => string };
+
+/** The one way out: data to stdout, everything else to stderr. */
+export class Output {
+  readonly format: Format;
+  readonly #asked: boolean;
+  readonly #options: OutputOptions;
+  #progressShown = false;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+    this.#asked = options.format !== undefined;
+    this.format = options.format ?? (options.stdout.isTTY ? "table" : "json");
+  }
+
+  /** Whether pictures would be seen: callers may save the work of asking for what they show. */
+  get showsPictures(): boolean {
+    return this.format === "table" && Boolean(this.#options.stdout.isTTY) && this.#options.fields === undefined;
+  }
+
+  /** Whether progress would be seen: callers may save the work of counting. */
+  get showsProgress(): boolean {
+    return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
+  }
+
+  /** False when stderr was asked to be as readable for programs as stdout. */
+  get speaksToPeople(): boolean {
+    return !this.#speaksJson;
+  }
+
+  get #speaksJson(): boolean {
+    return this.#asked && (this.format === "json" || this.format === "ndjson");
+  }
+
+  /**
+   * Prints a result.
+   * @throws Fault USAGE when a field of `--fields` is not there
+   */
+  async print<Value extends object, Row extends object = Value>(value: Value, view: View<Value, Row>): Promise<void> {
+    const text = this.#harmless(await this.#render(value, view));
+    this.#clearProgress();
+    if (text === "") return;
+    const whole = text.endsWith("\n") ? text : `${text}\n`;
+    const { stdout, pager } = this.#options;
+    const isLong = stdout.isTTY && whole.split("\n").length > (stdout.rows ?? Number.POSITIVE_INFINITY);
+    if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
+  }
+
+  /** Whether a live view can be drawn. */
+  get isLive(): boolean {
+    return this.format === "table" && Boolean(this.#options.stdout.isTTY);
+  }
+
+  /** The terminal's other screen, as editors use it, so that what was there before comes back. */
+  enterScreen(): void {
+    this.#options.stdout.write("\u001b[?1049h\u001b[?25l");
+  }
+
+  leaveScreen(): void {
+    this.#options.stdout.write("\u001b[?25h\u001b[?1049l");
+  }
+
+  /** Draws a live view in place. What does not fit the screen is cut off, because a screen that scrolls cannot be redrawn. */
+  redraw<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
+    const { rows = 24 } = this.#options.stdout;
+    const lines = this.#table(value, view)
+      .split("\n")
+      .slice(0, rows - 2);
+    const hint = this.#style().title("Ctrl-C ends the watch");
+    // Each line clears what it replaces: clearing the screen first would flicker.
+    const drawn = [...lines, hint].map((line) => `${line}\u001b[K`).join("\r\n");
+    this.#options.stdout.write(`\u001b[H${drawn}\u001b[J`);
+  }
+
+  /** One line of JSON of a stream that never ends. Its lines differ, so a field that one lacks is null there. */
+  line(value: Readonly<Record<string, unknown>>): void {
+    const { fields, stdout } = this.#options;
+    const picked = fields ? Object.fromEntries(fields.map((field) => [field, fieldOf(value, field) ?? null])) : value;
+    stdout.write(`${this.#harmless(JSON.stringify(picked))}\n`);
+  }
+
+  /** Shows that long work goes on, and for how long. */
+  async during<Result>(message: string, work: Promise<Result>): Promise<Result> {
+    if (!this.showsProgress) return work;
+    const startedAt = performance.now();
+    const show = () => this.progress(`${message}… ${Math.floor((performance.now() - startedAt) / 1000)} s`);
+    const timer = setInterval(show, 1000);
+    try {
+      return await work;
+    } finally {
+      clearInterval(timer);
+      this.#clearProgress();
+    }
+  }
+
+  /** Prints names, one per line or as the format has it. */
+  list(names: readonly string[]): void {
+    const asJson = this.#asked && this.format !== "table" && this.format !== "csv";
+    this.#options.stdout.write(asJson ? `${JSON.stringify(names)}\n` : `${names.join("\n")}\n`);
+  }
+
+  /**
+   * Lines of JSON, too many to be held at once. Resolves when these are out.
+   * @returns false when the reader has left
+   */
+  stream(text: string): Promise<boolean> {
+    this.#clearProgress();
+    const { stdout } = this.#options;
+    return new Promise((resolve) => stdout.write(stdout.isTTY ? spelledOut(text) : text, (error) => resolve(!error)));
+  }
+
+  /** A line for people about what happened; not an error. */
+  note(message: string): void {
+    if (this.#options.quiet) return;
+    this.#clearProgress();
+    this.#options.stderr.write(`${this.#fold(severalLines(message))}\n`);
+  }
+
+  /** A value shown to people before a question: where questions go, and however quiet it is to be otherwise. */
+  explain<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
+    this.#clearProgress();
+    this.#options.stderr.write(`${this.#table(value, view)}\n`);
+  }
+
+  /** A line of another process, which decided by itself whether it is worth saying. */
+  relay(line: string): void {
+    this.#clearProgress();
+    this.#options.stderr.write(`${oneLine(line)}\n`);
+  }
+
+  /** A line that the next one replaces, only where somebody watches. */
+  progress(message: string): void {
+    if (!this.showsProgress) return;
+    // A line that wraps could not be taken back.
+    const { columns = 80 } = this.#options.stderr;
+    this.#options.stderr.write(`\r\u001b[2K${shorten(oneLine(message), columns - 1)}`);
+    this.#progressShown = true;
+  }
+
+  /** Says what went wrong and how the process ends. */
+  fail(error: unknown): ExitCode {
+    const { exit, code, message } = failureOf(error);
+    this.#clearProgress();
+    if (message !== undefined) this.#options.stderr.write(`${this.#errorText(message, code)}\n`);
+    if (this.showsProgress) this.#options.stderr.write(hintsFor(error));
+    if (this.#options.debug && message !== undefined) this.#options.stderr.write(`${stackOf(error)}\n`);
+    return exit;
+  }
+
+  #errorText(message: string, code: string): string {
+    if (this.#speaksJson) return JSON.stringify({ error: message, code });
+    return this.#fold(`pmctl: ${severalLines(message)}`);
+  }
+
+  /** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
+  #fold(text: string): string {
+    const { isTTY, columns } = this.#options.stderr;
+    if (!isTTY || !columns) return text;
+    return text
+      .split("\n")
+      .flatMap((line) => wrap(line, columns))
+      .join("\n");
+  }
+
+  /** Data in a file stays what it is; a terminal must not obey it. A table is safe already. */
+  #harmless(text: string): string {
+    if (!this.#options.stdout.isTTY || this.format === "table") return text;
+    return this.format === "json" || this.format === "ndjson" ? spelledOut(text) : severalLines(text);
+  }
+
+  async #render<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<string> {
+    const { fields } = this.#options;
+    if (view.kind === "text" && !this.#asked) return view.text(value);
+    const rows = (view.kind === "list" ? view.rows(value) : [value]) as readonly Readonly<Record<string, unknown>>[];
+    const picked = fields ? pickFields(rows, fields) : rows;
+    const whole = fields ? (view.kind === "list" ? picked : picked[0]) : value;
+    switch (this.format) {
+      case "json":
+        return JSON.stringify(whole, null, 2);
+      case "yaml":
+        return toYaml(whole);
+      case "csv":
+        return toCsv(picked);
+      case "ndjson":
+        return toNdjson(picked);
+      case "table":
+        return fields ? this.#fieldTable(picked, fields, view) : this.#table(value, view);
+    }
+  }
+
+  #table<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): string {
+    if (view.kind === "text") return view.text(value);
+    const style = this.#style();
+    const picture = style.width === undefined ? "" : (view.picture?.(value, style.width) ?? "");
+    const above = picture === "" ? "" : `${picture}\n\n`;
+    if (view.kind === "record") return above + renderRecord(view.fields(value), style);
+    const rows = view.rows(value);
+    if (rows.length > 0) return above + renderTable(rows, view.columns, style);
+    this.note(view.empty);
+    return "";
+  }
+
+  #fieldTable<Value extends object, Row extends object>(
+    rows: readonly Readonly<Record<string, unknown>>[],
+    fields: readonly string[],
+    view: View<Value, Row>,
+  ): string {
+    if (view.kind !== "list") {
+      const [row = {}] = rows;
+      return renderRecord(
+        fields.map((field) => [field, plain(row[field])]),
+        this.#style(),
+      );
+    }
+    const columns = fields.map((field) => ({
+      title: field,
+      cell: (row: Readonly<Record<string, unknown>>) => plain(row[field]),
+    }));
+    return renderTable(rows, columns, this.#style());
+  }
+
+  #style(): TableStyle {
+    const { stdout, color } = this.#options;
+    const paints = Boolean(stdout.isTTY) && color !== false;
+    return {
+      width: stdout.isTTY ? (stdout.columns ?? 80) : undefined,
+      title: paints ? (text) => styleText("dim", text, { validateStream: false }) : (text) => text,
+    };
+  }
+
+  #clearProgress(): void {
+    if (!this.#progressShown) return;
+    this.#options.stderr.write("\r\u001b[2K");
+    this.#progressShown = false;
+  }
+}
+
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const detail = error instanceof Fault ? `\n${JSON.stringify(error.detail)}` : "";
+  const cause = error.cause === undefined ? "" : `\ncaused by ${stackOf(error.cause)}`;
+  return `${error.stack ?? error.message}${detail}${cause}`;
+}

@@ -1,0 +1,32 @@
+import { isErrno, pagerCommand, processEnvironment } from "../../config/environment.ts";
+import type { Interrupts } from "../input/interrupts.ts";
+
+/** Shows a text that is longer than the screen. Resolves to false when there is no pager, and nothing was shown. */
+export type Pager = (text: string) => Promise<boolean>;
+
+/**
+ * The operator's pager. `less` gets `FRX` unless LESS says otherwise: it ends by itself when everything fits, keeps
+ * colours, and leaves the text on the screen.
+ */
+export function terminalPager(interrupts: Interrupts): Pager {
+  return async (text) => {
+    const command = pagerCommand();
+    if (command === undefined) return false;
+    const { execa, parseCommandString } = await import("execa");
+    const [file = "", ...args] = parseCommandString(command);
+    // Ctrl-C belongs to the pager as long as it runs: it ends a search there, and must not end us under it.
+    const release = interrupts.hold();
+    try {
+      const result = await execa(file, args, {
+        input: text,
+        stdout: "inherit",
+        stderr: "inherit",
+        reject: false,
+        env: { LESS: processEnvironment().LESS ?? "FRX" },
+      });
+      return !(isErrno(result) && (result.code === "ENOENT" || result.code === "EACCES"));
+    } finally {
+      release();
+    }
+  };
+}

@@ -1,0 +1,157 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { wallClockMs } from "../../app/clock.ts";
+import type { ReadyTenant } from "../../app/tenant/ready-tenant.ts";
+import { mintUserToken } from "../../app/tenant/user-token.ts";
+import { httpApi } from "../../client/http-api.ts";
+import type { Api, WireOutput } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Output } from "../output/output.ts";
+
+const HOUR_MS = 3_600_000;
+/** A page left open over a working day still trades. */
+const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
+const FUNDS_USD = 1000;
+export const TRADERS = ["alice", "bob"] as const;
+
+/** What the demo acts with: the server's address and both keys, over HTTP like everybody else. */
+export interface Stage {
+  tenant: ReadyTenant;
+  url: string;
+  fetch: typeof globalThis.fetch;
+  adminKey: string;
+  publicKey: string;
+  /** A token of an hour. */
+  userToken(userId: string): Promise<string>;
+  admin: Api;
+  as(userId: string): Api;
+}
+
+/** @param fetch for the demo's server and no other process */
+export function setStage(tenant: ReadyTenant, url: string, fetch: Stage["fetch"]): Stage {
+  const adminKey = keyOf(tenant, "admin");
+  const publicKey = keyOf(tenant, "public");
+  const userToken = (userId: string) => tokenOf(tenant, userId, HOUR_MS);
+  return {
+    tenant,
+    url,
+    fetch,
+    adminKey,
+    publicKey,
+    userToken,
+    admin: httpApi({ url, fetch, apiKey: adminKey }),
+    as: (userId) => httpApi({ url, fetch, apiKey: publicKey, userToken: () => userToken(userId) }),
+  };
+}
+
+async function tokenOf({ config, secrets: { jwt } }: ReadyTenant, userId: string, lifetimeMs: number): Promise<string> {
+  const secret = () => ("secret" in jwt ? jwt.secret : "");
+  return (await mintUserToken({ config, secret }, userId, lifetimeMs, wallClockMs())).token;
+}
+
+/** The demo's traders, as its page to try the widget signs them in. */
+export async function playgroundTokens(tenant: ReadyTenant): Promise<Record<string, string>> {
+  const tokens = TRADERS.map(async (userId) => [userId, await tokenOf(tenant, userId, PLAYGROUND_TOKEN_MS)] as const);
+  return Object.fromEntries(await Promise.all(tokens));
+}
+
+function keyOf({ config, secrets }: ReadyTenant, type: "admin" | "public"): string {
+  const key = secrets.keys.find((each) => each.type === type);
+  if (!key) throw new Fault("CONFIG_INVALID", `${config.source.file} names no ${type} key`);
+  return key.value;
+}
+
+/** Verifies and funds the demo's traders, through the webhooks that real providers use. */
+export async function admitTraders(stage: Stage): Promise<void> {
+  for (const userId of TRADERS) {
+    const verifiedAt = new Date(wallClockMs()).toISOString();
+    const kyc = { userId, status: "passed", provider: "demo", verifiedAt, jurisdiction: "CH" };
+    await deliver(stage, "kyc", kyc);
+    const deposit = { event: "deposit.completed", userId, amountUsd: FUNDS_USD, txRef: `demo-${randomUUID()}` };
+    await deliver(stage, "payments", deposit);
+  }
+}
+
+async function deliver({ url, fetch, tenant }: Stage, endpoint: "kyc" | "payments", event: object): Promise<void> {
+  const body = JSON.stringify(event);
+  const [secret = ""] = tenant.secrets.webhooks.inbound[endpoint].secrets;
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  const headers = { "content-type": "application/json", "x-signature": signature };
+  const response = await fetch(`${url}/${endpoint}/inbound/${tenant.config.tenant}`, { method: "POST", headers, body });
+  if (!response.ok) throw new Fault("INTERNAL", `The demo's webhook was answered with ${response.status}`);
+}
+
+/** False when it was refused: a market may be dear, shallow or suspended by now, and the demo goes on without. */
+async function tradeIfTaken(trader: Api, order: Parameters<Api["placeTrade"]>[0]): Promise<boolean> {
+  try {
+    await trader.placeTrade(order);
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.status < 500) return false;
+    throw error;
+  }
+}
+
+/** A few trades on each market, the traders against each other. Returns how many. */
+export async function tradeOn(stage: Pick<Stage, "as">, marketIds: readonly string[]): Promise<number> {
+  let trades = 0;
+  for (const [place, marketId] of marketIds.entries())
+    for (const [index, userId] of TRADERS.entries())
+      for (const amount of [25, 10]) {
+        const side = (place + index) % 2 === 0 ? "yes" : "no";
+        if (await tradeIfTaken(stage.as(userId), { marketId, selection: { side }, amount })) trades += 1;
+      }
+  return trades;
+}
+
+export interface DemoSummary {
+  tenant: string;
+  markets: { id: string; kind: string; outcome: string; payouts: number }[];
+  trades: number;
+  reconciliation: WireOutput<"reconcile">;
+  audit: WireOutput<"getAuditStatus">;
+  seconds: number;
+}
+
+/**
+ * The whole life of a tenant: one market of each kind opened, traded and settled, then the ledger reconciled and the
+ * chain verified.
+ * @throws Fault INTEGRITY when either does not hold
+ */
+export async function runOnce(stage: Stage, output: Output, startedAt: number): Promise<DemoSummary> {
+  const say = (text: string) => output.note(`  ${text}`);
+  const markets: DemoSummary["markets"] = [];
+  await admitTraders(stage);
+  say(`${TRADERS.join(" and ")}: identity verified, ${FUNDS_USD} USD each, by signed webhooks`);
+  const created: { id: string; kind: "cpmm" | "lmsr" }[] = [];
+  for (const kind of ["cpmm", "lmsr"] as const) {
+    const market = await stage.admin.createMarket({
+      question: `Will this ${kind} market settle as yes?`,
+      category: "demo",
+      kind,
+      p0: kind === "cpmm" ? 0.5 : 0.35,
+      closeAt: new Date(wallClockMs() + 24 * HOUR_MS).toISOString(),
+      resolutionRef: "the demo itself",
+    });
+    created.push({ id: market.id, kind });
+    say(`market ${market.id} (${kind}) opened at ${market.yesPrice}`);
+  }
+  const trades = await tradeOn(
+    stage,
+    created.map(({ id }) => id),
+  );
+  say(`${trades} trades executed`);
+  for (const { id, kind } of created) {
+    const outcome = kind === "cpmm" ? "yes" : "no";
+    const { payoutsProcessed } = await stage.admin.settleMarket({ marketId: id, outcome });
+    markets.push({ id, kind, outcome, payouts: payoutsProcessed });
+    say(`market ${id} settled as ${outcome}: ${payoutsProcessed} winning positions paid`);
+  }
+  const reconciliation = await stage.admin.reconcile({});
+  say(`ledger reconciled: discrepancy ${reconciliation.discrepancy}`);
+  const audit = await stage.admin.getAuditStatus({});
+  say(`audit chain of ${audit.count} entries: ${audit.verified ? "verified" : "BROKEN"}`);
+  if (!reconciliation.ok || !audit.verified)
+    throw new Fault("INTEGRITY", "The demo's ledger or audit chain does not hold");
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+  return { tenant: stage.tenant.config.tenant, markets, trades, reconciliation, audit, seconds };
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import type { Command } from "commander";
+import { limitHeap } from "../../app/serve/heap.ts";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { portNumber } from "../input/parsers.ts";
+import type { View } from "../output/output.ts";
+
+interface ServeOptions {
+  port?: number;
+  host?: string;
+  opsPort?: number;
+  https?: true;
+  /** False with `--no-sweep`. */
+  sweep: boolean;
+}
+
+/** A server that listens. */
+export interface Served {
+  tenant: string;
+  pid: number;
+  url: string;
+  opsUrl: string;
+}
+
+export const servedView: View<Served, Served> = {
+  kind: "record",
+  fields: ({ tenant, url, opsUrl }) => [
+    ["tenant", tenant],
+    ["API", url],
+    ["health, metrics", opsUrl],
+  ],
+};
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[tenant]", "the tenant to serve")
+    .option("--port <n>", "port of the API, instead of the file's; 0 takes any free one", portNumber)
+    .option("--host <address>", "address to listen on, instead of the file's")
+    .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", portNumber)
+    .option("--https", "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory")
+    .option("--no-sweep", "leave the oracle's sweep to other processes")
+    .description("serve one tenant in the foreground; applies nothing by itself")
+    .action(host.action<ServeOptions>(runServe));
+}
+
+/** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
+export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<ExitCode> {
+  limitHeap();
+  const { readyTenant } = await import("../../app/tenant/ready-tenant.ts");
+  const { serveTenant } = await import("../../app/serve/tenant-server.ts");
+  const { describeCertificate } = await import("../../app/doors/served-certificate.ts");
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const stopped = interrupts.take();
+  const ready = await readyTenant(workspace.directory, tenant);
+  const { port, host, opsPort, https, sweep } = options;
+  const server = await serveTenant({ ...ready, port, host, opsPort, https, sweep });
+  const { url, opsUrl, certificate } = server;
+  if (certificate) io.output.note(describeCertificate(certificate, url));
+  await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
+  if (!stopped.aborted) await once(stopped, "abort");
+  io.output.note("Stopping: finishing what is under way");
+  await server.close();
+  return EXIT.ok;
+}

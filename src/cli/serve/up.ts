@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { Command, type Option } from "commander";
+import { SMALL_HEAP } from "../../app/serve/heap.ts";
+import { Supervised } from "../../app/serve/supervisor.ts";
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { CommandContext, Host } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import type { Output } from "../output/output.ts";
+import { register as registerServe, type Served, servedView } from "./serve.ts";
+
+type UpOptions = Readonly<Record<string, unknown>>;
+
+/** Each tenant has ports of its own, in its file. */
+const NOT_SHARED = ["port", "opsPort"];
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("[dir]", "the operator's directory; this one unless given")
+    .description("serve every tenant of a directory, each in a process of its own; restarts those that end");
+  const shared = sharedOptions(host);
+  for (const option of shared) noun.addOption(option);
+  noun.action(host.action<UpOptions>((context) => runUp(context, shared)));
+}
+
+/** Whatever `serve` can be told applies here to every tenant. */
+function sharedOptions(host: Host): Option[] {
+  const serve = new Command("serve");
+  registerServe(serve, host);
+  return serve.options.filter((option) => !NOT_SHARED.includes(option.attributeName()));
+}
+
+/** Runs until the first SIGINT or SIGTERM, then stops every server. */
+export async function runUp(
+  { options, args, io, interrupts }: CommandContext<UpOptions>,
+  shared: readonly Option[],
+): Promise<ExitCode> {
+  const { output } = io;
+  const workspace = openWorkspace(resolve(args[0] ?? "."));
+  const tenants = options.tenant === undefined ? workspace.tenants : [pickTenant(workspace, options.tenant)];
+  if (tenants.length === 0)
+    throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
+  const asked = interrupts.take();
+  const passedOn = [...serveArguments(options, shared), ...(options.quiet ? ["--quiet"] : [])];
+  const width = Math.max(...tenants.map((tenant) => tenant.length));
+  const servers = tenants.map(
+    (tenant) =>
+      new Supervised({
+        args: [...SMALL_HEAP, ...process.execArgv, ...program(), "serve", tenant, "-o", "ndjson", ...passedOn],
+        directory: workspace.directory,
+        ...report(tenant, `${tenant.padEnd(width)} | `, output),
+      }),
+  );
+  if (!asked.aborted) await once(asked, "abort");
+  output.note("Stopping: the servers finish what is under way");
+  const clean = await Promise.all(servers.map((server) => server.stop()));
+  const killed = tenants.filter((_, index) => !clean[index]);
+  if (killed.length === 0) return EXIT.ok;
+  output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
+  return EXIT.unexpected;
+}
+
+/** What this process itself was started with. */
+function program(): string[] {
+  return process.argv.slice(1, 2);
+}
+
+function report(
+  tenant: string,
+  prefix: string,
+  output: Output,
+): Pick<ConstructorParameters<typeof Supervised>[0], "onLine" | "onRestart"> {
+  return {
+    onLine(stream, line) {
+      const served = stream === "stdout" ? parseServed(line) : undefined;
+      if (served) void output.print(served, servedView);
+      else for (const each of sentenceOf(line).split("\n")) output.relay(prefix + each);
+    },
+    onRestart(ending, pauseMs) {
+      output.relay(`${prefix}the server of ${tenant} ended (${ending}); starting it again in ${pauseMs / 1000} s`);
+    },
+  };
+}
+
+function parseServed(line: string): Served | undefined {
+  const value = parseObject(line);
+  return value && "url" in value ? (value as unknown as Served) : undefined;
+}
+
+/** What a server ends with is written for programs, as its addresses are; log entries stay as they are. */
+function sentenceOf(line: string): string {
+  const value = parseObject(line);
+  return value && "code" in value && typeof value.error === "string" ? value.error : line;
+}
+
+function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The options as `serve` takes them. */
+export function serveArguments(options: UpOptions, shared: readonly Option[]): string[] {
+  return shared.flatMap((option) => {
+    const value = options[option.attributeName()];
+    const flag = option.long ?? "";
+    if (option.negate) return value === false ? [flag] : [];
+    if (value === undefined || value === false) return [];
+    return value === true ? [flag] : [flag, String(value)];
+  });
+}

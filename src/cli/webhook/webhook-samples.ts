@@ -1,0 +1,150 @@
+import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { Fault } from "../../domain/fault.ts";
+import { nearest } from "../../domain/nearest.ts";
+
+type Mapping = { [key: string]: unknown };
+
+/** A provider's webhook, ready to be signed. */
+export interface SampleWebhook {
+  /** Whose secret it is signed with. Stripe signs in its own way. */
+  endpoint: InboundEndpoint | "stripe";
+  /** Of the endpoint, in front of the tenant's id. */
+  path: string;
+  body: Mapping;
+}
+
+/** What makes two webhooks different events. */
+export interface SampleSeed {
+  /** Unique. */
+  id: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+const STRIPE = "stripe:";
+const USER = "usr_test";
+const CENTS = 10_000;
+
+const kyc =
+  (status: string) =>
+  ({ now }: SampleSeed): Mapping => ({
+    userId: USER,
+    status,
+    provider: "test",
+    verifiedAt: new Date(now).toISOString(),
+  });
+const deposit = ({ id }: SampleSeed): Mapping => ({
+  event: "deposit.completed",
+  userId: USER,
+  amountUsd: 100,
+  txRef: `test-${id}`,
+});
+
+/** The object of each Stripe event, as far as it is read. */
+const STRIPE_OBJECTS: Readonly<Record<string, (seed: SampleSeed) => Mapping>> = {
+  "payment_intent.succeeded": ({ id }) => ({
+    id: `pi_${id}`,
+    object: "payment_intent",
+    status: "succeeded",
+    amount: CENTS,
+    amount_received: CENTS,
+    currency: "usd",
+    metadata: { userId: USER },
+  }),
+  "checkout.session.completed": ({ id }) => ({
+    id: `cs_${id}`,
+    object: "checkout.session",
+    payment_status: "paid",
+    payment_intent: `pi_${id}`,
+    amount_total: CENTS,
+    currency: "usd",
+    client_reference_id: USER,
+    metadata: {},
+  }),
+  "charge.refunded": ({ id }) => ({
+    id: `ch_${id}`,
+    object: "charge",
+    payment_intent: `pi_${id}`,
+    amount: CENTS,
+    amount_refunded: CENTS,
+    currency: "usd",
+  }),
+  "charge.dispute.created": ({ id }) => ({
+    id: `dp_${id}`,
+    object: "dispute",
+    payment_intent: `pi_${id}`,
+    amount: CENTS,
+    currency: "usd",
+    status: "needs_response",
+  }),
+};
+
+const GENERIC: Readonly<Record<string, { endpoint: InboundEndpoint; body: (seed: SampleSeed) => Mapping }>> = {
+  "kyc.passed": { endpoint: "kyc", body: kyc("passed") },
+  "kyc.failed": { endpoint: "kyc", body: kyc("failed") },
+  "deposit.completed": { endpoint: "payments", body: deposit },
+};
+
+/** The events that `pmctl webhook send` knows. */
+export const SAMPLE_EVENTS = [...Object.keys(GENERIC), ...Object.keys(STRIPE_OBJECTS).map((type) => STRIPE + type)];
+
+/**
+ * An event as its provider would send it, with some fields set otherwise. Fields of a Stripe event are those of its
+ * object, such as `metadata.userId`.
+ *
+ * @param assignments `key=value`, keys dotted; a value is a number where one stands, and text where text does
+ * @throws Fault USAGE for an event or an assignment that cannot be
+ */
+export function sampleWebhook(event: string, assignments: readonly string[], seed: SampleSeed): SampleWebhook {
+  const generic = Object.hasOwn(GENERIC, event) ? GENERIC[event] : undefined;
+  if (generic) {
+    const { endpoint } = generic;
+    return { endpoint, path: `/${endpoint}/inbound/`, body: assignAll(generic.body(seed), assignments) };
+  }
+  const type = event.startsWith(STRIPE) ? event.slice(STRIPE.length) : "";
+  const makeObject = Object.hasOwn(STRIPE_OBJECTS, type) ? STRIPE_OBJECTS[type] : undefined;
+  if (!makeObject) throw unknownEvent(event);
+  const object = assignAll(makeObject(seed), assignments);
+  return {
+    endpoint: "stripe",
+    path: "/payments/stripe/",
+    body: { id: `evt_${seed.id}`, object: "event", type, created: Math.floor(seed.now / 1000), data: { object } },
+  };
+}
+
+function unknownEvent(event: string): Fault {
+  const meant = nearest(event, SAMPLE_EVENTS);
+  const hint = meant === undefined ? `there are: ${SAMPLE_EVENTS.join(", ")}` : `did you mean ${meant}?`;
+  return new Fault("USAGE", `There is no event ${JSON.stringify(event)} to send; ${hint}`);
+}
+
+function assignAll(body: Mapping, assignments: readonly string[]): Mapping {
+  for (const assignment of assignments) {
+    const split = assignment.indexOf("=");
+    if (split < 1)
+      throw new Fault("USAGE", `--set ${JSON.stringify(assignment)} must be KEY=VALUE, such as userId=usr_1`);
+    assign(body, assignment.slice(0, split).split("."), assignment.slice(split + 1));
+  }
+  return body;
+}
+
+function assign(target: Mapping, [key = "", ...rest]: readonly string[], value: string): void {
+  if (key === "__proto__") throw new Fault("USAGE", "--set: no webhook has such a field");
+  if (rest.length === 0) {
+    target[key] = typeof target[key] === "string" ? value : parsed(value);
+    return;
+  }
+  const inner = Object.hasOwn(target, key) ? target[key] : undefined;
+  const next = typeof inner === "object" && inner !== null ? (inner as Mapping) : {};
+  target[key] = next;
+  assign(next, rest, value);
+}
+
+/** JSON where it is some, so that numbers and nulls can be said; anything else is text. */
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,113 @@
+import type { Command } from "commander";
+import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Host, type Io, withSession } from "../command.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { identifier } from "../input/parsers.ts";
+import { price, shares, time, usd } from "../output/cells.ts";
+import type { View } from "../output/output.ts";
+import { findOrigin, type Origin } from "./origin.ts";
+import { limitInForce, originSentence, refusalSentence } from "./sentences.ts";
+
+type Refusal = WireResult<"getRefusal">;
+type Trade = WireResult<"explainTrade">;
+
+interface ExplainedRefusal {
+  kind: "refusal";
+  refusal: Refusal;
+  /** The rule and its numbers. */
+  because: string;
+  /** Where the rule stands; null for a refusal that no field of the tenant file decides. */
+  rule: Origin | null;
+}
+
+interface ExplainedTrade {
+  kind: "trade";
+  trade: Trade;
+  /** What decided the fee. */
+  rule: Origin;
+}
+
+export interface WhyOptions {
+  id: string;
+  config: TenantConfig;
+  /** Whether the API is a running server, which is the only one to know refused requests. */
+  isServer: boolean;
+}
+
+export function register(noun: Command, host: Host): void {
+  noun
+    .argument("<id>", "a request's id (the answer's Request-Id) or a trade's", identifier)
+    .description("the rule, the numbers and the line of the tenant file behind a refusal, or behind a trade")
+    .action(
+      host.action(({ options, args: [id = ""], io }) =>
+        withSession(options, io, (session) =>
+          runWhy({ id, config: session.tenant.config, isServer: session.services === undefined }, session.api(), io),
+        ),
+      ),
+    );
+}
+
+/** An operator may have asked on behalf of a user. */
+function whoAsked({ actor, userId }: Refusal): string {
+  return userId === null || actor === `user:${userId}` ? actor : `${actor} for ${userId}`;
+}
+
+const refusalView: View<ExplainedRefusal, ExplainedRefusal> = {
+  kind: "record",
+  fields: ({ refusal, because, rule }) => [
+    ["because", because],
+    ...(rule ? ([["rule", originSentence(rule, limitInForce(refusal))]] as const) : []),
+    ["told", `${refusal.status} ${refusal.code}: ${refusal.error}`],
+    ["request", `${refusal.operation} by ${whoAsked(refusal)}, ${time(refusal.ts, { seconds: true })}`],
+    ...(refusal.marketId === null ? [] : ([["market", refusal.marketId]] as const)),
+  ],
+};
+
+const tradeView: View<ExplainedTrade, ExplainedTrade> = {
+  kind: "record",
+  fields: ({ trade, rule }) => [
+    ["trade", `${trade.userId}: ${trade.action} ${shares(trade.shares)} ${trade.side} for ${usd(trade.amount)} USD`],
+    ["market", `${trade.marketId}: ${trade.question}`],
+    ["YES price", `${price(trade.yesPriceBefore)} before, ${price(trade.yesPriceAfter)} after`],
+    ["average", `${price(trade.avgPrice)} USD a share, fee included`],
+    ["fee", `${usd(trade.fee)} USD; ${originSentence(rule)}`],
+    ["entry", `${trade.entry.seq}, ${trade.entry.actor}, ${trade.entry.ts}`],
+    ["hash", trade.entry.hash],
+  ],
+};
+
+/** @throws Fault NOT_FOUND when it is neither a trade nor a request that is remembered */
+export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Promise<ExitCode> {
+  const { id, config, isServer } = options;
+  const trade = await unlessMissing(api.explainTrade({ tradeId: id }));
+  if (trade) {
+    const rule = await findOrigin("policy.feeBps", { beforeSeq: trade.entry.seq }, { config, api });
+    await output.print({ kind: "trade", trade, rule }, tradeView);
+    return EXIT.ok;
+  }
+  const refusal = isServer ? await unlessMissing(api.getRefusal({ requestId: id })) : undefined;
+  if (!refusal) throw notFound(id, isServer);
+  const { field, limit } = refusal.detail;
+  const isInFile = typeof field === "string" && field.includes(".");
+  const rule = isInFile ? await findOrigin(field, { notAfter: refusal.ts, limit }, { config, api }) : null;
+  await output.print({ kind: "refusal", refusal, because: refusalSentence(refusal), rule }, refusalView);
+  return EXIT.ok;
+}
+
+function notFound(id: string, isServer: boolean): Fault {
+  const hint = isServer
+    ? "a server process remembers its last 10,000 refused requests, until it ends"
+    : "refused requests are remembered by the running server only, and none was asked: name it with --url";
+  return new Fault("NOT_FOUND", `${JSON.stringify(id)} is no trade and no refused request that is known; ${hint}`);
+}
+
+async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
+    throw error;
+  }
+}
