@@ -86,7 +86,7 @@ export async function isBehind(sql: Sql): Promise<boolean> {
  * Brings the schema to the version of this binary. Returns the names applied.
  *
  * Each migration is one simple-protocol message, which PostgreSQL runs as one transaction: the driver's own transactions
- * are not used (see DECISIONS.md). Two processes that start at once meet at the lock; the second then finds the version
+ * are not used: they go on after their connection has died. Two processes that start at once meet at the lock; the second then finds the version
  * taken, its whole message fails on the primary key, and it reads again.
  * @param options.server the login that serves; it is granted what it needs, on tables of later migrations too
  * @throws Fault when the schema is newer, or an applied migration is not the one this binary knows, or no such login exists
