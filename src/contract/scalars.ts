@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MARKET_KINDS, MARKET_MAKERS } from "../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { normalRange } from "../domain/networks.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
@@ -157,9 +158,8 @@ export const UserId = z
   .meta({ id: "UserId", description: "The user's identifier, the `sub` of its JWT.", examples: ["usr_1"] });
 
 export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A side of a binary market." });
-export const MarketKind = z
-  .enum(["cpmm", "lmsr"])
-  .meta({ id: "MarketKind", description: "`cpmm` (constant product) or `lmsr` (logarithmic)." });
+const kinds = MARKET_KINDS.map((kind) => `\`${kind}\` (${MARKET_MAKERS[kind].title})`);
+export const MarketKind = z.enum(MARKET_KINDS).meta({ id: "MarketKind", description: `${kinds.join(" or ")}.` });
 export const MarketStatus = z.enum(["open", "suspended", "closed", "settled"]).meta({ id: "MarketStatus" });
 
 export const CategorySlug = z

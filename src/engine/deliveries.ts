@@ -1,3 +1,4 @@
+import type { CommandKind } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { deliveryKey, type InboundDelivery, type Need } from "./rows.ts";
 
@@ -17,9 +18,12 @@ export function needsOfDelivery(delivery: Delivery | undefined): Need[] {
 }
 
 /** Keeps a delivery that nothing follows from, the same bytes once. */
-export function keepDelivery(draft: Draft, { delivery, outcome }: KeepDelivery, now: number): undefined {
-  once(draft, delivery, now, () => outcome);
-}
+export const keepDelivery: CommandKind<KeepDelivery, undefined> = {
+  needs: ({ delivery }) => needsOfDelivery(delivery),
+  decide(draft, { delivery, outcome }, now) {
+    once(draft, delivery, now, () => outcome);
+  },
+};
 
 /**
  * Takes a delivery into account unless the same bytes were before, and keeps it together with what came of it. Without

@@ -14,11 +14,34 @@ import type { Pool } from "../domain/market/pool.ts";
 import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
 import { type Policy, policyAt } from "../domain/policy.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
-import type { BuyTerms, SellTerms } from "./commands.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";
-import { requireMarket, requireTenant } from "./markets.ts";
+import { requireMarket, requireTenant } from "./required.ts";
 import { type Book, type Market, type Portfolio, positionKey, type Trader, walletOf } from "./rows.ts";
 import { newTrader } from "./traders.ts";
+
+/** What a buyer asks for. */
+export interface BuyTerms {
+  marketId: string;
+  side: Side;
+  /** What is spent, fee included. */
+  amountMicro: bigint;
+  /** The jurisdiction that the user's token claims, used when the KYC event named none. */
+  claimedJurisdiction: string | undefined;
+  /** Refused when the average price would be above it. */
+  maxAvgPrice?: number | undefined;
+  /** Refused when it would buy fewer. */
+  minSharesMicro?: bigint | undefined;
+}
+
+/** What a seller asks for. */
+export interface SellTerms {
+  marketId: string;
+  side: Side;
+  sharesMicro: bigint;
+  claimedJurisdiction: string | undefined;
+  /** Refused when the average price would be below it. */
+  minAvgPrice?: number | undefined;
+}
 
 /** What a trade comes to at this instant: everything but its effects. Quotes and trades are the same computation. */
 export interface Fill {

@@ -1,68 +1,146 @@
 import { Fault, invariant } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import type { CreditWallet, DecideWithdrawal, RequestWithdrawal, Results } from "./commands.ts";
+import { type CommandKind, need } from "./command.ts";
+import { creditUser } from "./credit.ts";
+import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
-import { externalOf, pendingOf, type Withdrawal, walletOf } from "./rows.ts";
+import { externalOf, pendingOf, receiptKey, receivableOf, type Withdrawal, walletOf } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
-/** Takes the money out of the wallet at once, so that it cannot be spent twice while an operator decides. */
-export function requestWithdrawal(
-  draft: Draft,
-  { id, traderId, amountMicro }: RequestWithdrawal,
-  now: number,
-): Results["requestWithdrawal"] {
-  if (draft.get("trader", traderId)?.restricted) throw new Fault("ACCOUNT_RESTRICTED", "Account is restricted");
-  draft.transfer(walletOf(traderId), pendingOf(traderId), amountMicro);
-  const withdrawal: Withdrawal = {
-    id,
-    traderId,
-    amountMicro,
-    status: "pending",
-    createdAt: now,
-    decidedAt: null,
-    version: 0,
-  };
-  draft.put("withdrawal", id, withdrawal);
-  draft.record("withdrawal.requested", entryOf(withdrawal));
-  return withdrawal;
+export interface RecordDeposit {
+  type: "recordDeposit";
+  provider: string;
+  traderId: string;
+  amountMicro: bigint;
+  reference: string;
+  delivery?: Delivery | undefined;
 }
+
+export interface RequestWithdrawal {
+  type: "requestWithdrawal";
+  id: string;
+  traderId: string;
+  amountMicro: bigint;
+}
+
+export interface DecideWithdrawal {
+  type: "decideWithdrawal";
+  id: string;
+  /** Whose it is; a withdrawal never changes hands, so the service may look it up beforehand. */
+  traderId: string;
+  approve: boolean;
+}
+
+/** An operator puts money into a wallet by hand. */
+export interface CreditWallet {
+  type: "creditWallet";
+  traderId: string;
+  amountMicro: bigint;
+}
+
+/** Credits once per reference for ever. The same reference with another amount or user credits nothing and is recorded. */
+export const recordDeposit: CommandKind<RecordDeposit, undefined> = {
+  needs: ({ provider, traderId, reference, delivery }) => [
+    ...needsOfDelivery(delivery),
+    need("receipt", receiptKey(provider, reference)),
+    need("trader", traderId),
+    need("account", walletOf(traderId)),
+    need("account", receivableOf(traderId)),
+    need("account", externalOf(provider)),
+  ],
+  decide(draft, command, now) {
+    return once(draft, command.delivery, now, () => creditDeposit(draft, command, now));
+  },
+};
+
+function creditDeposit(draft: Draft, command: RecordDeposit, now: number): undefined {
+  const { provider, traderId, amountMicro, reference } = command;
+  const key = receiptKey(provider, reference);
+  const receipt = draft.get("receipt", key);
+  if (receipt) {
+    if (receipt.amountMicro === amountMicro && receipt.userId === traderId) return;
+    draft.record("payment.conflict", {
+      userId: traderId,
+      txRef: reference,
+      amount: decimalFromMicro(amountMicro),
+      creditedUserId: receipt.userId,
+      creditedAmount: decimalFromMicro(receipt.amountMicro),
+    });
+    return;
+  }
+  ensureTrader(draft, traderId, now);
+  draft.put("receipt", key, { provider, reference, amountMicro, userId: traderId });
+  creditUser(draft, { provider, userId: traderId, amountMicro, txRef: reference });
+}
+
+/** Takes the money out of the wallet at once, so that it cannot be spent twice while an operator decides. */
+export const requestWithdrawal: CommandKind<RequestWithdrawal, Withdrawal> = {
+  needs: ({ traderId }) => [
+    need("trader", traderId),
+    need("account", walletOf(traderId)),
+    need("account", pendingOf(traderId)),
+  ],
+  decide(draft, { id, traderId, amountMicro }, now) {
+    if (draft.get("trader", traderId)?.restricted) throw new Fault("ACCOUNT_RESTRICTED", "Account is restricted");
+    draft.transfer(walletOf(traderId), pendingOf(traderId), amountMicro);
+    const withdrawal: Withdrawal = {
+      id,
+      traderId,
+      amountMicro,
+      status: "pending",
+      createdAt: now,
+      decidedAt: null,
+      version: 0,
+    };
+    draft.put("withdrawal", id, withdrawal);
+    draft.record("withdrawal.requested", entryOf(withdrawal));
+    return withdrawal;
+  },
+};
 
 /**
  * Sends the money out, or gives it back. The same decision again changes nothing, so that a lost answer can be retried.
  * @throws Fault WITHDRAWAL_DECIDED when it was decided the other way
  */
-export function decideWithdrawal(
-  draft: Draft,
-  { id, traderId: owner, approve }: DecideWithdrawal,
-  now: number,
-): Results["decideWithdrawal"] {
-  const withdrawal = draft.get("withdrawal", id);
-  if (!withdrawal) throw new Fault("NOT_FOUND", "Withdrawal not found");
-  const { traderId, amountMicro } = withdrawal;
-  invariant(traderId === owner, "the accounts that were loaded are those of the withdrawal's owner");
-  const status = approve ? "approved" : "rejected";
-  if (withdrawal.status === status) return withdrawal;
-  if (withdrawal.status !== "pending")
-    throw new Fault("WITHDRAWAL_DECIDED", `Withdrawal is ${withdrawal.status} already`);
-  draft.transfer(pendingOf(traderId), approve ? externalOf("withdrawals") : walletOf(traderId), amountMicro);
-  const decided: Withdrawal = { ...withdrawal, status, decidedAt: now };
-  draft.put("withdrawal", id, decided);
-  draft.record(`withdrawal.${status}`, entryOf(decided));
-  return decided;
-}
+export const decideWithdrawal: CommandKind<DecideWithdrawal, Withdrawal> = {
+  needs: ({ id, traderId }) => [
+    need("withdrawal", id),
+    need("account", walletOf(traderId)),
+    need("account", pendingOf(traderId)),
+    need("account", externalOf("withdrawals")),
+  ],
+  decide(draft, { id, traderId: owner, approve }, now) {
+    const withdrawal = draft.get("withdrawal", id);
+    if (!withdrawal) throw new Fault("NOT_FOUND", "Withdrawal not found");
+    const { traderId, amountMicro } = withdrawal;
+    invariant(traderId === owner, "the accounts that were loaded are those of the withdrawal's owner");
+    const status = approve ? "approved" : "rejected";
+    if (withdrawal.status === status) return withdrawal;
+    if (withdrawal.status !== "pending")
+      throw new Fault("WITHDRAWAL_DECIDED", `Withdrawal is ${withdrawal.status} already`);
+    draft.transfer(pendingOf(traderId), approve ? externalOf("withdrawals") : walletOf(traderId), amountMicro);
+    const decided: Withdrawal = { ...withdrawal, status, decidedAt: now };
+    draft.put("withdrawal", id, decided);
+    draft.record(`withdrawal.${status}`, entryOf(decided));
+    return decided;
+  },
+};
 
 function entryOf({ id, traderId, amountMicro }: Withdrawal) {
   return { withdrawalId: id, userId: traderId, amount: decimalFromMicro(amountMicro) };
 }
 
 /** Money from outside by an operator's hand; the entry names who and why. */
-export function creditWallet(
-  draft: Draft,
-  { traderId, amountMicro }: CreditWallet,
-  now: number,
-): Results["creditWallet"] {
-  ensureTrader(draft, traderId, now);
-  draft.transfer(externalOf("operator"), walletOf(traderId), amountMicro);
-  draft.record("wallet.credited", { userId: traderId, amount: decimalFromMicro(amountMicro), provider: "operator" });
-  return { balanceMicro: draft.account(walletOf(traderId)).balanceMicro, ts: now };
-}
+export const creditWallet: CommandKind<CreditWallet, { balanceMicro: bigint; ts: number }> = {
+  needs: ({ traderId }) => [
+    need("trader", traderId),
+    need("account", walletOf(traderId)),
+    need("account", externalOf("operator")),
+  ],
+  decide(draft, { traderId, amountMicro }, now) {
+    ensureTrader(draft, traderId, now);
+    draft.transfer(externalOf("operator"), walletOf(traderId), amountMicro);
+    draft.record("wallet.credited", { userId: traderId, amount: decimalFromMicro(amountMicro), provider: "operator" });
+    return { balanceMicro: draft.account(walletOf(traderId)).balanceMicro, ts: now };
+  },
+};

@@ -1,6 +1,7 @@
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { requireScopes, type Scope, usualScopes } from "../domain/scopes.ts";
+import { type CommandKind, KEYRING } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type ApiKey, type KeyType, SINGLE } from "./rows.ts";
 
@@ -50,93 +51,105 @@ export interface DeclaredKey extends Pick<ApiKey, "hash" | "name" | "type" | "ex
   from?: ApiKey["from"] | undefined;
 }
 
-export interface KeyResults {
-  createKey: ApiKey;
-  /** The new key, and until when the old values work. */
-  rotateKey: { key: ApiKey; oldUntil: number };
-  revokeKey: { name: string; type: KeyType; revokedAt: number };
+export interface RotatedKey {
+  key: ApiKey;
+  /** Until when the old values work. */
+  oldUntil: number;
 }
 
 /**
  * @throws Fault SCOPE_REQUIRED for a scope that the key in use lacks, KEY_EXISTS while a key of this name works,
  * BAD_REQUEST for an expiry that has passed
  */
-export function createKey(draft: Draft, command: CreateKey, now: number): KeyResults["createKey"] {
-  const { name, keyType, hash, scopes = usualScopes(keyType), from = [], expiresAt } = command;
-  requireScopes(command.heldScopes, scopes, `to give it to ${name}`);
-  requireFuture(expiresAt, now);
-  const keyring = draft.get("keyring", SINGLE) ?? [];
-  if (keyring.some((key) => key.name === name && isInForce(key, now)))
-    throw new Fault("KEY_EXISTS", `There is a key of the name ${name}: rotate it, or revoke it first`);
-  const key: ApiKey = {
-    hash,
-    name,
-    type: keyType,
-    scopes,
-    from,
-    createdAt: now,
-    expiresAt,
-    onRecord: true,
-    version: 0,
-  };
-  put(draft, [...keyring, key], [key]);
-  draft.record("key.created", { ...createdKey(key), keys: statedKeys([key]) });
-  return key;
-}
+export const createKey: CommandKind<CreateKey, ApiKey> = {
+  needs: () => [KEYRING],
+  decide(draft, command, now) {
+    const { name, keyType, hash, scopes = usualScopes(keyType), from = [], expiresAt } = command;
+    requireScopes(command.heldScopes, scopes, `to give it to ${name}`);
+    requireFuture(expiresAt, now);
+    const keyring = draft.get("keyring", SINGLE) ?? [];
+    if (keyring.some((key) => key.name === name && isInForce(key, now)))
+      throw new Fault("KEY_EXISTS", `There is a key of the name ${name}: rotate it, or revoke it first`);
+    const key: ApiKey = {
+      hash,
+      name,
+      type: keyType,
+      scopes,
+      from,
+      createdAt: now,
+      expiresAt,
+      onRecord: true,
+      version: 0,
+    };
+    put(draft, [...keyring, key], [key]);
+    draft.record("key.created", { ...createdKey(key), keys: statedKeys([key]) });
+    return key;
+  },
+};
 
 /**
  * The new value may do what the old one may, from where that works.
  * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when it may do what the key in use may
  * not: the new value is told to the caller
  */
-export function rotateKey(draft: Draft, command: RotateKey, now: number): KeyResults["rotateKey"] {
-  const { name, hash, overlapMs } = command;
-  const keyring = draft.get("keyring", SINGLE) ?? [];
-  const live = liveKeys(
-    keyring.filter(({ onRecord }) => onRecord),
-    command,
-    now,
-  );
-  const newest = live.reduce((a, b) => (b.createdAt >= a.createdAt ? b : a));
-  requireScopes(command.heldScopes, newest.scopes, `to be told a value of ${name}`);
-  const lifetime = newest.expiresAt === null ? null : newest.expiresAt - newest.createdAt;
-  const expiresAt = command.expiresAt ?? (lifetime === null ? null : now + lifetime);
-  requireFuture(expiresAt, now);
-  // Never past its own end: a rotation must not make an old value live longer.
-  const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
-  const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key) }));
-  const key: ApiKey = { ...newest, hash, createdAt: now, expiresAt, version: 0 };
-  put(draft, [...keyring.filter((each) => !live.includes(each)), ...ending, key], [...ending, key]);
-  const oldUntil = Math.max(...ending.map(ends));
-  draft.record("key.created", {
-    ...createdKey(key),
-    replaces: true,
-    oldUntil: isoOrNull(oldUntil),
-    keys: statedKeys([key, ...ending]),
-  });
-  if (overlapMs === 0) draft.record("key.revoked", { name, type: key.type, replaced: true, keys: statedKeys(ending) });
-  return { key, oldUntil };
-}
+export const rotateKey: CommandKind<RotateKey, RotatedKey> = {
+  needs: () => [KEYRING],
+  decide(draft, command, now) {
+    const { name, hash, overlapMs } = command;
+    const keyring = draft.get("keyring", SINGLE) ?? [];
+    const live = liveKeys(
+      keyring.filter(({ onRecord }) => onRecord),
+      command,
+      now,
+    );
+    const newest = live.reduce((a, b) => (b.createdAt >= a.createdAt ? b : a));
+    requireScopes(command.heldScopes, newest.scopes, `to be told a value of ${name}`);
+    const lifetime = newest.expiresAt === null ? null : newest.expiresAt - newest.createdAt;
+    const expiresAt = command.expiresAt ?? (lifetime === null ? null : now + lifetime);
+    requireFuture(expiresAt, now);
+    // Never past its own end: a rotation must not make an old value live longer.
+    const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
+    const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key) }));
+    const key: ApiKey = { ...newest, hash, createdAt: now, expiresAt, version: 0 };
+    put(draft, [...keyring.filter((each) => !live.includes(each)), ...ending, key], [...ending, key]);
+    const oldUntil = Math.max(...ending.map(ends));
+    draft.record("key.created", {
+      ...createdKey(key),
+      replaces: true,
+      oldUntil: isoOrNull(oldUntil),
+      keys: statedKeys([key, ...ending]),
+    });
+    if (overlapMs === 0)
+      draft.record("key.revoked", { name, type: key.type, replaced: true, keys: statedKeys(ending) });
+    return { key, oldUntil };
+  },
+};
 
 /**
  * Ends every value of the name at once.
  * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request itself came with it: whoever revokes the
  * key in hand by mistake would have locked itself out.
  */
-export function revokeKey(draft: Draft, command: RevokeKey, now: number): KeyResults["revokeKey"] {
-  const { name, usedName } = command;
-  const keyring = draft.get("keyring", SINGLE) ?? [];
-  const live = liveKeys(keyring, command, now);
-  if (usedName === name)
-    throw new Fault("KEY_IN_USE", `This request itself uses the key ${name}: rotate it, or revoke it with another one`);
-  const ended = live.map(
-    (key): ApiKey => ({ ...key, expiresAt: now, type: live[0]?.type ?? key.type, onRecord: true }),
-  );
-  put(draft, [...keyring.filter((each) => !live.includes(each)), ...ended], ended);
-  const type = live[0]?.type ?? "public";
-  draft.record("key.revoked", { name, type, keys: statedKeys(ended) });
-  return { name, type, revokedAt: now };
-}
+export const revokeKey: CommandKind<RevokeKey, { name: string; type: KeyType; revokedAt: number }> = {
+  needs: () => [KEYRING],
+  decide(draft, command, now) {
+    const { name, usedName } = command;
+    const keyring = draft.get("keyring", SINGLE) ?? [];
+    const live = liveKeys(keyring, command, now);
+    if (usedName === name)
+      throw new Fault(
+        "KEY_IN_USE",
+        `This request itself uses the key ${name}: rotate it, or revoke it with another one`,
+      );
+    const ended = live.map(
+      (key): ApiKey => ({ ...key, expiresAt: now, type: live[0]?.type ?? key.type, onRecord: true }),
+    );
+    put(draft, [...keyring.filter((each) => !live.includes(each)), ...ended], ended);
+    const type = live[0]?.type ?? "public";
+    draft.record("key.revoked", { name, type, keys: statedKeys(ended) });
+    return { name, type, revokedAt: now };
+  },
+};
 
 /** Of a new or renewed value: the hash tells which it is, and that is all that is known of it. */
 export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey) {

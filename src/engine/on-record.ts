@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { usualScopes } from "../domain/scopes.ts";
+import { type CommandKind, KEYRING, PAST_RECORD, TENANT } from "./command.ts";
 import type { Draft, Reader } from "./draft.ts";
 import { createdKey, isLive, statedKeys } from "./keys.ts";
 import { type ApiKey, type PastRecord, SINGLE, type Tenant } from "./rows.ts";
@@ -11,10 +12,19 @@ export interface PutOnRecord {
   type: "putOnRecord";
 }
 
-export interface RecordResults {
-  /** The number of keys stated, and the keys that the log knows nothing of; undefined when there was nothing to state. */
-  putOnRecord: { keys: number; refused: { name: string; hash: string }[] } | undefined;
+/** What it stated. */
+export interface StatedRecord {
+  /** How many keys. */
+  keys: number;
+  /** The keys that the log knows nothing of. */
+  refused: { name: string; hash: string }[];
 }
+
+export const putOnRecord: CommandKind<PutOnRecord, StatedRecord | undefined> = {
+  needs: () => [TENANT, KEYRING, PAST_RECORD],
+  ownBatch: true,
+  decide: (draft, _, now) => statePast(draft, now),
+};
 
 /**
  * The tenant's row as an entry states it, so that the last entry to change the row says all of it. The document stands
@@ -52,8 +62,9 @@ export function tenantStrays(state: Reader): boolean {
 /**
  * States, once, the keys and the configuration that older versions left with entries that do not say enough. A key that
  * their log knows nothing of is not stated: it was put into the table by another hand, and stays shut.
+ * @returns undefined when there was nothing to state
  */
-export function putOnRecord(draft: Draft, now: number): RecordResults["putOnRecord"] {
+export function statePast(draft: Draft, now: number): StatedRecord | undefined {
   const past = draft.get("pastRecord", SINGLE);
   const tenant = draft.get("tenant", SINGLE);
   if (!past || past.complete || !tenant) return undefined;

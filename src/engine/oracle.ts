@@ -1,10 +1,10 @@
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
-import { statusAt } from "../domain/market/market.ts";
-import type { Results, SettleMarket } from "./commands.ts";
+import { type Side, statusAt } from "../domain/market/market.ts";
+import { type CommandKind, marketNeeds, need } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { requireMarket } from "./markets.ts";
+import { requireMarket } from "./required.ts";
 import { type Book, type Market, SINGLE, type Watch } from "./rows.ts";
 
 /** What a machine settles by, as it stands in `oracle.resolved`. */
@@ -13,6 +13,13 @@ export interface OracleEvidence {
   resolutionUrl: string | null;
   /** Price, strike, terms, observations: whatever led to the outcome. Numbers in it are decimal texts. */
   evidence: { [key: string]: Json | undefined };
+}
+
+export interface Resolution {
+  marketId: string;
+  outcome: Side;
+  /** Present when a machine settles: what it goes by, for the record. */
+  oracle?: OracleEvidence | undefined;
 }
 
 /** Puts on record, once per reason, that a market waits although its time has come. */
@@ -51,19 +58,22 @@ export function requireOracleMaySettle(
 }
 
 /** Ends the watch, whoever settled, and keeps the evidence of a machine in the same commit as its settlement. */
-export function recordResolution(draft: Draft, { marketId, outcome, oracle }: SettleMarket): void {
+export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Resolution): void {
   const watch = draft.get("watch", marketId);
   if (watch) draft.put("watch", marketId, { ...watch, settled: true });
   if (oracle) draft.record("oracle.resolved", { ...oracle.evidence, marketId, outcome });
 }
 
 /** Puts a hold on record; one for the reason that holds already, or of a market that is not open, changes nothing. */
-export function holdMarket(draft: Draft, command: HoldMarket, now: number): Results["holdMarket"] {
-  const { marketId, reason, detail } = command;
-  const { market, book } = requireMarket(draft, marketId);
-  const watch = draft.get("watch", marketId) ?? newWatch(marketId, market.closeAt, false);
-  if (book.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
-  draft.put("watch", marketId, { ...watch, hold: { reason, detail, at: now } });
-  draft.record("oracle.held", { marketId, reason, detail });
-  return { recorded: true };
-}
+export const holdMarket: CommandKind<HoldMarket, { recorded: boolean }> = {
+  needs: ({ marketId }) => [...marketNeeds(marketId), need("watch", marketId)],
+  decide(draft, command, now) {
+    const { marketId, reason, detail } = command;
+    const { market, book } = requireMarket(draft, marketId);
+    const watch = draft.get("watch", marketId) ?? newWatch(marketId, market.closeAt, false);
+    if (book.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
+    draft.put("watch", marketId, { ...watch, hold: { reason, detail, at: now } });
+    draft.record("oracle.held", { marketId, reason, detail });
+    return { recorded: true };
+  },
+};

@@ -1,9 +1,9 @@
 import { decimalFromMicro } from "../domain/money.ts";
-import type { Results } from "./commands.ts";
+import { type CommandKind, need } from "./command.ts";
 import { creditUser } from "./credit.ts";
 import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
-import { externalOf, type Need, type Payment, receiptKey, receivableOf, walletOf } from "./rows.ts";
+import { externalOf, type Payment, receiptKey, receivableOf, walletOf } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
 /** What one event of a payment provider says. Amounts are micro-dollars. */
@@ -26,7 +26,7 @@ export interface RefundItem {
   failed: boolean;
 }
 
-/** An event about a payment of a provider that also refunds and disputes (decision 26). */
+/** An event about a payment of a provider that also refunds and disputes. */
 export interface RecordPayment {
   type: "recordPayment";
   provider: string;
@@ -38,44 +38,48 @@ export interface RecordPayment {
   delivery?: Delivery | undefined;
 }
 
+export interface PaymentOwner {
+  /** Whom the payment belongs to. If the caller named another one nothing was done: it asks again with this one. */
+  ownerId: string | undefined;
+}
+
 const failedRefund = (id: string) => `${id} failed`;
 const wonDispute = (id: string) => `${id} won`;
-
-/** The rows of the payment, of what the event is about, and of whoever it belongs to. */
-export function needsOfPayment({ provider, reference, ownerId, fact, delivery }: RecordPayment): Need[] {
-  const ids =
-    fact.kind === "refund"
-      ? fact.refunds.flatMap(({ id }) => [id, failedRefund(id)])
-      : fact.kind === "dispute"
-        ? [fact.id, wonDispute(fact.id)]
-        : [];
-  const named = fact.kind === "paid" ? fact.traderId : undefined;
-  const users = [ownerId, named].filter((user) => user !== undefined);
-  return [
-    ...needsOfDelivery(delivery),
-    { table: "payment", key: receiptKey(provider, reference) },
-    { table: "account", key: externalOf(provider) },
-    ...ids.map((id): Need => ({ table: "receipt", key: receiptKey(provider, id) })),
-    ...users.flatMap((user): Need[] => [
-      { table: "trader", key: user },
-      { table: "account", key: walletOf(user) },
-      { table: "account", key: receivableOf(user) },
-    ]),
-  ];
-}
 
 /**
  * Takes an event into account, whatever events came before it. Each adds its fact to what is known of the payment, and
  * the difference between what that comes to and what was done so far is moved: so no order of arrival matters.
  */
-export function recordPayment(draft: Draft, command: RecordPayment, now: number): Results["recordPayment"] {
-  const { provider, reference, ownerId, fact } = command;
-  const payment = draft.get("payment", receiptKey(provider, reference)) ?? newPayment(provider, reference);
-  const owner = payment.userId === "" ? undefined : payment.userId;
-  // Rows of an owner that the caller did not know of are not loaded: absent here would mean empty.
-  if (owner !== ownerId) return { ownerId: owner };
-  once(draft, command.delivery, now, () => recordFact(draft, payment, fact, now));
-  return { ownerId };
+export const recordPayment: CommandKind<RecordPayment, PaymentOwner> = {
+  needs: ({ provider, reference, ownerId, fact, delivery }) => {
+    const users = [ownerId, fact.kind === "paid" ? fact.traderId : undefined].filter((user) => user !== undefined);
+    return [
+      ...needsOfDelivery(delivery),
+      need("payment", receiptKey(provider, reference)),
+      need("account", externalOf(provider)),
+      ...receiptsOf(fact).map((id) => need("receipt", receiptKey(provider, id))),
+      ...users.flatMap((user) => [
+        need("trader", user),
+        need("account", walletOf(user)),
+        need("account", receivableOf(user)),
+      ]),
+    ];
+  },
+  decide(draft, command, now) {
+    const { provider, reference, ownerId, fact } = command;
+    const payment = draft.get("payment", receiptKey(provider, reference)) ?? newPayment(provider, reference);
+    const owner = payment.userId === "" ? undefined : payment.userId;
+    // Rows of an owner that the caller did not know of are not loaded: absent here would mean empty.
+    if (owner !== ownerId) return { ownerId: owner };
+    once(draft, command.delivery, now, () => recordFact(draft, payment, fact, now));
+    return { ownerId };
+  },
+};
+
+/** Under what the event's refunds or dispute are remembered, and how they ended. */
+function receiptsOf(fact: PaymentFact): string[] {
+  if (fact.kind === "refund") return fact.refunds.flatMap(({ id }) => [id, failedRefund(id)]);
+  return fact.kind === "dispute" ? [fact.id, wonDispute(fact.id)] : [];
 }
 
 function recordFact(draft: Draft, payment: Payment, fact: PaymentFact, now: number): undefined {

@@ -1,61 +1,88 @@
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { mergePolicy, type Policy, policyAt, tierProblems } from "../domain/policy.ts";
+import { mergePolicy, type Policy, type PolicyPatch, policyAt, tierProblems } from "../domain/policy.ts";
 import { type Override, statedFields } from "../domain/policy-fields.ts";
-import type { Results, UpdatePolicy } from "./commands.ts";
-import type { Draft } from "./draft.ts";
-import { requireTenant } from "./markets.ts";
+import { type CommandKind, TENANT_TO_WRITE } from "./command.ts";
 import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
+import { requireTenant } from "./required.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
+
+export interface UpdatePolicy {
+  type: "updatePolicy";
+  patch: PolicyPatch;
+  /** How long the change holds; for good unless given. */
+  ttlMs?: number | undefined;
+  /** Only if the tenant row is one of these versions: what the caller has seen. */
+  ifVersion?: readonly number[] | undefined;
+}
+
+/** Takes overrides that have ended out of the tenant's row, and puts their end on record. */
+export interface EndOverrides {
+  type: "endOverrides";
+}
 
 /**
  * Changes the given fields, for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
  * A patch that changes nothing leaves no trace, unless the row was not as the log says: then the entry is of its mending.
  */
-export function updatePolicy(draft: Draft, command: UpdatePolicy, now: number): Results["updatePolicy"] {
-  const { patch, ifVersion, ttlMs } = command;
-  const tenant = tenantOnRecord(draft) ?? requireTenant(draft);
-  const { version } = tenant;
-  if (ifVersion && !ifVersion.includes(version))
-    throw new Fault("PRECONDITION_FAILED", "The policy was changed since it was read");
-  const before = policyAt(tenant, now);
-  const stated = statedFields(patch, mergePolicy(before, patch));
-  const others = tenant.overrides.filter(({ field }) => !stated.some(([name]) => name === field));
-  const until = ttlMs === undefined ? undefined : now + ttlMs;
-  const next: Pick<Tenant, "policy" | "overrides"> =
-    until === undefined
-      ? { policy: mergePolicy(tenant.policy, patch), overrides: others }
-      : { policy: tenant.policy, overrides: [...others, ...stated.map(([field, value]) => ({ field, value, until }))] };
-  requireSound(next.policy);
-  const policy = policyAt(next, now);
-  requireSound(policy);
-  if (!tenantStrays(draft) && isSame(next.policy, tenant.policy) && isSame(next.overrides, tenant.overrides))
-    return { policy, updatedAt: tenant.policyUpdatedAt, version };
-  draft.put("tenant", SINGLE, { ...tenant, ...next, policyUpdatedAt: now });
-  draft.record("policy.updated", {
-    changes: policyChanges(before, policy),
-    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
-    ...endedOverrides(tenant.overrides, next.overrides),
-    state: statedTenant({ ...tenant, ...next, policyUpdatedAt: now }),
-  });
-  return { policy, updatedAt: now, version: version + 1 };
-}
+export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt: number; version: number }> = {
+  needs: () => [...TENANT_TO_WRITE],
+  ownBatch: true,
+  decide(draft, command, now) {
+    const { patch, ifVersion, ttlMs } = command;
+    const tenant = tenantOnRecord(draft) ?? requireTenant(draft);
+    const { version } = tenant;
+    if (ifVersion && !ifVersion.includes(version))
+      throw new Fault("PRECONDITION_FAILED", "The policy was changed since it was read");
+    const before = policyAt(tenant, now);
+    const stated = statedFields(patch, mergePolicy(before, patch));
+    const others = tenant.overrides.filter(({ field }) => !stated.some(([name]) => name === field));
+    const until = ttlMs === undefined ? undefined : now + ttlMs;
+    const next: Pick<Tenant, "policy" | "overrides"> =
+      until === undefined
+        ? { policy: mergePolicy(tenant.policy, patch), overrides: others }
+        : {
+            policy: tenant.policy,
+            overrides: [...others, ...stated.map(([field, value]) => ({ field, value, until }))],
+          };
+    requireSound(next.policy);
+    const policy = policyAt(next, now);
+    requireSound(policy);
+    if (!tenantStrays(draft) && isSame(next.policy, tenant.policy) && isSame(next.overrides, tenant.overrides))
+      return { policy, updatedAt: tenant.policyUpdatedAt, version };
+    draft.put("tenant", SINGLE, { ...tenant, ...next, policyUpdatedAt: now });
+    draft.record("policy.updated", {
+      changes: policyChanges(before, policy),
+      ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+      ...endedOverrides(tenant.overrides, next.overrides),
+      state: statedTenant({ ...tenant, ...next, policyUpdatedAt: now }),
+    });
+    return { policy, updatedAt: now, version: version + 1 };
+  },
+};
 
 /** Puts on record that overrides have ended. They have done so by the clock alone; this takes them out of the row. */
-export function endOverrides(draft: Draft, now: number): Results["endOverrides"] {
-  const tenant = tenantOnRecord(draft);
-  const left = tenant?.overrides.filter(({ until }) => until > now) ?? [];
-  if (!tenant || left.length === tenant.overrides.length) return { ended: 0 };
-  const before = policyAt({ ...tenant, overrides: tenant.overrides.map((each) => ({ ...each, until: now + 1 })) }, now);
-  const after = policyAt({ ...tenant, overrides: left }, now);
-  draft.put("tenant", SINGLE, { ...tenant, overrides: left, policyUpdatedAt: now });
-  draft.record("policy.updated", {
-    changes: policyChanges(before, after),
-    ...endedOverrides(tenant.overrides, left),
-    state: statedTenant({ ...tenant, overrides: left, policyUpdatedAt: now }),
-  });
-  return { ended: tenant.overrides.length - left.length };
-}
+export const endOverrides: CommandKind<EndOverrides, { ended: number }> = {
+  needs: () => [...TENANT_TO_WRITE],
+  ownBatch: true,
+  decide(draft, _, now) {
+    const tenant = tenantOnRecord(draft);
+    const left = tenant?.overrides.filter(({ until }) => until > now) ?? [];
+    if (!tenant || left.length === tenant.overrides.length) return { ended: 0 };
+    const before = policyAt(
+      { ...tenant, overrides: tenant.overrides.map((each) => ({ ...each, until: now + 1 })) },
+      now,
+    );
+    const after = policyAt({ ...tenant, overrides: left }, now);
+    draft.put("tenant", SINGLE, { ...tenant, overrides: left, policyUpdatedAt: now });
+    draft.record("policy.updated", {
+      changes: policyChanges(before, after),
+      ...endedOverrides(tenant.overrides, left),
+      state: statedTenant({ ...tenant, overrides: left, policyUpdatedAt: now }),
+    });
+    return { ended: tenant.overrides.length - left.length };
+  },
+};
 
 function endedOverrides(before: readonly Override[], after: readonly Override[]): { overridesEnded?: string[] } {
   const ended = before.map(({ field }) => field).filter((field) => !after.some((each) => each.field === field));

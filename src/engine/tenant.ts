@@ -1,24 +1,52 @@
 import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { DEFAULT_POLICY, mergePolicy } from "../domain/policy.ts";
+import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy.ts";
 import { requireScopes, scopesOfApply, usualScopes } from "../domain/scopes.ts";
-import type { ApplyConfig, RecordReconciliation, Results } from "./commands.ts";
+import { type CommandKind, KEYRING, marketNeeds, need, PAST_RECORD, TENANT_TO_WRITE } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { createdKey, type DeclaredKey, isInForce, isLive, statedKeys } from "./keys.ts";
-import { createMarket, requireMarket, resumeMarket, suspendMarket } from "./markets.ts";
-import { putOnRecord, statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
+import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, statedKeys } from "./keys.ts";
+import { type CreateMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
+import { statedTenant, statePast, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
+import { requireMarket } from "./required.ts";
 import { type ApiKey, CAPITAL, SINGLE, type Tenant, TREASURY } from "./rows.ts";
 
-/** Puts on record that the ledger was checked, and what came of it. */
-export function recordReconciliation(
-  draft: Draft,
-  { ok, discrepancyMicro }: RecordReconciliation,
-  now: number,
-): Results["recordReconciliation"] {
-  draft.record("reconcile.run", { ok, discrepancy: decimalFromMicro(discrepancyMicro) });
-  return { checkedAt: now };
+/** A market that a file declares, to be created with the state that it wants. */
+export interface DeclaredMarket extends Omit<CreateMarket, "type"> {
+  fileKey: string;
+  liquidityMicro: bigint;
+  state: "open" | "suspended";
+}
+
+/** What a plan wants to have changed, in one commit. */
+export interface ApplyConfig extends KeyInHand {
+  type: "applyConfig";
+  /** Only if the tenant row is this version, 0 for a tenant that was never applied: what the plan was made on. */
+  ifVersion?: number | undefined;
+  /** The fields to write; the others keep their live values. */
+  policy: PolicyPatch;
+  kycRequired: boolean;
+  liquidityMicro: bigint;
+  /** Only rises: the difference to what was moved in so far is added. */
+  capitalMicro: bigint;
+  /** Keys to create, or whose scopes, networks or expiry change. Others are left alone. */
+  keys: DeclaredKey[];
+  /** Keys to end: by their name, and by their hash or how it begins. */
+  revoke?: readonly Pick<ApiKey, "name" | "hash">[] | undefined;
+  markets?: readonly DeclaredMarket[] | undefined;
+  /** Of the markets to create one whose key in the files is taken: then the plan is stale. */
+  takenKey?: string | undefined;
+  /** Refused when a market's state is not `from` any more. */
+  marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;
+  /** The document without secrets, canonical JSON. */
+  document: string;
+  documentSha256: string;
+  gitCommit: string | undefined;
+  /** The entry whose document this is, when it was not the file's. */
+  rollbackTo?: number | undefined;
+  /** Fields whose live value was kept although the file says otherwise. */
+  adopted?: string[] | undefined;
 }
 
 /**
@@ -27,48 +55,60 @@ export function recordReconciliation(
  * @throws Fault SCOPE_REQUIRED for work that is not the key's in use, REFUSED when what the plan was made on has changed
  * since; then nothing is written
  */
-export function applyConfig(draft: Draft, command: ApplyConfig, now: number): Results["applyConfig"] {
-  const { kycRequired, liquidityMicro, document } = command;
-  putOnRecord(draft, now);
-  const before = tenantOnRecord(draft);
-  const capitalBefore = before?.capitalMicro ?? 0n;
-  const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
-  requireScopesOfWork(draft, command, addedMicro);
-  const strays = tenantStrays(draft);
-  if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0)) throw stale("the configuration");
-  if (command.takenKey !== undefined) throw stale(`the market key ${command.takenKey}`);
-  const policy = mergePolicy(before?.policy ?? DEFAULT_POLICY, command.policy);
-  const changes = policyChanges(before?.policy ?? DEFAULT_POLICY, policy);
-  const policyChanged = !before || Object.keys(changes).length > 0;
-  draft.transfer(CAPITAL, TREASURY, addedMicro);
-  const touched = [applyKeys(draft, command, now), applyMarkets(draft, command, now)];
-  const settingsChanged =
-    before?.kycRequired !== kycRequired || before.liquidityMicro !== liquidityMicro || before.document !== document;
-  if (!strays && !policyChanged && !settingsChanged && addedMicro === 0n && !touched.includes(true))
-    return { changed: false };
-  const tenant: Tenant = {
-    policy,
-    overrides: before?.overrides ?? [],
-    policyUpdatedAt: policyChanged ? now : before.policyUpdatedAt,
-    kycRequired,
-    liquidityMicro,
-    capitalMicro: capitalBefore + addedMicro,
-    document,
-    version: before?.version ?? 0,
-  };
-  draft.put("tenant", SINGLE, tenant);
-  draft.record("config.applied", {
-    sha256: command.documentSha256,
-    gitCommit: command.gitCommit,
-    policy: before ? changes : policy,
-    capitalAdded: decimalFromMicro(addedMicro),
-    document: JSON.parse(document),
-    rollbackTo: command.rollbackTo,
-    adopted: command.adopted,
-    state: statedTenant(tenant),
-  });
-  return { changed: true };
-}
+export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
+  needs: ({ marketStates = [] }) => [
+    ...TENANT_TO_WRITE,
+    KEYRING,
+    PAST_RECORD,
+    need("account", CAPITAL),
+    need("account", TREASURY),
+    ...marketStates.flatMap(({ marketId }) => marketNeeds(marketId)),
+  ],
+  ownBatch: true,
+  decide(draft, command, now) {
+    const { kycRequired, liquidityMicro, document } = command;
+    statePast(draft, now);
+    const before = tenantOnRecord(draft);
+    const capitalBefore = before?.capitalMicro ?? 0n;
+    const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
+    requireScopesOfWork(draft, command, addedMicro);
+    const strays = tenantStrays(draft);
+    if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0))
+      throw stale("the configuration");
+    if (command.takenKey !== undefined) throw stale(`the market key ${command.takenKey}`);
+    const policy = mergePolicy(before?.policy ?? DEFAULT_POLICY, command.policy);
+    const changes = policyChanges(before?.policy ?? DEFAULT_POLICY, policy);
+    const policyChanged = !before || Object.keys(changes).length > 0;
+    draft.transfer(CAPITAL, TREASURY, addedMicro);
+    const touched = [applyKeys(draft, command, now), applyMarkets(draft, command, now)];
+    const settingsChanged =
+      before?.kycRequired !== kycRequired || before.liquidityMicro !== liquidityMicro || before.document !== document;
+    if (!strays && !policyChanged && !settingsChanged && addedMicro === 0n && !touched.includes(true))
+      return { changed: false };
+    const tenant: Tenant = {
+      policy,
+      overrides: before?.overrides ?? [],
+      policyUpdatedAt: policyChanged ? now : before.policyUpdatedAt,
+      kycRequired,
+      liquidityMicro,
+      capitalMicro: capitalBefore + addedMicro,
+      document,
+      version: before?.version ?? 0,
+    };
+    draft.put("tenant", SINGLE, tenant);
+    draft.record("config.applied", {
+      sha256: command.documentSha256,
+      gitCommit: command.gitCommit,
+      policy: before ? changes : policy,
+      capitalAdded: decimalFromMicro(addedMicro),
+      document: JSON.parse(document),
+      rollbackTo: command.rollbackTo,
+      adopted: command.adopted,
+      state: statedTenant(tenant),
+    });
+    return { changed: true };
+  },
+};
 
 /**
  * An apply does the work of other operations in one commit, and asks for what each of them asks: a key that is kept to
@@ -142,14 +182,14 @@ function isAsWanted(key: ApiKey, wanted: ReturnType<typeof asDeclared>): boolean
 /** Markets are only ever created, suspended and resumed here: nothing declarative settles or deletes. */
 function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyConfig, now: number): boolean {
   for (const { state, ...market } of markets) {
-    createMarket(draft, { type: "createMarket", ...market }, now);
-    if (state === "suspended") suspendMarket(draft, { type: "suspendMarket", marketId: market.id }, now);
+    createMarket.decide(draft, { type: "createMarket", ...market }, now);
+    if (state === "suspended") suspendMarket.decide(draft, { type: "suspendMarket", marketId: market.id }, now);
   }
   for (const { marketId, from, to } of marketStates) {
     const { book } = requireMarket(draft, marketId);
     if (book.status !== from) throw stale(`the market ${marketId}`);
-    if (to === "suspended") suspendMarket(draft, { type: "suspendMarket", marketId }, now);
-    else resumeMarket(draft, { type: "resumeMarket", marketId }, now);
+    if (to === "suspended") suspendMarket.decide(draft, { type: "suspendMarket", marketId }, now);
+    else resumeMarket.decide(draft, { type: "resumeMarket", marketId }, now);
   }
   return markets.length + marketStates.length > 0;
 }

@@ -1,55 +1,105 @@
 import type { Json } from "../domain/audit/audit-link.ts";
 import { invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
+import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import type { PlaceTrade, SellShares, TradeResult } from "./commands.ts";
+import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell } from "./fill.ts";
-import { escrowOf, FEES, type Position, positionKey, walletOf } from "./rows.ts";
+import { type BuyTerms, EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell, type SellTerms } from "./fill.ts";
+import { escrowOf, FEES, type Need, type Position, positionKey, walletOf } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
+
+export interface PlaceTrade extends BuyTerms {
+  type: "placeTrade";
+  id: string;
+  traderId: string;
+  hedgeRef?: HedgeRef | undefined;
+}
+
+export interface SellShares extends SellTerms {
+  type: "sellShares";
+  id: string;
+  traderId: string;
+}
+
+export interface TradeResult {
+  tradeId: string;
+  marketId: string;
+  side: Side;
+  action: "buy" | "sell";
+  /** Gross: what a buyer paid, fee included; what a seller's shares brought, before the fee. */
+  amountMicro: bigint;
+  feeMicro: bigint;
+  sharesMicro: bigint;
+  avgPrice: number;
+  yesPriceAfter: number;
+  ts: number;
+  position: { sharesMicro: bigint; costMicro: bigint };
+  /** A seller's proceeds after the fee, less what the shares had cost; null for a buyer. */
+  realizedMicro: bigint | null;
+  hedgeRef: HedgeRef | null;
+}
+
+function needsOfTrade({ marketId, traderId }: PlaceTrade | SellShares): Need[] {
+  return [
+    TENANT,
+    ...marketNeeds(marketId),
+    need("trader", traderId),
+    need("portfolio", traderId),
+    need("account", walletOf(traderId)),
+    need("account", escrowOf(marketId)),
+    need("account", FEES),
+  ];
+}
 
 /**
  * Buys shares for `amountMicro`, fee included: each net dollar mints a complete set into the pool, and the trader's
  * shares leave it.
  * @throws Fault see `fillBuy`
  */
-export function placeTrade(draft: Draft, command: PlaceTrade, now: number): TradeResult {
-  const { marketId, traderId, side, amountMicro } = command;
-  const fill = fillBuy(draft, command, traderId, now);
-  draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);
-  draft.transfer(walletOf(traderId), FEES, fill.feeMicro);
-  ensureTrader(draft, traderId, now);
-  const held = heldOf(draft, command);
-  const position = putPosition(draft, held, {
-    sharesMicro: held.sharesMicro + fill.sharesMicro,
-    costMicro: held.costMicro + amountMicro,
-  });
-  recordTrade(draft, command, fill, { releasedMicro: null, hedgeRef: command.hedgeRef ?? null }, now);
-  return resultOf(command, side, fill, position, now);
-}
+export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
+  needs: needsOfTrade,
+  decide(draft, command, now) {
+    const { marketId, traderId, side, amountMicro } = command;
+    const fill = fillBuy(draft, command, traderId, now);
+    draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);
+    draft.transfer(walletOf(traderId), FEES, fill.feeMicro);
+    ensureTrader(draft, traderId, now);
+    const held = heldOf(draft, command);
+    const position = putPosition(draft, held, {
+      sharesMicro: held.sharesMicro + fill.sharesMicro,
+      costMicro: held.costMicro + amountMicro,
+    });
+    recordTrade(draft, command, fill, { releasedMicro: null, hedgeRef: command.hedgeRef ?? null }, now);
+    return resultOf(command, side, fill, position, now);
+  },
+};
 
 /**
  * Sells shares back to the pool: as many complete sets as the proceeds have dollars are burned, and the escrow pays
  * them out. The position gives up its cost in proportion, rounded down, so that what remains is never understated.
  * @throws Fault see `fillSell`
  */
-export function sellShares(draft: Draft, command: SellShares, now: number): TradeResult {
-  const { marketId, traderId, side, sharesMicro } = command;
-  const fill = fillSell(draft, command, traderId, now);
-  const netMicro = fill.amountMicro - fill.feeMicro;
-  const held = heldOf(draft, command);
-  invariant(sharesMicro > 0n && held.sharesMicro >= sharesMicro, "only shares that are held can be sold");
-  const releasedMicro = (held.costMicro * sharesMicro) / held.sharesMicro;
-  draft.transfer(escrowOf(marketId), walletOf(traderId), netMicro);
-  draft.transfer(escrowOf(marketId), FEES, fill.feeMicro);
-  const position = putPosition(draft, held, {
-    sharesMicro: held.sharesMicro - sharesMicro,
-    costMicro: held.costMicro - releasedMicro,
-  });
-  recordTrade(draft, command, fill, { releasedMicro, hedgeRef: null }, now);
-  const result = resultOf(command, side, fill, position, now);
-  return { ...result, action: "sell", realizedMicro: netMicro - releasedMicro };
-}
+export const sellShares: CommandKind<SellShares, TradeResult> = {
+  needs: needsOfTrade,
+  decide(draft, command, now) {
+    const { marketId, traderId, side, sharesMicro } = command;
+    const fill = fillSell(draft, command, traderId, now);
+    const netMicro = fill.amountMicro - fill.feeMicro;
+    const held = heldOf(draft, command);
+    invariant(sharesMicro > 0n && held.sharesMicro >= sharesMicro, "only shares that are held can be sold");
+    const releasedMicro = (held.costMicro * sharesMicro) / held.sharesMicro;
+    draft.transfer(escrowOf(marketId), walletOf(traderId), netMicro);
+    draft.transfer(escrowOf(marketId), FEES, fill.feeMicro);
+    const position = putPosition(draft, held, {
+      sharesMicro: held.sharesMicro - sharesMicro,
+      costMicro: held.costMicro - releasedMicro,
+    });
+    recordTrade(draft, command, fill, { releasedMicro, hedgeRef: null }, now);
+    const result = resultOf(command, side, fill, position, now);
+    return { ...result, action: "sell", realizedMicro: netMicro - releasedMicro };
+  },
+};
 
 /** The position before the trade; nothing at all is a position of none. */
 function heldOf(draft: Draft, { traderId, marketId, side }: PlaceTrade | SellShares): Position {

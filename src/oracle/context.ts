@@ -1,6 +1,6 @@
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
-import type { OracleEvidence } from "../engine/commands.ts";
+import type { OracleEvidence } from "../engine/oracle.ts";
 import { MACHINE } from "../services/sweepers/sweeper.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import type { FetchContext } from "./fetch.ts";

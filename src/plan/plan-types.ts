@@ -1,4 +1,5 @@
 import type { Json } from "../domain/audit/audit-link.ts";
+import type { MarketKind } from "../domain/market/market-makers.ts";
 import type { Policy, PolicyPatch } from "../domain/policy.ts";
 import type { Direction, Override } from "../domain/policy-fields.ts";
 import type { Scope } from "../domain/scopes.ts";
@@ -11,7 +12,7 @@ import type { PlanMoney } from "./plan-money.ts";
 export type DeclaredTerms = {
   question: string;
   category: string;
-  kind: "cpmm" | "lmsr";
+  kind: MarketKind;
   p0: number;
   closeAt: number;
   resolutionRef: string;

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import type { Fault } from "../domain/fault.ts";
-import type { ApplyConfig, Results } from "../engine/commands.ts";
+import type { Results } from "../engine/commands.ts";
+import type { ApplyConfig } from "../engine/tenant.ts";
 import { type Connection, connect } from "../postgres/connect.ts";
 import { ensureDatabase, isMissingDatabase, NotGranted } from "../postgres/database.ts";
 import { requirePostgres } from "../postgres/engine.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CloseMarket } from "../../src/engine/commands.ts";
+import type { CloseMarket } from "../../src/engine/markets.ts";
 import { CLOSE, marketOf, openWorld } from "./world.ts";
 
 const close: CloseMarket = { type: "closeMarket", marketId: "m1" };

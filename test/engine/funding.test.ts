@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { DecideWithdrawal, RequestWithdrawal } from "../../src/engine/commands.ts";
+import type { DecideWithdrawal, RequestWithdrawal } from "../../src/engine/funding.ts";
 import { openWorld, usd, type World } from "./world.ts";
 
 let world: World;

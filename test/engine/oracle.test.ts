@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { HoldMarket, SettleMarket } from "../../src/engine/commands.ts";
 import { needsOf } from "../../src/engine/commands.ts";
+import type { HoldMarket } from "../../src/engine/oracle.ts";
+import type { SettleMarket } from "../../src/engine/settlement.ts";
 import { CLOSE, marketOf, openWorld } from "./world.ts";
 
 const terms = {

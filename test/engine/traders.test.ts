@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { RecordDeposit, RecordKyc } from "../../src/engine/commands.ts";
+import type { RecordDeposit } from "../../src/engine/funding.ts";
 import type { Trader } from "../../src/engine/rows.ts";
+import type { RecordKyc } from "../../src/engine/traders.ts";
 import { NOW, openWorld, usd, type World } from "./world.ts";
 
 let world: World;

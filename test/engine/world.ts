@@ -1,8 +1,11 @@
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
-import type { ApplyConfig, Command, CreateMarket, PlaceTrade, Results, SellShares } from "../../src/engine/commands.ts";
+import type { Command, Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
+import type { CreateMarket } from "../../src/engine/markets.ts";
 import { type Position, SINGLE, type Table, type Tables, type Trader, walletOf } from "../../src/engine/rows.ts";
+import type { ApplyConfig } from "../../src/engine/tenant.ts";
+import type { PlaceTrade, SellShares } from "../../src/engine/trade.ts";
 
 /** The instant at which tests begin, and a closing time an hour later. */
 export const NOW = 1_800_000_000_000;

@@ -41,7 +41,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a payout is doubled",
-    file: "src/engine/markets.ts",
+    file: "src/engine/settlement.ts",
     right: "for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);",
     wrong: `for (const { traderId, sharesMicro } of winners) {
     draft.transfer(escrow, walletOf(traderId), sharesMicro);
@@ -104,7 +104,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a deposit's reference counts per amount",
-    file: "src/engine/traders.ts",
+    file: "src/engine/funding.ts",
     right: "const key = receiptKey(provider, reference);",
     wrong: "const key = receiptKey(provider, reference + amountMicro);",
   },

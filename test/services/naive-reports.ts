@@ -1,6 +1,6 @@
 import type { WireResult } from "../../src/contract/operations.ts";
 import type { Side } from "../../src/domain/market/market.ts";
-import type { TradeResult } from "../../src/engine/commands.ts";
+import type { TradeResult } from "../../src/engine/trade.ts";
 
 const DAY_MS = 86_400_000;
 const LEADERS = 100;

@@ -5,13 +5,14 @@ import { checkMarketFile } from "../../config/market-files.ts";
 import type { WireInput } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { MarketKind } from "../../domain/market/market-makers.ts";
 
 /** The options of `market create`. */
 export interface MarketFlags {
   file?: string;
   question?: string;
   category?: string;
-  kind?: "cpmm" | "lmsr";
+  kind?: MarketKind;
   p0?: number;
   closeAt?: string;
   resolutionRef?: string;

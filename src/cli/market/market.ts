@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
+import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
@@ -21,7 +22,7 @@ type StatusChange = WireResult<"suspendMarket">;
 
 export interface ListOptions {
   category?: string | undefined;
-  kind?: "cpmm" | "lmsr" | undefined;
+  kind?: MarketKind | undefined;
   q?: string | undefined;
   limit?: number | undefined;
 }
@@ -31,7 +32,7 @@ export function register(noun: Command, host: Host): void {
     .command("list")
     .description("open markets, by closing time")
     .option("--category <slug>", "only this category")
-    .addOption(new Option("--kind <kind>", "only this kind").choices(["cpmm", "lmsr"]))
+    .addOption(new Option("--kind <kind>", "only this kind").choices(MARKET_KINDS))
     .option("--q <words>", "search in questions and descriptions")
     .addOption(limitOption())
     .action(
@@ -67,7 +68,7 @@ function registerCreate(noun: Command, host: Host): void {
     .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/")
     .option("--question <text>", "what traders are asked")
     .option("--category <slug>", "such as crypto")
-    .addOption(new Option("--kind <kind>", "the mechanism").choices(["cpmm", "lmsr"]))
+    .addOption(new Option("--kind <kind>", "the mechanism").choices(MARKET_KINDS))
     .option("--p0 <price>", "first price of YES, 0.001 to 0.999", decimal)
     .option("--close-at <time>", "when trading ends, such as 2030-01-31T18:00:00Z")
     .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")

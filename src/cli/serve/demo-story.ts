@@ -5,6 +5,8 @@ import { mintUserToken } from "../../app/tenant/user-token.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api, WireOutput } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
+import type { Side } from "../../domain/market/pool.ts";
 import type { Output } from "../output/output.ts";
 
 const HOUR_MS = 3_600_000;
@@ -112,6 +114,12 @@ export interface DemoSummary {
   seconds: number;
 }
 
+/** The story of one market of each kind: where its price starts, and how it settles. */
+const STORIES: Readonly<Record<MarketKind, { p0: number; outcome: Side }>> = {
+  cpmm: { p0: 0.5, outcome: "yes" },
+  lmsr: { p0: 0.35, outcome: "no" },
+};
+
 /**
  * The whole life of a tenant: one market of each kind opened, traded and settled, then the ledger reconciled and the
  * chain verified.
@@ -122,13 +130,13 @@ export async function runOnce(stage: Stage, output: Output, startedAt: number): 
   const markets: DemoSummary["markets"] = [];
   await admitTraders(stage);
   say(`${TRADERS.join(" and ")}: identity verified, ${FUNDS_USD} USD each, by signed webhooks`);
-  const created: { id: string; kind: "cpmm" | "lmsr" }[] = [];
-  for (const kind of ["cpmm", "lmsr"] as const) {
+  const created: { id: string; kind: MarketKind }[] = [];
+  for (const kind of MARKET_KINDS) {
     const market = await stage.admin.createMarket({
       question: `Will this ${kind} market settle as yes?`,
       category: "demo",
       kind,
-      p0: kind === "cpmm" ? 0.5 : 0.35,
+      p0: STORIES[kind].p0,
       closeAt: new Date(wallClockMs() + 24 * HOUR_MS).toISOString(),
       resolutionRef: "the demo itself",
     });
@@ -141,7 +149,7 @@ export async function runOnce(stage: Stage, output: Output, startedAt: number): 
   );
   say(`${trades} trades executed`);
   for (const { id, kind } of created) {
-    const outcome = kind === "cpmm" ? "yes" : "no";
+    const { outcome } = STORIES[kind];
     const { payoutsProcessed } = await stage.admin.settleMarket({ marketId: id, outcome });
     markets.push({ id, kind, outcome, payouts: payoutsProcessed });
     say(`market ${id} settled as ${outcome}: ${payoutsProcessed} winning positions paid`);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { text } from "../scalars.ts";
 import { MarketInput } from "./markets.ts";
@@ -21,7 +22,7 @@ const DeclaredTerms = z
   .object({
     question: text(500),
     category: text(64),
-    kind: z.enum(["cpmm", "lmsr"]),
+    kind: z.enum(MARKET_KINDS),
     p0: z.number().min(0).max(1),
     closeAt: z.number().int(),
     resolutionRef: text(500),

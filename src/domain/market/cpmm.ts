@@ -1,5 +1,4 @@
-import type { Side } from "./market.ts";
-import { type Bought, type Pool, poolOf, type Sold, split } from "./pool.ts";
+import { type Bought, type Pool, poolOf, type Side, type Sold, split } from "./pool.ts";
 
 /**
  * Constant product: y·n = k over the pool's YES and NO shares, the FPMM of the Gnosis conditional tokens.

@@ -1,5 +1,4 @@
-import type { Mechanism, Side } from "./market.ts";
-import { type Bought, type Pool, poolOf, type Sold, split } from "./pool.ts";
+import { type Bought, type Opening, type Pool, poolOf, type Side, type Sold, split } from "./pool.ts";
 
 /**
  * Hanson's logarithmic market scoring rule, kept as complete sets: with reserves r = -b·ln(P) the pool holds shares
@@ -7,7 +6,7 @@ import { type Bought, type Pool, poolOf, type Sold, split } from "./pool.ts";
  */
 
 /** Hanson's liquidity parameter b, micro-dollars: the house can lose b·max(-ln p0, -ln(1-p0)), which is set equal to F. */
-export function lmsrLiquidity({ fundMicro, p0Ppm }: Pick<Mechanism, "fundMicro" | "p0Ppm">): number {
+export function lmsrLiquidity({ fundMicro, p0Ppm }: Opening): number {
   const p0 = p0Ppm / 1e6;
   return Number(fundMicro) / Math.max(-Math.log(p0), -Math.log1p(-p0));
 }

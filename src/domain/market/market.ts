@@ -1,22 +1,16 @@
 import { Fault } from "../fault.ts";
 import { roundPrice } from "../money.ts";
-import { buyCpmm, cpmmSpendTo, cpmmYesPrice, openCpmm, sellCpmm } from "./cpmm.ts";
-import { buyLmsr, lmsrLiquidity, lmsrSpendTo, lmsrYesPrice, openLmsr, sellLmsr } from "./lmsr.ts";
-import type { Bought, Pool, Sold } from "./pool.ts";
+import { MARKET_MAKERS, type MarketKind } from "./market-makers.ts";
+import type { Bought, Opening, Pool, Side, Sold } from "./pool.ts";
 
-export type Side = "yes" | "no";
-export type MarketKind = "cpmm" | "lmsr";
+export type { MarketKind, Side };
 /** What is stored. `closed` is not: it follows from the clock (see `statusAt`). */
 export type StoredStatus = "open" | "suspended" | "settled";
 export type MarketStatus = StoredStatus | "closed";
 
 /** How a market is made; fixed at creation. */
-export interface Mechanism {
+export interface Mechanism extends Opening {
   kind: MarketKind;
-  /** F: the most that the house can lose, micro-dollars. */
-  fundMicro: bigint;
-  /** Initial YES probability in millionths. */
-  p0Ppm: number;
 }
 
 /** No trade may leave the price outside these. */
@@ -24,13 +18,13 @@ export const MIN_PRICE = 0.001;
 export const MAX_PRICE = 0.999;
 
 /** The pool of a market that opens: as many complete sets as the house puts in dollars, less its own shares. */
-export function openPool({ kind, fundMicro, p0Ppm }: Mechanism): Pool {
-  return kind === "cpmm" ? openCpmm(fundMicro, p0Ppm) : openLmsr(fundMicro, p0Ppm);
+export function openPool(mechanism: Mechanism): Pool {
+  return MARKET_MAKERS[mechanism.kind].open(mechanism);
 }
 
 /** The unrounded YES price, in (0, 1). */
 export function yesPriceOf(mechanism: Mechanism, pool: Pool): number {
-  return mechanism.kind === "cpmm" ? cpmmYesPrice(pool) : lmsrYesPrice(lmsrLiquidity(mechanism), pool);
+  return MARKET_MAKERS[mechanism.kind].yesPrice(mechanism, pool);
 }
 
 /** Both prices to six decimals; they add up to one because NO is computed from YES in millionths. */
@@ -41,9 +35,7 @@ export function pricesOf(mechanism: Mechanism, pool: Pool): { yes: number; no: n
 
 /** The shares that `netMicro` (after the fee) buys, and the pool after it. The price bound is checked by the caller. */
 export function buyShares(mechanism: Mechanism, pool: Pool, side: Side, netMicro: bigint): Bought {
-  return mechanism.kind === "cpmm"
-    ? buyCpmm(pool, side, netMicro)
-    : buyLmsr(lmsrLiquidity(mechanism), pool, side, netMicro);
+  return MARKET_MAKERS[mechanism.kind].buy(mechanism, pool, side, netMicro);
 }
 
 /** Whether a purchase for `amountMicro`, fee included, can win: a share pays a dollar at the most. */
@@ -56,16 +48,12 @@ export function canPayOff(amountMicro: bigint, sharesMicro: bigint): boolean {
  * burned, so escrow and outstanding shares fall together. The price bound is checked by the caller.
  */
 export function sellToPool(mechanism: Mechanism, pool: Pool, side: Side, sharesMicro: bigint): Sold {
-  return mechanism.kind === "cpmm"
-    ? sellCpmm(pool, side, sharesMicro)
-    : sellLmsr(lmsrLiquidity(mechanism), pool, side, sharesMicro);
+  return MARKET_MAKERS[mechanism.kind].sell(mechanism, pool, side, sharesMicro);
 }
 
 /** Net micro-dollars, unrounded, that move the side's price up to `target`: the rungs of the depth ladder. */
 export function spendTo(mechanism: Mechanism, pool: Pool, side: Side, target: number): number {
-  return mechanism.kind === "cpmm"
-    ? cpmmSpendTo(pool, side, target)
-    : lmsrSpendTo(lmsrLiquidity(mechanism), pool, side, target);
+  return MARKET_MAKERS[mechanism.kind].spendTo(mechanism, pool, side, target);
 }
 
 /** A suspended market past its closing time reports `closed` too; only `settled` is final. */

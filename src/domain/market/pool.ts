@@ -1,9 +1,17 @@
-import type { Side } from "./market.ts";
+export type Side = "yes" | "no";
 
 /** The market maker's own YES and NO shares, in micro-shares. */
 export interface Pool {
   yesMicro: bigint;
   noMicro: bigint;
+}
+
+/** What a market maker opens with. */
+export interface Opening {
+  /** F: the most that the house can lose, micro-dollars. */
+  fundMicro: bigint;
+  /** Initial YES probability in millionths. */
+  p0Ppm: number;
 }
 
 /** What a purchase takes out of a pool, and the pool after it. */

@@ -1,7 +1,7 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { pricesOf, type Side } from "../../domain/market/market.ts";
 import { averagePrice, centsFromMicro } from "../../domain/money.ts";
-import type { PlaceTrade, SellShares, TradeResult } from "../../engine/commands.ts";
+import type { PlaceTrade, SellShares, TradeResult } from "../../engine/trade.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { readHedgeBook } from "../../queries/traders/hedges.ts";
 import { listOpenPositions } from "../../queries/traders/positions.ts";

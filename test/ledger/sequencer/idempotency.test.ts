@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Command, TradeResult } from "../../../src/engine/commands.ts";
+import type { Command } from "../../../src/engine/commands.ts";
+import type { TradeResult } from "../../../src/engine/trade.ts";
 import { Bench, buy, code, depositOf, type Heard, type Keyed } from "./bench.ts";
 
 let bench: Bench;

@@ -1,6 +1,8 @@
 import { auditKey, sealCheck } from "../../../src/domain/audit/seal.ts";
 import { DEFAULT_POLICY, type Policy } from "../../../src/domain/policy.ts";
-import type { Command, CreateMarket, PlaceTrade, SellShares } from "../../../src/engine/commands.ts";
+import type { Command } from "../../../src/engine/commands.ts";
+import type { CreateMarket } from "../../../src/engine/markets.ts";
+import type { PlaceTrade, SellShares } from "../../../src/engine/trade.ts";
 import { type Journal, openJournal } from "../../../src/ledger/journal.ts";
 import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../../src/postgres/connect.ts";

@@ -1,0 +1,95 @@
+import { Fault, invariant } from "../domain/fault.ts";
+import type { Side } from "../domain/market/market.ts";
+import { decimalFromMicro } from "../domain/money.ts";
+import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
+import type { Draft } from "./draft.ts";
+import { type Resolution, recordResolution, requireOracleMaySettle } from "./oracle.ts";
+import { requireMarket } from "./required.ts";
+import { type Book, escrowOf, type Market, type Position, TREASURY, walletOf } from "./rows.ts";
+
+export interface SettleMarket extends Resolution {
+  type: "settleMarket";
+  /** What the caller has seen; a settlement that would pay otherwise pays nothing. */
+  expect?: { payouts?: number | undefined; totalMicro?: bigint | undefined } | undefined;
+}
+
+/**
+ * Pays one dollar per winning share out of the escrow; what remains belongs to the pool and the house and returns to
+ * the treasury. Exact: escrow = YES outstanding = NO outstanding, so the escrow ends at zero whichever side wins.
+ */
+export const settleMarket: CommandKind<
+  SettleMarket,
+  { id: string; outcome: Side; settledAt: number; payoutsProcessed: number }
+> = {
+  needs: ({ marketId, oracle }) => [
+    ...marketNeeds(marketId),
+    need("watch", marketId),
+    need("account", escrowOf(marketId)),
+    need("account", TREASURY),
+    need("holders", marketId),
+    // A machine settles only while the policy lets it.
+    ...(oracle ? [TENANT] : []),
+  ],
+  ownBatch: true,
+  decide(draft, command, now) {
+    const { marketId, outcome, oracle } = command;
+    const { market, book } = requireMarket(draft, marketId);
+    if (book.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
+    if (oracle) requireOracleMaySettle(draft, { market, book, oracle }, now);
+    const escrow = escrowOf(marketId);
+    const escrowMicro = draft.account(escrow).balanceMicro;
+    const holders = draft.get("holders", marketId) ?? [];
+
+    const winners = holders.filter(({ side, sharesMicro }) => side === outcome && sharesMicro > 0n);
+    requireExpected(command, winners);
+    for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);
+    const houseMicro = draft.account(escrow).balanceMicro;
+    invariant(
+      houseMicro === sharesLeftToHouse(market, book, outcome),
+      `the escrow of ${marketId} covers exactly the outstanding ${outcome} shares`,
+    );
+    draft.transfer(escrow, TREASURY, houseMicro);
+    for (const holder of holders) closePosition(draft, holder);
+    draft.put("book", marketId, { ...book, status: "settled", outcome, settledAt: now });
+    draft.record("market.settled", {
+      marketId,
+      outcome,
+      payouts: winners.length,
+      paid: decimalFromMicro(escrowMicro - houseMicro),
+      returned: decimalFromMicro(houseMicro),
+      houseResult: decimalFromMicro(houseMicro - market.fundMicro),
+    });
+    recordResolution(draft, command);
+    return { id: marketId, outcome, settledAt: now, payoutsProcessed: winners.length };
+  },
+};
+
+/** Decided in the commit that pays, so that no trade can come between the look and the settlement. */
+function requireExpected({ expect }: SettleMarket, winners: readonly Position[]): void {
+  const totalMicro = winners.reduce((total, { sharesMicro }) => total + sharesMicro, 0n);
+  const { payouts = winners.length, totalMicro: expectedMicro = totalMicro } = expect ?? {};
+  const expected = [
+    ...(payouts === winners.length ? [] : [payoutCount(payouts)]),
+    ...(expectedMicro === totalMicro ? [] : [`${decimalFromMicro(expectedMicro)} USD`]),
+  ];
+  if (expected.length === 0) return;
+  throw new Fault(
+    "EXPECTATION_NOT_MET",
+    `Settling would make ${payoutCount(winners.length)} of ${decimalFromMicro(totalMicro)} USD in all, ` +
+      `which is not the expected ${expected.join(" of ")}: nothing was paid`,
+  );
+}
+
+function payoutCount(count: number): string {
+  return count === 1 ? "1 payout" : `${count} payouts`;
+}
+
+function sharesLeftToHouse(market: Market, book: Book, outcome: Side): bigint {
+  return outcome === "yes" ? book.yesMicro + market.houseYesMicro : book.noMicro + market.houseNoMicro;
+}
+
+/** The row stays as history; the exposure, where it is in memory, drops by the position's cost. */
+function closePosition(draft: Draft, { traderId, costMicro }: Position): void {
+  const portfolio = draft.get("portfolio", traderId);
+  if (portfolio) draft.put("portfolio", traderId, { exposureMicro: portfolio.exposureMicro - costMicro });
+}
