@@ -18,7 +18,7 @@ import { type OnRefused, RefusalReport } from "./connections/connection-refusals
 import { Connections } from "./connections/connections.ts";
 import { descriptorLimit } from "./connections/descriptors.ts";
 import { createListener, type KeyPair, renewKeyPair } from "./connections/listener.ts";
-import { type Listening, listen } from "./connections/listening.ts";
+import { type Listening, listen, listenOnOneSocket } from "./connections/listening.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { watchMismatches } from "./observe/mismatch-watch.ts";
@@ -131,7 +131,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   for (const one of [server, ops]) one.on("error", onError);
   const listening = await listen(server, where.host, where.port, onError);
   const { address, port } = listening;
-  const opsListening = await listen(ops, opsHost, where.opsPort, onError).catch((error) => {
+  const opsListening = await listenOnOneSocket(ops, opsHost, where.opsPort).catch((error) => {
     void listening.close();
     connections.destroyAll();
     server.close();

@@ -11,13 +11,15 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import { portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import type { DemoSummary, Stage } from "./demo-story.ts";
+import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
 const TENANT = "demo";
 const PACKAGED = fileURLToPath(new URL(`../../../tenants/${TENANT}/tenant.yaml`, import.meta.url));
 
-interface DemoOptions {
+interface DemoOptions extends ShowOptions {
   once?: boolean;
   port?: number;
+  host?: string;
   /** False with `--no-crowd`. */
   crowd?: boolean;
 }
@@ -69,9 +71,10 @@ export function register(noun: Command, host: Host): void {
   noun
     .option("--once", "run one market of each kind to the end, check everything, and stop")
     .option("--port <n>", "port of the API; 0 takes any free one", portNumber)
-    .option("--no-crowd", "leave the markets to you: nobody else trades while it serves")
-    .description("a tenant with markets, money and a server, from nothing")
-    .action(host.action<DemoOptions>(runDemo));
+    .option("--host <address>", "address to listen on, instead of the file's")
+    .option("--no-crowd", "leave the markets to you: no program trades while it serves")
+    .description("a tenant with markets, money and a server, from nothing");
+  addShowOptions(noun).action(host.action<DemoOptions>(runDemo));
 }
 
 /** Provisions the demo tenant, serves it, and leaves no process behind when it ends. */
@@ -115,14 +118,14 @@ export async function runDemo({ options, io, interrupts }: CommandContext<DemoOp
 }
 
 /** The tenant's own port if it is free and none was asked for, else any. */
-async function serveSomewhere(tenant: ReadyTenant, { once, port, crowd }: DemoOptions): Promise<TenantServer> {
+async function serveSomewhere(tenant: ReadyTenant, { once, port, host, crowd }: DemoOptions): Promise<TenantServer> {
   const [{ serveTenant }, { playgroundTokens }, { CROWD }] = await Promise.all([
     import("../../app/serve/tenant-server.ts"),
     import("./demo-story.ts"),
     import("../../app/serve/demo-crowd.ts"),
   ]);
   const playground = { tokens: () => playgroundTokens(tenant), crowd: crowd === false ? [] : CROWD };
-  const stage = { ...tenant, playground };
+  const stage = { ...tenant, host, playground };
   if (once && port === undefined) return serveTenant({ ...stage, port: 0, opsPort: 0 });
   try {
     return await serveTenant({ ...stage, port, ...(port === undefined ? {} : { opsPort: 0 }) });
@@ -159,6 +162,7 @@ async function play(tenant: ReadyTenant, server: TenantServer, scene: Scene): Pr
   await crowd?.join(TENANT);
   const printed = await addresses(stage, server, ids[0] ?? "");
   await io.output.print({ ...printed, crowd: crowd ? CROWD : [] }, addressView);
+  await showPage({ url: printed.playgroundUrl, host: options.host ?? tenant.config.server.host }, options, io.output);
   io.output.note("\nCtrl-C ends the demo.");
   const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders rest: ${String(error)}`));
   if (!stopped.aborted) await once(stopped, "abort");

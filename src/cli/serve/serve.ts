@@ -6,8 +6,9 @@ import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
+import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
-interface ServeOptions {
+interface ServeOptions extends ShowOptions {
   port?: number;
   host?: string;
   opsPort?: number;
@@ -41,8 +42,8 @@ export function register(noun: Command, host: Host): void {
     .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", portNumber)
     .option("--https", "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory")
     .option("--no-sweep", "leave the oracle's sweep to other processes")
-    .description("serve one tenant in the foreground; applies nothing by itself")
-    .action(host.action<ServeOptions>(runServe));
+    .description("serve one tenant in the foreground; applies nothing by itself");
+  addShowOptions(noun).action(host.action<ServeOptions>(runServe));
 }
 
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
@@ -60,6 +61,7 @@ export async function runServe({ options, args, io, interrupts }: CommandContext
   const { url, opsUrl, certificate } = server;
   if (certificate) io.output.note(describeCertificate(certificate, url));
   await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
+  await showPage({ url: `${url}/embed/markets`, host: host ?? ready.config.server.host }, options, io.output);
   if (!stopped.aborted) await once(stopped, "abort");
   io.output.note("Stopping: finishing what is under way");
   await server.close();

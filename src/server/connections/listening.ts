@@ -1,5 +1,8 @@
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, Server } from "node:net";
+import { isSafePort } from "get-port-please";
+import { listen as openByListhen } from "listhen";
 import { Fault } from "../../domain/fault.ts";
 
 /** A port that a server listens on. */
@@ -20,7 +23,8 @@ const BACKLOG = 4096;
 export const SOCKETS = 16;
 
 /**
- * Starts to listen. Port 0 takes a free one.
+ * Starts to listen. Port 0 takes a free one. On Linux the port has several sockets, which share it from the first one's
+ * bind on; listhen sets no such option, so there it only makes sure that no other server has the port.
  * @param onError told of what fails later
  * @throws Fault USAGE when the address cannot be had
  */
@@ -30,13 +34,13 @@ export async function listen(
   port: number,
   onError: (error: Error) => void,
 ): Promise<Listening> {
-  const isShared = process.platform === "linux";
+  if (process.platform !== "linux") return listenOnOneSocket(server, host, port);
   // Sockets that share a port would share it with another server of this user too, so a socket that does not asks first.
-  if (isShared && port !== 0) await stop(await open(createServer(), { host, port }));
-  const sockets = [await open(server, { host, port, reusePort: isShared })];
+  if (port !== 0) await once((await openPort(host, port)).close(), "close");
+  const sockets = [await open(server, { host, port, reusePort: true })];
   const own = server.address() as AddressInfo;
   try {
-    while (isShared && sockets.length < SOCKETS) {
+    while (sockets.length < SOCKETS) {
       const { allowHalfOpen, noDelay } = server as Server & { allowHalfOpen: boolean; noDelay: boolean };
       const another = createServer({ allowHalfOpen, noDelay }, (socket) => server.emit("connection", socket));
       await open(another, { host: own.address, port: own.port, reusePort: true });
@@ -47,6 +51,41 @@ export async function listen(
     throw error;
   }
   return listeningOn(own, sockets);
+}
+
+/**
+ * Starts to listen with one socket, which listhen opens. Port 0 takes a free one.
+ * @throws Fault USAGE when the address cannot be had
+ */
+export async function listenOnOneSocket(server: Server, host: string, port: number): Promise<Listening> {
+  const opened = await openPort(host, port);
+  // The server takes over the socket, not its connections: limits, handlers and TLS see each of them as if it had listened.
+  await once(server.listen(opened, BACKLOG), "listening");
+  server.once("close", () => opened.close());
+  return listeningOn(server.address() as AddressInfo, [server]);
+}
+
+/**
+ * Opens a port by listhen, with Node's own queue. Two things listhen would replace by others without a word, so Node opens
+ * them: a port that browsers refuse (by 3000) and an address with a zone (by every address of this machine). Node also
+ * tries what listhen could not open, since listhen does not say why.
+ */
+async function openPort(host: string, port: number): Promise<Server> {
+  const [{ address } = { address: "%" }] = await lookup(host, { all: true }).catch(() => []);
+  if (!address.includes("%") && (port === 0 || isSafePort(port))) {
+    const opened = await openByListhen(({ socket }) => void socket.destroy(), {
+      hostname: address,
+      port: port === 0 ? { random: true } : port,
+      // Without it a port in use is replaced by another one.
+      isProd: true,
+      // Keeps its notes about ports, which go to stdout, to itself.
+      isTest: true,
+      showURL: false,
+      autoClose: false,
+    }).catch(() => undefined);
+    if (opened) return opened.server;
+  }
+  return open(createServer(), { host, port });
 }
 
 function listeningOn(address: AddressInfo, sockets: readonly Server[]): Listening {

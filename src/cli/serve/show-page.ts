@@ -1,0 +1,70 @@
+import { networkInterfaces } from "node:os";
+import { type Command, Option } from "commander";
+import { isLoopback } from "../../domain/networks.ts";
+import type { Output, View } from "../output/output.ts";
+
+export interface ShowOptions {
+  open?: true;
+  qr?: true;
+}
+
+/** A page of a server that listens. */
+export interface Page {
+  /** As a browser on this machine reaches it. Holds no secret: browsers keep addresses, and pass them on. */
+  url: string;
+  /** What the server listens on. */
+  host: string;
+}
+
+interface Code {
+  url: string;
+  code: string;
+}
+
+const codeView: View<Code, Code> = { kind: "text", text: ({ url, code }) => `${code}\n${url}` };
+
+export function addShowOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--open", "open the page in a browser"))
+    .addOption(new Option("--qr", "print the page's address in the network as a QR code, for a phone"));
+}
+
+/** Shows people the page. What cannot be shown is a note: the server goes on. */
+export async function showPage(page: Page, { open, qr }: ShowOptions, output: Output): Promise<void> {
+  if (open) await openBrowser(page.url, output);
+  if (qr) await printCode(page, output);
+}
+
+async function openBrowser(url: string, output: Output): Promise<void> {
+  const { execa } = await import("execa");
+  const program = process.platform === "darwin" ? "open" : "xdg-open";
+  // A group of its own, so that Ctrl-C ends the server and leaves the browser.
+  const browser = execa(program, [url], { stdio: "ignore", detached: true, cleanup: false });
+  browser.nodeChildProcess.unref();
+  browser.catch(() => output.note(`No browser could be opened here: open ${url} yourself`));
+}
+
+async function printCode({ url, host }: Page, output: Output): Promise<void> {
+  if (isLoopback(host))
+    return output.note(
+      `A phone cannot reach this server, which listens on ${host} alone. With --host 0.0.0.0 it listens on the network too`,
+    );
+  const inNetwork = new URL(url);
+  const address = isEveryAddress(host) ? networkAddress() : inNetwork.hostname;
+  if (address === undefined) return output.note("A phone cannot reach this server: this machine is in no network");
+  inNetwork.hostname = address;
+  const { renderUnicodeCompact } = await import("uqr");
+  output.explain({ url: inNetwork.href, code: renderUnicodeCompact(inNetwork.href) }, codeView);
+}
+
+function isEveryAddress(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+/** This machine's first address that other machines of its network can dial. */
+function networkAddress(): string | undefined {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal, address }) => family === "IPv4" && !internal && !address.startsWith("169.254."))
+    ?.address;
+}

@@ -1,0 +1,99 @@
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+
+const address = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+let operator: Operator;
+/** Programs that stand in for a desktop's, and what the browser was asked to open. */
+let [programs, opened] = ["", ""];
+
+beforeAll(async () => {
+  operator = await newOperator();
+  programs = join(operator.directory, "programs");
+  opened = join(operator.directory, "opened");
+  await mkdir(programs);
+  for (const args of [
+    ["init", "acme", "--yes"],
+    ["apply", "acme", "--yes"],
+  ]) {
+    const { exitCode, stderr } = await operator.run(...args);
+    expect([stderr, exitCode]).toEqual([stderr, 0]);
+  }
+}, 120_000);
+afterAll(() => operator.close());
+
+/** Puts a script in the place of the desktop's program, or none. */
+async function browser(script: string | undefined): Promise<void> {
+  for (const name of ["open", "xdg-open"]) {
+    const file = join(programs, name);
+    await rm(file, { force: true });
+    if (script === undefined) continue;
+    await writeFile(file, `#!/bin/sh\n${script}\n`);
+    await chmod(file, 0o755);
+  }
+}
+
+async function serving(flags: string[], work: (server: ServerProcess) => Promise<void>): Promise<void> {
+  const { PATH } = process.env;
+  process.env.PATH = programs;
+  const server = await operator.serve("acme", ...flags).finally(() => {
+    process.env.PATH = PATH;
+  });
+  try {
+    await work(server);
+  } finally {
+    expect(await server.kill("SIGTERM")).toBe(0);
+  }
+}
+
+describe("serve --open", () => {
+  test("opens the widget's page, whose address holds nothing but where it is", async () => {
+    await browser(`echo "$@" > ${opened}.new && /bin/mv ${opened}.new ${opened}`);
+    await serving(["--open"], async ({ url, errors }) => {
+      await expect
+        .poll(() => readFile(opened, "utf8").catch(() => ""), { timeout: 10_000 })
+        .toBe(`${url}/embed/markets\n`);
+      expect((await fetch(`${url}/embed/markets`)).status).toBe(200);
+      expect(errors()).not.toContain("browser");
+    });
+  });
+
+  test.each([
+    ["there is none", undefined],
+    ["it fails, as it does without a display", "exit 3"],
+  ])("says so when no browser opens because %s, and serves", async (_why, script) => {
+    await browser(script);
+    await serving(["--open"], async ({ url, errors }) => {
+      await expect
+        .poll(errors, { timeout: 10_000 })
+        .toContain(`No browser could be opened here: open ${url}/embed/markets yourself`);
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+    });
+  });
+});
+
+describe("serve --qr", () => {
+  test("on loopback says that a phone cannot reach it, and what to do", async () => {
+    await serving(["--qr"], async ({ errors }) => {
+      await expect
+        .poll(errors, { timeout: 10_000 })
+        .toContain(
+          "A phone cannot reach this server, which listens on 127.0.0.1 alone. With --host 0.0.0.0 it listens on the network too",
+        );
+    });
+  });
+
+  test.runIf(address)("on every address draws the widget's address in the network on stderr", async () => {
+    await serving(["--qr", "--host", "0.0.0.0"], async ({ url, errors }) => {
+      const shown = `http://${address}:${new URL(url).port}/embed/markets`;
+      await expect.poll(errors, { timeout: 10_000 }).toContain(shown);
+      expect(errors()).toMatch(/[▀▄█]{7}/);
+      expect((await fetch(shown)).status).toBe(200);
+    });
+  });
+});
