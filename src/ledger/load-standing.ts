@@ -8,8 +8,8 @@ import type { ApiKey, KeyType, PastRecord, Trader } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
-import { keyOfRow } from "./key-row.ts";
 import { configurationSaid, keysSaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./on-record.ts";
+import { TABLES } from "./tables.ts";
 
 /**
  * Users with the standing that the audit log gives them: what the table alone says counts for nothing, and neither does a
@@ -86,7 +86,7 @@ export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = 
     const said = saidBy(row.link, isSealed);
     const stated = !said || said === "broken" ? undefined : statedKey(hash, said.payload as unknown as Entry);
     if (stated) return [{ hash, ...stated, onRecord: true, version: Number(row.version ?? 0) }];
-    return row.name === null ? [] : [keyOfRow(row)];
+    return row.name === null ? [] : [TABLES.apiKey.decode(row)];
   });
   const now = Number(rows[0]?.now);
   return keys

@@ -1,17 +1,10 @@
 import type { IsSealed } from "../domain/audit/seal.ts";
-import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
 import {
-  type Account,
   type ApiKey,
-  answerKey,
-  type Book,
-  type Market,
   type Need,
   type PastRecord,
-  type Receipt,
-  receiptKey,
+  positionKey,
   SINGLE,
-  type StoredAnswer,
   type Table,
   type Tables,
   type Tenant,
@@ -20,14 +13,11 @@ import {
 } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
-import { loadInboundDeliveries } from "./inbound-deliveries.ts";
-import { loadWithdrawals } from "./load-funding.ts";
-import { loadPayments } from "./load-payments.ts";
-import { loadPortfolios, loadPositions } from "./load-positions.ts";
+import type { TableCodec } from "./codec.ts";
 import { listApiKeys, loadPastRecord, loadTraders } from "./load-standing.ts";
+import { TABLES } from "./tables.ts";
 import { loadTenantRecord } from "./tenant-record.ts";
 import { loadRevocations } from "./unchained/revocations.ts";
-import { loadWatches } from "./watches.ts";
 
 /** A row as loaded, or the knowledge that there is none. */
 export interface Loaded {
@@ -69,18 +59,18 @@ type Loader<T extends Table> = (sql: ReadSql, keys: string[], isSealed: IsSealed
 
 const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
-  account: loadAccounts,
-  market: loadMarkets,
-  book: loadBooks,
-  watch: loadWatches,
+  account: byKey(TABLES.account),
+  market: byKey(TABLES.market),
+  book: byKey(TABLES.book),
+  watch: byKey(TABLES.watch),
   trader: loadTraders,
   revocation: loadRevocations,
   keyring: loadKeyring,
-  receipt: loadReceipts,
-  payment: loadPayments,
-  storedAnswer: loadStoredAnswers,
-  withdrawal: loadWithdrawals,
-  inboundDelivery: loadInboundDeliveries,
+  receipt: byKey(TABLES.receipt),
+  payment: byKey(TABLES.payment),
+  storedAnswer: byKey(TABLES.storedAnswer),
+  withdrawal: byKey(TABLES.withdrawal),
+  inboundDelivery: byKey(TABLES.inboundDelivery),
   assessment: neverLoaded,
   position: neverLoaded,
   apiKey: neverLoaded,
@@ -93,95 +83,60 @@ function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }
 
-/** Rows by the key that they were asked for by. */
-export function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row> {
-  return new Map(rows.map((row) => [keyOf(row), row]));
+function byKey<Row>(codec: TableCodec<Row>) {
+  return (sql: ReadSql, keys: string[]) => loadByKey(sql, codec, keys);
+}
+
+/** Rows by their keys, as needs name them. */
+export async function loadByKey<Row>(sql: ReadSql, codec: TableCodec<Row>, keys: string[]): Promise<Map<string, Row>> {
+  const rows = await sql`
+    select ${sql.unsafe(`${codec.selected()} from ${codec.name}`)}
+     where ${keyIn(sql, codec.key, keys)}`;
+  return new Map(rows.map((stored) => codec.decode(stored)).map((row) => [codec.keyOf(row), row]));
+}
+
+/** Whether a row's key is among these. A key of two parts is "a\nb", whose first part never holds a newline. */
+function keyIn(sql: ReadSql, [first = "", second]: readonly string[], keys: string[]) {
+  if (second === undefined) return sql`${sql.unsafe(first)} = any(${textArray(keys)}::text[])`;
+  const firsts = textArray(keys.map((key) => key.slice(0, key.indexOf("\n"))));
+  const seconds = textArray(keys.map((key) => key.slice(key.indexOf("\n") + 1)));
+  return sql`(${sql.unsafe(`${first}, ${second}`)}) in (select * from unnest(${firsts}::text[], ${seconds}::text[]))`;
 }
 
 async function loadTenant(sql: ReadSql): Promise<Map<string, Tenant>> {
+  const rows = await sql`select ${sql.unsafe(TABLES.tenant.selected())} from tenant`;
+  return new Map(rows.map((stored) => [SINGLE, TABLES.tenant.decode(stored)]));
+}
+
+/** A portfolio for every trader asked for, and the positions in it. */
+async function loadPortfolios(sql: ReadSql, traderIds: string[]): Promise<Loaded[]> {
   const rows = await sql`
-    select policy, overrides, policy_updated_at, kyc_required, liquidity_micro, capital_micro, document, version
-      from tenant`;
-  return byKey(
-    rows.map((row) => ({
-      policy: JSON.parse(row.policy),
-      overrides: JSON.parse(row.overrides),
-      policyUpdatedAt: Number(row.policy_updated_at),
-      kycRequired: row.kyc_required,
-      liquidityMicro: BigInt(row.liquidity_micro),
-      capitalMicro: BigInt(row.capital_micro),
-      document: row.document,
-      version: Number(row.version),
-    })),
-    () => SINGLE,
-  );
+    select ${sql.unsafe(TABLES.position.selected("p"))}
+      from position p
+      join book b on b.market_id = p.market_id
+     where p.trader_id = any(${textArray(traderIds)}::text[])
+       and b.status <> 'settled'`;
+  const positions = rows.map((stored) => TABLES.position.decode(stored));
+  const exposures = new Map(traderIds.map((id) => [id, 0n]));
+  for (const { traderId, costMicro } of positions) exposures.set(traderId, (exposures.get(traderId) ?? 0n) + costMicro);
+  return [
+    ...[...exposures].map(([key, exposureMicro]): Loaded => ({ table: "portfolio", key, row: { exposureMicro } })),
+    ...positions.map(
+      (row): Loaded => ({ table: "position", key: positionKey(row.traderId, row.marketId, row.side), row }),
+    ),
+  ];
 }
 
-async function loadAccounts(sql: ReadSql, ids: string[]): Promise<Map<string, Account>> {
-  const rows = await sql`select id, balance_micro, version from account where id = any(${textArray(ids)}::text[])`;
-  return byKey(
-    rows.map((row) => ({
-      id: row.id as string,
-      balanceMicro: BigInt(row.balance_micro),
-      version: Number(row.version),
-    })),
-    ({ id }) => id,
-  );
-}
-
-async function loadMarkets(sql: ReadSql, ids: string[]): Promise<Map<string, Market>> {
-  const rows = await sql`
-    select id, question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at,
-           file_key, house_yes_micro, house_no_micro, terms
-      from market
-     where id = any(${textArray(ids)}::text[])`;
-  return byKey(
-    rows.map((row) => ({
-      id: row.id as string,
-      question: row.question as string,
-      category: row.category as string,
-      kind: row.kind as MarketKind,
-      p0Ppm: row.p0_ppm as number,
-      fundMicro: BigInt(row.fund_micro),
-      closeAt: Number(row.close_at),
-      resolutionRef: row.resolution_ref as string,
-      meta: row.meta as string,
-      createdAt: Number(row.created_at),
-      fileKey: row.file_key as string | null,
-      houseYesMicro: BigInt(row.house_yes_micro),
-      houseNoMicro: BigInt(row.house_no_micro),
-      terms: row.terms as string | null,
-    })),
-    ({ id }) => id,
-  );
-}
-
-async function loadBooks(sql: ReadSql, ids: string[]): Promise<Map<string, Book>> {
-  const rows = await sql`
-    select market_id, status, yes_micro, no_micro, volume_micro, outcome, settled_at, closing_recorded, version
-      from book
-     where market_id = any(${textArray(ids)}::text[])`;
-  return byKey(
-    rows.map((row) => ({
-      marketId: row.market_id as string,
-      status: row.status as StoredStatus,
-      yesMicro: BigInt(row.yes_micro),
-      noMicro: BigInt(row.no_micro),
-      volumeMicro: BigInt(row.volume_micro),
-      outcome: row.outcome as Side | null,
-      settledAt: row.settled_at === null ? null : Number(row.settled_at),
-      closingRecorded: row.closing_recorded as boolean,
-      version: Number(row.version),
-    })),
-    ({ marketId }) => marketId,
-  );
-}
-
-/** The positions of a market and the wallets of their holders, which a settlement pays. */
+/** The positions of markets, closed ones included, and the wallets of their holders, which a settlement pays. */
 async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
-  const positions = await loadPositions(sql, marketIds);
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.position.selected())}
+      from position
+     where market_id = any(${textArray(marketIds)}::text[])
+     order by trader_id, side`;
+  const positions = rows.map((stored) => TABLES.position.decode(stored));
   const wallets = [...new Set(positions.map(({ traderId }) => walletOf(traderId)))];
-  const accounts = await loadAccounts(sql, wallets);
+  const accounts = await loadByKey(sql, TABLES.account, wallets);
   return [
     ...marketIds.map(
       (key): Loaded => ({ table: "holders", key, row: positions.filter(({ marketId }) => marketId === key) }),
@@ -200,46 +155,4 @@ async function loadPast(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<
 
 async function loadRecordOfTenant(sql: ReadSql, _: string[], isSealed: IsSealed): Promise<Map<string, TenantRecord>> {
   return new Map([[SINGLE, await loadTenantRecord(sql, isSealed)]]);
-}
-
-async function loadReceipts(sql: ReadSql, keys: string[]): Promise<Map<string, Receipt>> {
-  const [providers, references] = columns(keys);
-  const rows = await sql`
-    select provider, reference, amount_micro, user_id
-      from receipt
-     where (provider, reference) in (select * from unnest(${providers}::text[], ${references}::text[]))`;
-  return byKey(
-    rows.map((row) => ({
-      provider: row.provider as string,
-      reference: row.reference as string,
-      amountMicro: BigInt(row.amount_micro),
-      userId: row.user_id as string,
-    })),
-    ({ provider, reference }) => receiptKey(provider, reference),
-  );
-}
-
-async function loadStoredAnswers(sql: ReadSql, keys: string[]): Promise<Map<string, StoredAnswer>> {
-  const [callers, names] = columns(keys);
-  const rows = await sql`
-    select caller, key, request_hash, status, body, created_at
-      from stored_answer
-     where (caller, key) in (select * from unnest(${callers}::text[], ${names}::text[]))`;
-  return byKey(
-    rows.map((row) => ({
-      caller: row.caller as string,
-      key: row.key as string,
-      requestHash: row.request_hash as string,
-      status: row.status as number,
-      body: row.body as string,
-      createdAt: Number(row.created_at),
-    })),
-    ({ caller, key }) => answerKey(caller, key),
-  );
-}
-
-/** Two-part keys ("a\nb") as two array literals. The first part never holds a newline. */
-export function columns(keys: string[]): [string, string] {
-  const parts = keys.map((key) => [key.slice(0, key.indexOf("\n")), key.slice(key.indexOf("\n") + 1)] as const);
-  return [textArray(parts.map(([first]) => first)), textArray(parts.map(([, second]) => second))];
 }

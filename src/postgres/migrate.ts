@@ -11,6 +11,18 @@ const DIRECTORY = new URL("../../migrations/", import.meta.url);
 /** Held until the end of the message that it begins: two processes that grant at once would fail on the same catalog row. */
 const LOCK = "select pg_advisory_xact_lock(hashtext('pmctl migrate'))";
 
+/** What the server's login may do with the rows of a table; each right holds those before it. */
+export type Right = "select" | "insert" | "update" | "delete";
+const RIGHTS: Record<Right, string> = {
+  select: "select",
+  insert: "select, insert",
+  update: "select, insert, update",
+  delete: "select, insert, update, delete",
+};
+
+/** The tables of the schema, `migration` among them, with the right to each. */
+export type Grants = Readonly<Record<string, Right>>;
+
 export interface Migration {
   version: number;
   name: string;
@@ -66,20 +78,21 @@ export class SchemaBehind extends Fault {
 }
 
 /** Whether the login may read all that is there: an apply that was cut off, or another hand, may have left it without. */
-export async function mayRead(sql: Sql): Promise<boolean> {
+export async function mayRead(sql: Sql, grants: Grants): Promise<boolean> {
   const denied = await sql`
     select 1 from pg_class
-     where relnamespace = 'public'::regnamespace and relname in ${sql(TABLES)}
+     where relnamespace = 'public'::regnamespace and relname in ${sql(Object.keys(grants))}
        and not has_table_privilege(oid, 'select')`;
   return denied.length === 0;
 }
 
 /** Whether the schema is older, for a login that may not read its version: it lacks tables, and the catalog tells anyone. */
-export async function isBehind(sql: Sql): Promise<boolean> {
+export async function isBehind(sql: Sql, grants: Grants): Promise<boolean> {
+  const tables = Object.keys(grants);
   const rows = await sql<{ relname: string }[]>`
-    select relname from pg_class where relnamespace = 'public'::regnamespace and relname in ${sql(TABLES)}`;
+    select relname from pg_class where relnamespace = 'public'::regnamespace and relname in ${sql(tables)}`;
   const there = rows.map(({ relname }) => relname);
-  return there.includes("migration") && there.length < TABLES.length;
+  return there.includes("migration") && there.length < tables.length;
 }
 
 /**
@@ -88,12 +101,13 @@ export async function isBehind(sql: Sql): Promise<boolean> {
  * Each migration is one simple-protocol message, which PostgreSQL runs as one transaction: the driver's own transactions
  * are not used: they go on after their connection has died. Two processes that start at once meet at the lock; the second then finds the version
  * taken, its whole message fails on the primary key, and it reads again.
+ * @param options.grants what the server's login, or the role that it takes, may do with each table
  * @param options.server the login that serves; it is granted what it needs, on tables of later migrations too
  * @throws Fault when the schema is newer, or an applied migration is not the one this binary knows, or no such login exists
  */
 export async function migrate(
   sql: Sql,
-  { migrations, server }: { migrations?: Migration[]; server?: string | undefined } = {},
+  { grants, migrations, server }: { grants: Grants; migrations?: Migration[]; server?: string | undefined },
 ): Promise<string[]> {
   const known = migrations ?? (await readMigrations());
   if (server !== undefined) await requireLogin(sql, server);
@@ -124,7 +138,7 @@ export async function migrate(
       if (!taken || !(await isApplied(sql, migration, latestOf(known)))) throw error;
     }
   }
-  await grantToServer(sql, server);
+  await grantToServer(sql, grants, server);
   return applied;
 }
 
@@ -148,57 +162,22 @@ function newerSchema(version: number, known: number): Fault {
   );
 }
 
-/** Tables that only grow. Whoever serves may read and add, never rewrite. */
-export const JOURNALS = ["audit", "transfer", "trade", "receipt", "market", "hedge", "assessment", "inbound_delivery"];
-const MUTABLE = [
-  "head",
-  "tenant",
-  "account",
-  "book",
-  "trader",
-  "position",
-  "market_hour",
-  "api_key",
-  "trader_day",
-  "funding_day",
-  "withdrawal",
-  "payment",
-  "oracle_watch",
-  "oracle_sweep",
-  "key_use",
-];
-const DISPOSABLE = [
-  "stored_answer",
-  "request_count",
-  "webhook_receiver",
-  "webhook_delivery",
-  "oracle_tick",
-  "ended_session",
-  "security_event",
-];
-export const TABLES = [...JOURNALS, ...MUTABLE, ...DISPOSABLE, "migration"];
-
 /**
  * Lets whoever serves add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
  * are taken back; all of it is one message, so a running server never sees a moment without rights.
  * @param server the server's login; undefined where it is the owner's, who then takes a role that has no more rights
  */
-async function grantToServer(sql: Sql, server: string | undefined): Promise<void> {
+async function grantToServer(sql: Sql, grants: Grants, server: string | undefined): Promise<void> {
   const role = server ?? (await restrictedRole(sql));
   if (role === undefined) return;
   // The schema of an older backup, on its way to this one, does not have them all yet.
   const tables = await sql`select tablename from pg_tables where schemaname = current_schema()`;
   const there = new Set(tables.map(({ tablename }) => tablename as string));
-  const known = (names: readonly string[]) => names.filter((name) => there.has(name)).join(", ");
-  const grant = (rights: string, names: readonly string[]) =>
-    known(names) === "" ? "" : `grant ${rights} on ${known(names)} to ${quoted(role)};`;
+  const known = Object.entries(grants).filter(([table]) => there.has(table));
   await sql.unsafe(`${LOCK};
     grant usage on schema public to ${quoted(role)};
-    revoke all on ${known(TABLES)} from ${quoted(role)};
-    ${grant("select, insert", JOURNALS)}
-    ${grant("select, insert, update", MUTABLE)}
-    ${grant("select, insert, update, delete", DISPOSABLE)}
-    ${grant("select", ["migration"])}`);
+    revoke all on ${known.map(([table]) => table).join(", ")} from ${quoted(role)};
+    ${known.map(([table, right]) => `grant ${RIGHTS[right]} on ${table} to ${quoted(role)};`).join("\n    ")}`);
   if (server !== undefined) await closeToOthers(sql, server);
 }
 
@@ -244,7 +223,7 @@ async function restrictedRole(sql: Sql): Promise<string | undefined> {
  * Whether a server may take the restricted role on this connection: it can, and the role has its rights in this database.
  * It has none, or those of an older schema, where the server has a login of its own.
  */
-export async function serverRoleAvailable(sql: Sql): Promise<boolean> {
+export async function serverRoleAvailable(sql: Sql, grants: Grants): Promise<boolean> {
   const rows = await sql`
     select 1
       from pg_roles r
@@ -252,7 +231,7 @@ export async function serverRoleAvailable(sql: Sql): Promise<boolean> {
        and not exists (
              select 1
                from pg_class c
-              where c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(TABLES)}
+              where c.relnamespace = current_schema()::regnamespace and c.relname in ${sql(Object.keys(grants))}
                 and not has_table_privilege(r.oid, c.oid, 'select'))`;
   return rows.length > 0;
 }

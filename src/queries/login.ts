@@ -1,5 +1,5 @@
+import { GRANTS, JOURNALS } from "../ledger/schema.ts";
 import type { ReadSql } from "../postgres/connect.ts";
-import { JOURNALS, TABLES } from "../postgres/migrate.ts";
 
 /** What the login of a connection may do that whoever serves should not. */
 export interface LoginRights {
@@ -98,7 +98,7 @@ export async function readOwnership(sql: ReadSql): Promise<Ownership> {
         from pg_namespace n, pg_database d
        where n.nspname = 'public' and d.datname = current_database()
     ), ours as (
-      select c.relowner from pg_class c join place on place.oid = c.relnamespace where c.relname in ${sql(TABLES)}
+      select c.relowner from pg_class c join place on place.oid = c.relnamespace where c.relname in ${sql(Object.keys(GRANTS))}
     )
     select session_user::text as login, database,
            has_schema_privilege(session_user, place.oid, 'create')

@@ -3,6 +3,7 @@ import type { Seal } from "../domain/audit/audit-link.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { Results } from "../engine/commands.ts";
 import type { ApplyConfig } from "../engine/tenant.ts";
+import { GRANTS } from "../ledger/schema.ts";
 import { type Connection, connect } from "../postgres/connect.ts";
 import { ensureDatabase, isMissingDatabase, NotGranted } from "../postgres/database.ts";
 import { requirePostgres } from "../postgres/engine.ts";
@@ -78,7 +79,7 @@ export async function prepareDatabase({ connection, server }: OwnedDatabase): Pr
   await ensureDatabase(connection);
   const sql = connect(connection, { name: "migrate", max: 1 });
   try {
-    return await migrate(sql, { server });
+    return await migrate(sql, { grants: GRANTS, server });
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -106,7 +107,7 @@ async function openUnlessEmpty(options: TenantOptions): Promise<TenantServices |
   try {
     await requirePostgres(sql);
     if ((await schemaVersion(sql)) === 0) return undefined;
-    if (!(await mayRead(sql))) throw new NotGranted(options.tenantId);
+    if (!(await mayRead(sql, GRANTS))) throw new NotGranted(options.tenantId);
   } catch (error) {
     if (isMissingDatabase(error)) return undefined;
     throw await refusalOf(options.tenantId, sql, error);

@@ -4,7 +4,7 @@ import { auditKey } from "../domain/audit/seal.ts";
 import type { SetBack } from "../domain/audit/set-back.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Command } from "../engine/commands.ts";
-import { leaveOutVouched } from "../ledger/vouched-rows.ts";
+import { GRANTS, leaveOutVouched } from "../ledger/schema.ts";
 import { loadDatabase } from "../postgres/backup/backup.ts";
 import { type BackupManifest, damaged } from "../postgres/backup/backup-format.ts";
 import type { Inspected } from "../postgres/backup/backup-reader.ts";
@@ -67,7 +67,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   const { keptAs } = replacement;
   try {
     onStep("Loading the backup into a fresh database");
-    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, server);
+    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, { grants: GRANTS, server });
     if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
     onStep("Verifying the audit chain, and every row against it");
     const setBack = await withChecks(replacement.connection, async (sql) => {

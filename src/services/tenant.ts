@@ -1,6 +1,7 @@
 import { type AuditKey, auditKey, sealCheck } from "../domain/audit/seal.ts";
 import type { Fault } from "../domain/fault.ts";
 import { openJournal } from "../ledger/journal.ts";
+import { GRANTS } from "../ledger/schema.ts";
 import { Sequencer, type SequencerOptions } from "../ledger/sequencer/sequencer.ts";
 import { recordSecurityEvents } from "../ledger/unchained/security-log.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "../postgres/connect.ts";
@@ -169,7 +170,7 @@ interface DatabaseTerms {
 
 /** What the checks of a database ran into; whom the database denies its tables is told when they are of an older version. */
 export async function refusalOf(tenantId: string, sql: Sql, error: unknown): Promise<Fault> {
-  const isOlder = isDenied(error) && (await isBehind(sql).catch(() => false));
+  const isOlder = isDenied(error) && (await isBehind(sql, GRANTS).catch(() => false));
   return isOlder ? new SchemaBehind() : unready(tenantId, error);
 }
 
@@ -181,7 +182,7 @@ async function checkDatabase(tenantId: string, connection: Connection): Promise<
     await requireCurrentSchema(sql);
     // Where an apply was cut off before its search; to go on without is better than not to go on.
     await followMarketSearch(sql).catch(() => undefined);
-    return { restricted: await serverRoleAvailable(sql), synchronous: !(await commitsAreSynchronous(sql)) };
+    return { restricted: await serverRoleAvailable(sql, GRANTS), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {
     throw await refusalOf(tenantId, sql, error);
   } finally {

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Check } from "../../src/app/doctor/check.ts";
 import { judgeLogin } from "../../src/app/doctor/login.ts";
+import { GRANTS, JOURNALS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { serverLogin } from "../../src/postgres/embedded/settings.ts";
-import { JOURNALS, migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
@@ -186,7 +187,7 @@ describe("the login of a tenant's server", () => {
     await operator.edit("gamma", (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
     await cluster.createDatabase("gamma");
     const sql = connect(cluster.connection("gamma"), { name: "test", max: 1 });
-    await migrate(sql);
+    await migrate(sql, { grants: GRANTS });
     await sql.end({ timeout: 5 });
     const seen = await operator.run("audit", "status", "-t", "gamma");
     expect([seen.exitCode, seen.stderr]).toEqual([3, expect.stringContaining("run pmctl apply gamma")]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type AuditEntry, auditLines, canonicalJson, GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
 import { auditHash, auditKey } from "../../src/domain/audit/seal.ts";
+import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { migrate, readMigrations } from "../../src/postgres/migrate.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
@@ -28,7 +29,10 @@ function aged({ type, payload }: { type: string; payload: string }): string {
 /** Copies a tenant's rows into a database of the old schema, with the entries of the old version, sealed anew. */
 async function copyAged(from: Sql, to: Sql, secret: string): Promise<void> {
   await to.unsafe("drop schema public cascade; create schema public");
-  await migrate(to, { migrations: (await readMigrations()).filter(({ version }) => version <= OLD_SCHEMA) });
+  await migrate(to, {
+    grants: GRANTS,
+    migrations: (await readMigrations()).filter(({ version }) => version <= OLD_SCHEMA),
+  });
   const tables = await to`
     select table_name as name, string_agg(quote_ident(column_name), ', ') as columns
       from information_schema.columns

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Batch } from "../../src/ledger/commit.ts";
 import { DAY_MS, fundingDayRows, HOUR_MS, hourRows, traderDayRows } from "../../src/ledger/rollups.ts";
+import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { migrate, readMigrations } from "../../src/postgres/migrate.ts";
 import { openScene, type Scene } from "../services/scene.ts";
@@ -26,6 +27,8 @@ const trade = (change: Partial<Trade>): Trade => ({
 });
 
 describe("rollups of a batch", () => {
+  const day = NOON - 12 * HOUR_MS;
+
   test("an hour of a market holds the volume, the fees and the last price", () => {
     const trades = [
       trade({}),
@@ -33,8 +36,8 @@ describe("rollups of a batch", () => {
       trade({ amountMicro: 7n, feeMicro: 2n, yesPricePpm: 610_000 }),
     ];
     expect(hourRows(trades)).toEqual([
-      ["m1", NOON, 107n, 610_000, 3n],
-      ["m2", NOON, 100n, 600_000, 1n],
+      { marketId: "m1", hour: NOON, volumeMicro: 107n, yesPricePpm: 610_000, feeMicro: 3n },
+      { marketId: "m2", hour: NOON, volumeMicro: 100n, yesPricePpm: 600_000, feeMicro: 1n },
     ]);
   });
 
@@ -45,8 +48,8 @@ describe("rollups of a batch", () => {
       trade({ traderId: "bob" }),
     ];
     expect(traderDayRows(trades)).toEqual([
-      [NOON - 12 * HOUR_MS, "ann", "m1", 190n, 2, -12n],
-      [NOON - 12 * HOUR_MS, "bob", "m1", 100n, 1, 0n],
+      { day, traderId: "ann", marketId: "m1", volumeMicro: 190n, trades: 2, realizedMicro: -12n },
+      { day, traderId: "bob", marketId: "m1", volumeMicro: 100n, trades: 1, realizedMicro: 0n },
     ]);
   });
 
@@ -68,8 +71,8 @@ describe("rollups of a batch", () => {
       move("external:capital", "treasury", 1000n),
     ];
     expect(fundingDayRows(transfers, NOON)).toEqual([
-      [NOON - 12 * HOUR_MS, "payments", 55n, 3n],
-      [NOON - 12 * HOUR_MS, "withdrawals", 0n, 10n],
+      { day, provider: "payments", inflowMicro: 55n, outflowMicro: 3n },
+      { day, provider: "withdrawals", inflowMicro: 0n, outflowMicro: 10n },
     ]);
   });
 });
@@ -97,7 +100,7 @@ describe("a database from before the rollups", () => {
       const migrations = await readMigrations();
       await migrateTo(copy, migrations.slice(0, 2));
       for (const table of ["trade", "transfer", "audit", "market_hour"]) await copyRows(source, copy, table);
-      await migrate(copy, { migrations });
+      await migrate(copy, { grants: GRANTS, migrations });
       for (const table of ["market_hour", "trader_day", "funding_day"])
         expect(await rowsOf(copy, table)).toEqual(await rowsOf(source, table));
       const held = (await rowsOf(copy, "trader_day")).map(({ trader_id, market_id }) => `${trader_id} ${market_id}`);

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { GRANTS } from "../../src/ledger/schema.ts";
 import { APP_ROLE, connect, type Sql } from "../../src/postgres/connect.ts";
 import {
   type Migration,
@@ -44,12 +45,12 @@ describe("migrate", () => {
     await empty();
     const known = await readMigrations();
     expect(await schemaVersion(sql)).toBe(0);
-    expect(await migrate(sql)).toEqual(known.map(({ name }) => name));
+    expect(await migrate(sql, { grants: GRANTS })).toEqual(known.map(({ name }) => name));
     expect(await schemaVersion(sql)).toBe(known.length);
     expect(await sql`select name, checksum from migration order by version`).toEqual(
       known.map(({ name, checksum }) => ({ name, checksum })),
     );
-    expect(await migrate(sql)).toEqual([]);
+    expect(await migrate(sql, { grants: GRANTS })).toEqual([]);
     await expect(requireCurrentSchema(sql)).resolves.toBeUndefined();
   });
 
@@ -67,7 +68,7 @@ describe("migrate", () => {
       await Promise.all(clients.map((client) => client`select 1`));
       for (let round = 0; round < 4; round++) {
         await empty();
-        const applied = await Promise.all(clients.map((client) => migrate(client)));
+        const applied = await Promise.all(clients.map((client) => migrate(client, { grants: GRANTS })));
         expect(applied.flat().sort()).toEqual((await readMigrations()).map(({ name }) => name));
       }
     } finally {
@@ -79,7 +80,7 @@ describe("migrate", () => {
     await empty();
     const first = migration(1, "create table a (id int)");
     const wrong = migration(2, "create table b (id int); insert into nowhere values (1)");
-    await expect(migrate(sql, { migrations: [first, wrong] })).rejects.toThrow("nowhere");
+    await expect(migrate(sql, { grants: GRANTS, migrations: [first, wrong] })).rejects.toThrow("nowhere");
     expect(await schemaVersion(sql)).toBe(1);
     expect(await sql`select to_regclass('b') as b`).toEqual([{ b: null }]);
   });
@@ -94,7 +95,7 @@ describe("migrate", () => {
 
   test("a newer schema is refused and left alone", async () => {
     await sql`insert into migration (version, name, checksum) values (999, '0999_future.sql', 'x')`;
-    await expect(migrate(sql)).rejects.toEqual(refused("newer than this pmctl"));
+    await expect(migrate(sql, { grants: GRANTS })).rejects.toEqual(refused("newer than this pmctl"));
     await expect(requireCurrentSchema(sql)).rejects.toEqual(refused("upgrade pmctl"));
   });
 
@@ -102,7 +103,7 @@ describe("migrate", () => {
     const [first, ...rest] = await readMigrations();
     if (!first) throw new Error("There are no migrations");
     const changed = { ...first, text: `${first.text}\n`, checksum: "another" };
-    await expect(migrate(sql, { migrations: [changed, ...rest] })).rejects.toEqual(
+    await expect(migrate(sql, { grants: GRANTS, migrations: [changed, ...rest] })).rejects.toEqual(
       refused("applied with another content"),
     );
   });
@@ -129,7 +130,7 @@ describe.each([
     await sql`
       insert into trade (seq, id, market_id, trader_id, side, amount_micro, fee_micro, shares_micro, yes_price_ppm, ts)
       values (1, 'trd', 'm', 'u', 'yes', 2, 1, 1, 500000, 1)`;
-    if (restricted) await migrate(sql);
+    if (restricted) await migrate(sql, { grants: GRANTS });
     const connection = restricted ? database.connection : database.server;
     server = connect(connection, { name: "server", max: 1, restricted });
   });
@@ -139,7 +140,7 @@ describe.each([
   });
 
   test("is there after a migration", async () => {
-    expect(await serverRoleAvailable(sql)).toBe(restricted);
+    expect(await serverRoleAvailable(sql, GRANTS)).toBe(restricted);
     const name = restricted ? APP_ROLE : SERVER_LOGIN;
     expect(await server`select current_user::text as name`).toEqual([{ name }]);
   });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { openTenant } from "../../src/services/tenant.ts";
@@ -20,7 +21,7 @@ test("reads go on when the database was restarted: none hangs, none gets another
   await cluster.createDatabase("acme");
   const connection = cluster.connection("acme");
   const owner = connect(connection, { name: "owner", max: 1 });
-  await migrate(owner);
+  await migrate(owner, { grants: GRANTS });
   await owner.end({ timeout: 5 });
   const services = await openTenant({ tenantId: "acme", connection, auditSecret: "an audit secret, long enough" });
   await applyScene(services.sequencer);

@@ -1,6 +1,7 @@
 import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
@@ -56,7 +57,7 @@ async function prepareTemplate(cluster: Cluster): Promise<void> {
   await cluster.createDatabase(templateDatabase);
   const sql = connect(cluster.connection(templateDatabase), { name: "test set-up", max: 1 });
   try {
-    await migrate(sql, { server: SERVER_LOGIN });
+    await migrate(sql, { grants: GRANTS, server: SERVER_LOGIN });
   } finally {
     // Whoever stays connected to a template stops every copy of it.
     await sql.end({ timeout: 5 });

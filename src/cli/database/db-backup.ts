@@ -244,7 +244,7 @@ async function tidy(connection: Connection, output: Io["output"]): Promise<void>
 async function permitUnauthenticated({ file, allowUnauthenticated }: RestoreOptions, { output }: Io): Promise<void> {
   const [{ Fault }, { VOUCHED }] = await Promise.all([
     import("../../domain/fault.ts"),
-    import("../../ledger/vouched-rows.ts"),
+    import("../../ledger/schema.ts"),
   ]);
   if (allowUnauthenticated !== true)
     throw new Fault(

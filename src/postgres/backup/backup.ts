@@ -4,7 +4,7 @@ import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Connection, connect, type Sql } from "../connect.ts";
 import { followMarketSearch } from "../market-search.ts";
-import { migrate, readMigrations } from "../migrate.ts";
+import { type Grants, migrate, readMigrations } from "../migrate.ts";
 import {
   BACKUP_FORMAT,
   type BackupManifest,
@@ -104,19 +104,19 @@ async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
  * Fills an empty database from a backup and brings its schema to this binary's version.
  *
  * @param content the unpacked backup
- * @param server the login that will serve it
+ * @param options.grants what the login that will serve it, or the role that it takes, may do with each table
  * @throws Fault INTEGRITY when the backup is damaged, REFUSED when it is of a newer pmctl or of another build
  */
 export async function loadDatabase(
   connection: Connection,
   content: AsyncIterable<Buffer>,
-  server?: string | undefined,
+  { grants, server }: { grants: Grants; server?: string | undefined },
 ): Promise<{ manifest: BackupManifest; sha256: string }> {
   const sql = connect(connection, { name: "restore", max: 1 });
   const reader = new BackupReader(content);
   try {
     const manifest = parseManifest(await reader.line());
-    await migrate(sql, { migrations: await migrationsOf(manifest), server });
+    await migrate(sql, { grants, migrations: await migrationsOf(manifest), server });
     const known = await tables(sql);
     // Migrations put the head's first row in.
     await sql.unsafe(`truncate ${known.map(({ name }) => name).join(", ")}`);
@@ -129,7 +129,7 @@ export async function loadDatabase(
       line = await reader.line();
     }
     const { sha256 } = await reader.finish(line);
-    await migrate(sql, { server });
+    await migrate(sql, { grants, server });
     await followMarketSearch(sql);
     await sql.unsafe("analyze");
     return { manifest, sha256 };

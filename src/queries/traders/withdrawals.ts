@@ -1,5 +1,5 @@
 import type { Withdrawal, WithdrawalStatus } from "../../engine/rows.ts";
-import { toWithdrawal } from "../../ledger/load-funding.ts";
+import { TABLES } from "../../ledger/tables.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
 export interface WithdrawalQuery {
@@ -12,14 +12,14 @@ export interface WithdrawalQuery {
 /** Newest first. */
 export async function listWithdrawals(sql: ReadSql, { status, before, limit }: WithdrawalQuery): Promise<Withdrawal[]> {
   const rows = await sql`
-    select id, trader_id, amount_micro, status, created_at, decided_at, version
+    select ${sql.unsafe(TABLES.withdrawal.selected())}
       from withdrawal
      where true
        ${status ? sql`and status = ${status}` : sql``}
        ${before === undefined ? sql`` : sql`and id < ${before}`}
      order by id desc
      limit ${limit}`;
-  return rows.map(toWithdrawal);
+  return rows.map((stored) => TABLES.withdrawal.decode(stored));
 }
 
 /** Whose withdrawal it is; undefined when there is none of this id. */

@@ -1,7 +1,8 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { receiptKey } from "../../engine/rows.ts";
-import { loadPayments } from "../../ledger/load-payments.ts";
+import { loadByKey } from "../../ledger/load.ts";
+import { TABLES } from "../../ledger/tables.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Caller } from "../invoke.ts";
@@ -50,5 +51,5 @@ export async function receiveStripe(
 /** Whose wallet a refund is about: the command has to name the rows that it reads. */
 async function readOwner(reader: Reader, reference: string): Promise<string | undefined> {
   const key = receiptKey(PROVIDER, reference);
-  return (await reader.read((sql) => loadPayments(sql, [key]))).get(key)?.userId || undefined;
+  return (await reader.read((sql) => loadByKey(sql, TABLES.payment, [key]))).get(key)?.userId || undefined;
 }

@@ -1,0 +1,180 @@
+import { quoted } from "../postgres/arrays.ts";
+import type { Row as Stored } from "../postgres/connect.ts";
+import type { Right } from "../postgres/migrate.ts";
+
+/** How a column is sent: as an array of its type or, for a `line`, as lines of text, with nothing to escape. */
+type ColumnType = "line" | "text" | "bigint" | "integer" | "smallint" | "boolean";
+
+/** How a field stands in its column. Null is null on both sides and reaches neither function. */
+interface Column<Value> {
+  type: ColumnType;
+  /** Where it is not the field's name in snake case. */
+  name?: string;
+  /** The value as an element of an array literal, or as a line. */
+  encode(value: Value): string;
+  /** @param stored as the driver gives it */
+  decode(stored: Stored[string]): Value;
+}
+
+const plain = { encode: String, decode: (stored: Stored[string]) => stored };
+
+/** A text that is never null, never empty and holds no control character. */
+export const line = <Value extends string>(): Column<Value> => ({ ...plain, type: "line" });
+export const text = <Value extends string>(): Column<Value> => ({ ...plain, type: "text", encode: quoted });
+export const flag = (): Column<boolean> => ({ ...plain, type: "boolean" });
+export const integer = (): Column<number> => ({ ...plain, type: "integer" });
+export const smallint = (): Column<number> => ({ ...plain, type: "smallint" });
+/** Amounts, and numbers of audit entries. */
+export const bigint = (): Column<bigint> => ({ type: "bigint", encode: String, decode: BigInt });
+/** What a number holds exactly although its column is wider: instants, in milliseconds. */
+export const whole = (): Column<number> => ({ type: "bigint", encode: String, decode: Number });
+export const json = <Value>(): Column<Value> => ({
+  type: "text",
+  encode: (value) => quoted(JSON.stringify(value)),
+  decode: (stored) => JSON.parse(stored),
+});
+/** Words without spaces, in one text. What is not one of them is left out when it is read. */
+export const words = <Word extends string>(isWord: (word: string) => word is Word): Column<readonly Word[]> => ({
+  type: "text",
+  encode: (list) => quoted(list.join(" ")),
+  decode: (stored) => String(stored).split(" ").filter(isWord),
+});
+export const named = <Value>(name: string, column: Column<Value>): Column<Value> => ({ ...column, name });
+
+/** A row that was read at version n, 0 before it exists, is replaced by version n + 1 and by nothing else. */
+const version: Column<number> = { type: "bigint", encode: (read) => String(read + 1), decode: Number };
+/** What the schema's every table is to the server and to a restore. */
+export interface TableFacts {
+  name: string;
+  /** What the server's login may do with the rows. */
+  server: Right;
+  /** What speaks for the rows of a backup (`schema.ts`); undefined for a table that no backup holds. */
+  vouchedBy: Voucher | undefined;
+}
+
+/** A table of the commit statement: how its rows are written, and read whole. */
+export interface TableCodec<Row> extends TableFacts {
+  columns: readonly { name: string; type: ColumnType }[];
+  /** Names of the primary key's columns; none for a table of one row. */
+  key: readonly string[];
+  /** What is done where the key exists; undefined for a journal, where a second insert is an error. */
+  onConflict: string | undefined;
+  /** The rows as parameters of the statement, one for each column. */
+  encode(rows: readonly Row[]): string[];
+  /** The columns that `decode` reads. */
+  selected(alias?: string): string;
+  decode(stored: Stored): Row;
+  /** The parts of the row's primary key with a newline between them, as a need names the row. */
+  keyOf(row: Row): string;
+}
+
+/** Fields of the primary key; none for a table of one row. */
+type Key<Row> = readonly Exclude<keyof Row & string, "version">[];
+/** In the order of the statement. A field of the row without a column does not compile. */
+type Columns<Row> = { [Field in Exclude<keyof Row, "version">]-?: Column<NonNullable<Row[Field]>> };
+type Voucher = "chain" | "mac";
+
+/** Rows are added and never change. */
+export function journal<Row>(name: string, key: Key<Row>, vouchedBy: Voucher, columns: Columns<Row>): TableCodec<Row> {
+  return codecOf({ name, server: "insert", vouchedBy }, key, columns);
+}
+
+/** Rows are replaced whole, each guarded by its version. */
+export function replaced<Row extends { version: number }>(
+  name: string,
+  key: Key<Row>,
+  vouchedBy: Voucher,
+  columns: Columns<Row>,
+): TableCodec<Row> {
+  const codec = codecOf({ name, server: "update", vouchedBy }, key, { ...columns, version });
+  const update = updateOf(codec, (column) => `excluded.${column}`);
+  return { ...codec, onConflict: `${update} where ${name}.version = excluded.version - 1` };
+}
+
+/** Rows take over what is written later, without a guard; the fields of `adds` are added up. */
+export function merged<Row>(
+  name: string,
+  key: Key<Row>,
+  vouchedBy: Voucher,
+  columns: Columns<Row>,
+  { server, adds }: { server: Right; adds: Key<Row> },
+): TableCodec<Row> {
+  const codec = codecOf({ name, server, vouchedBy }, key, columns);
+  const added = new Set(adds.map(snakeCase));
+  const replacement = (column: string) => `${added.has(column) ? `${name}.${column} + ` : ""}excluded.${column}`;
+  return { ...codec, onConflict: updateOf(codec, replacement) };
+}
+
+/** A table whose rows are not made of its columns one by one. */
+export function converted<Row, Flat>(
+  flat: TableCodec<Flat>,
+  flatten: (row: Row) => Flat,
+  unflatten: (flat: Flat) => Row,
+): TableCodec<Row> {
+  return {
+    ...flat,
+    encode: (rows) => flat.encode(rows.map(flatten)),
+    decode: (stored) => unflatten(flat.decode(stored)),
+    keyOf: (row) => flat.keyOf(flatten(row)),
+  };
+}
+
+function updateOf(
+  { columns, key }: Pick<TableCodec<unknown>, "columns" | "key">,
+  replacement: (column: string) => string,
+): string {
+  const changed = columns.filter(({ name }) => !key.includes(name));
+  return `(${key.join(", ")}) do update set ${changed.map(({ name }) => `${name} = ${replacement(name)}`).join(", ")}`;
+}
+
+function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): TableCodec<Row> {
+  // `Object.entries` forgets that these are names of fields.
+  const entries = Object.entries(columns) as [keyof Row & string, Column<unknown>][];
+  const fields = entries.map(([field, column]) => ({ field, name: snakeCase(field), ...column }));
+  const names = fields.map((field) => field.name);
+  const isSingle = key.length === 0;
+  return {
+    ...facts,
+    columns: isSingle ? [ONE, ...fields] : fields,
+    key: isSingle ? [ONE.name] : key.map(snakeCase),
+    onConflict: undefined,
+    encode: (rows) => [
+      ...(isSingle
+        ? [
+            parameter(
+              ONE.type,
+              rows.map(() => "1"),
+            ),
+          ]
+        : []),
+      ...fields.map(({ field, type, encode }) =>
+        parameter(
+          type,
+          rows.map((row) => {
+            const value = row[field];
+            return value === null ? "NULL" : encode(value);
+          }),
+        ),
+      ),
+    ],
+    selected: (alias) => (alias === undefined ? names : names.map((each) => `${alias}.${each}`)).join(", "),
+    decode: (stored) => {
+      const row: Stored = {};
+      for (const { field, name, decode } of fields) row[field] = stored[name] === null ? null : decode(stored[name]);
+      // Each field of a row has a column in its shape.
+      return row as Row;
+    },
+    keyOf: (row) => key.map((field) => row[field]).join("\n"),
+  };
+}
+
+/** The `id` of a table of one row. */
+const ONE = { name: "id", type: "smallint" } as const;
+
+function parameter(type: ColumnType, cells: string[]): string {
+  return type === "line" ? cells.join("\n") : `{${cells.join(",")}}`;
+}
+
+function snakeCase(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,66 @@
+import type { Sql } from "../postgres/connect.ts";
+import type { Grants } from "../postgres/migrate.ts";
+import type { TableFacts } from "./codec.ts";
+import { TABLES } from "./tables.ts";
+
+/** Tables that the commit statement does not write, beside the head, which it swaps. */
+const UNCHAINED: readonly TableFacts[] = [
+  { name: "head", server: "update", vouchedBy: "chain" },
+  // A forged row would end a session. Without it a token that its user gave up holds until it expires, a day at the most;
+  // what operators revoked is on record.
+  { name: "ended_session", server: "delete", vouchedBy: "mac" },
+  // For display.
+  { name: "key_use", server: "update", vouchedBy: "mac" },
+  // What this binary's own migrations left.
+  { name: "migration", server: "select", vouchedBy: undefined },
+  // The time of the last sweep, for display; a restore only sees that it is not in the future.
+  { name: "oracle_sweep", server: "update", vouchedBy: "chain" },
+  // A forged row would decide a market. Without it the source is asked again, or a person decides.
+  { name: "oracle_tick", server: "delete", vouchedBy: "mac" },
+  // A crash empties it, so no backup holds it.
+  { name: "request_count", server: "delete", vouchedBy: undefined },
+  // A forged row would accuse an address or a key. Without it the log of the edge begins anew.
+  { name: "security_event", server: "delete", vouchedBy: "mac" },
+  // Forged rows would skip events or hold them back. Without them each receiver begins at the head, and `webhook replay`
+  // tells what it missed.
+  { name: "webhook_delivery", server: "delete", vouchedBy: "mac" },
+  { name: "webhook_receiver", server: "delete", vouchedBy: "mac" },
+];
+
+/** Every table of the schema. */
+export const SCHEMA: readonly TableFacts[] = [...Object.values(TABLES), ...UNCHAINED];
+
+/** What the server's login may do with each table. */
+export const GRANTS: Grants = Object.fromEntries(SCHEMA.map(({ name, server }) => [name, server]));
+
+/** Tables that only grow: the server's login adds rows and never rewrites them. */
+export const JOURNALS = SCHEMA.filter(({ server }) => server === "insert").map(({ name }) => name);
+
+/**
+ * What vouches for the rows of a backup is stated by each table (`SCHEMA`).
+ *
+ * `chain`: the audit log, sealed with a key that is not in the database, says what they must be, and a restore compares
+ * them with it (`reconcileLedger`, `findUnexplained`). A row that the log does not explain ends the restore.
+ *
+ * `mac`: the log does not tell of them, so only the file's `mac` says that they are the tenant's. Out of a file without
+ * one they are left out; beside each such table stands why that is safe.
+ */
+export const VOUCHED = SCHEMA.filter(({ vouchedBy }) => vouchedBy === "mac")
+  .map(({ name }) => name)
+  .sort();
+
+/**
+ * Leaves out what nothing speaks for when a backup carries no `mac`: the tables above; API keys whose value no entry names,
+ * as older versions wrote none, so `apply` makes those of the tenant file anew; and of a market what the log does not
+ * repeat, its `meta`, which decides nothing once the terms are frozen.
+ */
+export async function leaveOutVouched(sql: Sql): Promise<void> {
+  await sql.unsafe(`truncate ${VOUCHED.join(", ")}`);
+  await sql`
+    delete from api_key
+     where not exists (
+       select 1 from audit
+        where type in ('key.created', 'key.revoked') and position(api_key.hash in payload) > 0
+     )`;
+  await sql`update market set meta = '{}'`;
+}
