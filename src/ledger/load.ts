@@ -1,5 +1,6 @@
 import type { IsSealed } from "../domain/audit/seal.ts";
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
+import { storedPolicy } from "../domain/policy/policy.ts";
 import {
   type Account,
   type ApiKey,
@@ -104,7 +105,7 @@ async function loadTenant(sql: ReadSql): Promise<Map<string, Tenant>> {
       from tenant`;
   return byKey(
     rows.map((row) => ({
-      policy: JSON.parse(row.policy),
+      policy: storedPolicy(JSON.parse(row.policy)),
       overrides: JSON.parse(row.overrides),
       policyUpdatedAt: Number(row.policy_updated_at),
       kycRequired: row.kyc_required,
