@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
+import { type FieldRow, POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
 import { ConfigError } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
 import { tenantSchemaFiles } from "./schema/json-schema.ts";
@@ -86,7 +87,7 @@ export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSe
   const schemas = Object.entries(tenantSchemaFiles()).map(([name, content]) => plain(`tenants/${name}`, content));
   const secrets = Object.entries(freshSecrets(tenant, makeSecret));
   return [
-    plain(`tenants/${tenant}/tenant.yaml`, withPorts(fillTemplate(`tenant-${template}.yaml`, tenant, baseUrl), ports)),
+    plain(`tenants/${tenant}/tenant.yaml`, withPorts(tenantFile({ tenant, template, baseUrl }), ports)),
     plain(`tenants/${tenant}/markets/example.yaml.sample`, fillTemplate("market-example.yaml.sample", tenant)),
     ...schemas,
     ...workflow(tenant, ci),
@@ -104,6 +105,30 @@ export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSe
       })),
     ),
   ];
+}
+
+function tenantFile({ tenant, template, baseUrl }: Pick<InitOptions, "tenant" | "template" | "baseUrl">): string {
+  return fillTemplate(`tenant-${template}.yaml`, tenant, baseUrl).replace(
+    /^ *<policy>\n/m,
+    template === "full" ? policyLines() : policyLines(({ template }) => template?.minimal === true),
+  );
+}
+
+/** The lines of a `policy` section that states fields with their defaults. */
+function policyLines(isStated: (row: FieldRow) => boolean = () => true): string {
+  let open = "";
+  return POLICY_FIELDS.filter((field) => isStated(rowOf(field)))
+    .map((field) => {
+      const { default: fallback, template = {} } = rowOf(field);
+      const [outer = field, inner] = field.split(".");
+      const heading = inner === undefined || outer === open ? "" : `  ${outer}:\n`;
+      open = outer;
+      const name = inner === undefined ? `  ${outer}` : `${heading}    ${inner}`;
+      const value = template.value ?? JSON.stringify(fallback);
+      const comment = template.comment === undefined ? "" : ` # ${template.comment}`;
+      return `${name}:${value.startsWith("\n") ? "" : " "}${value}${comment}\n`;
+    })
+    .join("");
 }
 
 const DEFAULT_PORTS: Ports = { port: 8080, opsPort: 9464 };

@@ -1,9 +1,9 @@
+import { PRESETS } from "../domain/feeds/presets.ts";
 import { nearest } from "../domain/nearest.ts";
 import { refusalOfAddress } from "../domain/networks.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { marketFilesStayBelow } from "./market-walk.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
-import { PRESET_SOURCES } from "./schema/oracle-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
 
 /** The sections of a file that are sound in themselves. A rule passes over what is missing: that has its own problem. */
@@ -87,7 +87,7 @@ function sourcesAreComplete({ oracle }: Draft): Finding[] {
         message: `has no meaning beside ${simulated ? "simulated" : "push"}`,
         atKey: true,
       }));
-    if (PRESET_SOURCES.includes(name)) return [];
+    if (Object.hasOwn(PRESETS, name)) return [];
     // A price without its time could be stale and still look fresh.
     return (["url", "price", "time"] as const)
       .filter((field) => source[field] === undefined)
@@ -121,7 +121,7 @@ function headersAreReferences({ oracle }: Draft): Finding[] {
 
 function feedsNameKnownSources({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
-  const known = [...Object.keys(oracle.sources), ...PRESET_SOURCES];
+  const known = [...Object.keys(oracle.sources), ...Object.keys(PRESETS)];
   return feeds(oracle).flatMap(({ feed, path }) =>
     (feed.sources ?? []).flatMap(({ use }, index) => {
       if (known.includes(use)) return [];

@@ -1,6 +1,8 @@
 import { Fault } from "./fault.ts";
 import { centsFromMicro, limitFromUsd } from "./money.ts";
-import type { Policy, SuitabilityThresholds } from "./policy.ts";
+import { covers } from "./policy/jurisdictions.ts";
+import type { Policy } from "./policy/policy.ts";
+import { isPassed, type SuitabilityThresholds, suitabilityCapUsd } from "./policy/suitability.ts";
 
 export type KycState = "unverified" | "verified" | "rejected";
 /** As shown: a restriction hides the KYC state beneath it, and a release brings it back. */
@@ -17,11 +19,6 @@ export interface TraderStanding {
 
 /** `exposureCapMinor` when a tier has no cap. */
 export const NO_CAP_MINOR = Number.MAX_SAFE_INTEGER;
-
-/** `US` covers `US-NY`, never the other way round. */
-export function covers(code: string, jurisdiction: string): boolean {
-  return jurisdiction === code || jurisdiction.startsWith(`${code}-`);
-}
 
 /**
  * Who may trade at all, in the documented order: KYC, restriction, jurisdiction, suitability.
@@ -68,13 +65,7 @@ function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: 
     });
 }
 
-/** The cap of a score's tier in US dollars, null for none. Scores below the first tier fall into it. */
-export function suitabilityCapUsd(score: number, { tiers }: SuitabilityThresholds): number | null {
-  const tier = tiers.findLast(({ minScore }) => score >= minScore) ?? tiers[0];
-  return tier?.capUsd ?? null;
-}
-
-/** The same in micro-dollars, as trades are judged. */
+/** The cap of a score's tier in micro-dollars, as trades are checked; null for none. */
 export function suitabilityCapMicro(score: number, thresholds: SuitabilityThresholds): bigint | null {
   const capUsd = suitabilityCapUsd(score, thresholds);
   return capUsd === null ? null : limitFromUsd(capUsd);
@@ -88,11 +79,6 @@ export function exposureCap(trader: TraderStanding, policy: Policy): { capMicro:
   return capMicro !== null && capMicro < limit.capMicro
     ? { capMicro, field: "policy.suitabilityThresholds.tiers" }
     : limit;
-}
-
-/** Whether a score lets trade at all. */
-export function isPassed(score: number, { blockBelow }: SuitabilityThresholds): boolean {
-  return score >= blockBelow;
 }
 
 /** The tier's cap in cents, as the interface shows it. */

@@ -12,7 +12,7 @@ import {
 } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
-import { type Policy, policyAt } from "../domain/policy.ts";
+import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";
 import { requireMarket, requireTenant } from "./required.ts";

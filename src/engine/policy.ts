@@ -1,7 +1,9 @@
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { mergePolicy, type Policy, type PolicyPatch, policyAt, tierProblems } from "../domain/policy.ts";
-import { type Override, statedFields } from "../domain/policy-fields.ts";
+import type { Override } from "../domain/policy/policy.ts";
+import { mergePolicy, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
+import { tierProblems } from "../domain/policy/suitability.ts";
+import { statedFields } from "../domain/policy/values.ts";
 import { type CommandKind, TENANT_TO_WRITE } from "./command.ts";
 import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { requireTenant } from "./required.ts";

@@ -1,7 +1,6 @@
 import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
-import type { Policy } from "../domain/policy.ts";
-import type { Override } from "../domain/policy-fields.ts";
+import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { Scope } from "../domain/scopes.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy.ts";
+import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
 import { requireScopes, scopesOfApply, usualScopes } from "../domain/scopes.ts";
 import { type CommandKind, KEYRING, marketNeeds, need, PAST_RECORD, TENANT_TO_WRITE } from "./command.ts";
 import type { Draft } from "./draft.ts";

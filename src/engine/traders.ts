@@ -1,7 +1,8 @@
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import { policyAt } from "../domain/policy.ts";
-import { capMinor, isPassed, type TraderState, traderStateOf } from "../domain/trader.ts";
+import { policyAt } from "../domain/policy/policy.ts";
+import { isPassed } from "../domain/policy/suitability.ts";
+import { capMinor, type TraderState, traderStateOf } from "../domain/trader.ts";
 import { type CommandKind, need, TENANT } from "./command.ts";
 import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";

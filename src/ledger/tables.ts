@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
+import { type Policy, storedPolicy } from "../domain/policy/policy.ts";
 import { isScope, type Scope, usualScopes } from "../domain/scopes.ts";
 import type { Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
@@ -192,7 +193,7 @@ export const TABLES = {
     { server: "delete", adds: [] },
   ),
   tenant: replaced<Tables["tenant"]>("tenant", [], "chain", {
-    policy: json(),
+    policy: { ...json<Policy>(), decode: (stored) => storedPolicy(JSON.parse(stored)) },
     overrides: json(),
     policyUpdatedAt: whole(),
     kycRequired: flag(),

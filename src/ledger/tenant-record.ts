@@ -3,8 +3,7 @@ import { z } from "zod";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { microFromDecimal } from "../domain/money.ts";
-import type { Policy } from "../domain/policy.ts";
-import type { Override } from "../domain/policy-fields.ts";
+import { type Override, type Policy, storedPolicy } from "../domain/policy/policy.ts";
 import type { TenantRecord } from "../engine/rows.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { settings } from "../queries/reconcile/reconcile-standing.ts";
@@ -48,7 +47,7 @@ function statedRow(text: string | null, applied: string | null): TenantRecord["s
   const document = applied === null ? null : canonicalJson(JSON.parse(applied));
   const isStated = document !== null && createHash("sha256").update(document).digest("hex") === state.document;
   return {
-    policy: state.policy as Policy,
+    policy: storedPolicy(state.policy as Partial<Policy>),
     overrides: overrides.map(({ until, ...each }) => ({
       ...(each as Omit<Override, "until">),
       until: Date.parse(until),

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
+import type { CandleList, HttpSource, SimulatedSource, Source, TradeList } from "../domain/feeds/source.ts";
 import { OutgoingFailure, type OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { lastAsked, mayAsk } from "./pace.ts";
 import { mapLimited } from "./pool.ts";
 import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";
 import { simulatedPrice } from "./simulated.ts";
-import type { CandleList, HttpSource, SimulatedSource, Source, TradeList } from "./source.ts";
 
 /** An instrument at a source. */
 export interface SourceSymbol {

@@ -1,4 +1,4 @@
-import type { HttpSource } from "./source.ts";
+import type { HttpSource } from "../domain/feeds/source.ts";
 
 interface Past {
   /** When requests went out, within the span of the limit. */

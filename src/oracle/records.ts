@@ -1,12 +1,12 @@
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import type { FeedDefinition, FeedSource } from "../domain/feeds/feed.ts";
+import type { Source } from "../domain/feeds/source.ts";
 import { JUMP_MEMORY_MS, lookbackMs, type SourceRecord } from "../domain/market/resolution.ts";
 import type { MarketTerms } from "../domain/market/terms.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { listTicks, recordTicks, type TickRow } from "../queries/oracle.ts";
 import { type Fetched, keyOf, type SourceSymbol } from "./fetch.ts";
-import type { Source } from "./source.ts";
 
 /** The sources of a feed that the tenant can ask. */
 export function usableSources(feed: FeedDefinition, sources: ReadonlyMap<string, Source>): FeedSource[] {

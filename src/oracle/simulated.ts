@@ -1,6 +1,6 @@
 import { type Decimal, parseDecimal } from "../domain/decimal.ts";
 import { invariant } from "../domain/fault.ts";
-import type { SimulatedSource } from "./source.ts";
+import type { SimulatedSource } from "../domain/feeds/source.ts";
 
 const DAY_MS = 86_400_000;
 /** Waves of a day, some hours, and minutes; together they look like a market and never leave it. */

@@ -1,5 +1,5 @@
-import { PRESETS } from "./presets.ts";
-import type { HttpSource, Source, SourceOverride } from "./source.ts";
+import { PRESETS } from "../domain/feeds/presets.ts";
+import type { HttpSource, Source, SourceOverride } from "../domain/feeds/source.ts";
 
 const TIMEOUT_MS = 5000;
 

@@ -1,6 +1,7 @@
 import type { Json } from "../domain/audit/audit-link.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
-import { type PolicyField, policyValue } from "../domain/policy-fields.ts";
+import type { PolicyField } from "../domain/policy/fields.ts";
+import { policyValue } from "../domain/policy/values.ts";
 import { policyFieldOf } from "./plan-compare.ts";
 import type { Blame, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 

@@ -1,5 +1,6 @@
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
-import { type Direction, isPolicyField, type PolicyField } from "../domain/policy-fields.ts";
+import type { Direction, PolicyField } from "../domain/policy/fields.ts";
+import { isPolicyField } from "../domain/policy/values.ts";
 import type { PlanItem } from "./plan-types.ts";
 
 /** A field in its three values. Undefined: not stated there. */

@@ -1,7 +1,7 @@
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { PolicyPatch } from "../domain/policy.ts";
-import { policyPatchOf } from "../domain/policy-fields.ts";
+import type { PolicyPatch } from "../domain/policy/policy.ts";
+import { policyPatchOf } from "../domain/policy/policy.ts";
 import { policyFieldOf } from "./plan-compare.ts";
 import { readDocument } from "./plan-document.ts";
 import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";

@@ -2,7 +2,7 @@ import type { DeclaredMarket } from "../config/market-files.ts";
 import type { TenantConfig } from "../config/tenant-file.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
-import { normalPolicy } from "../domain/policy-fields.ts";
+import { normalPolicy } from "../domain/policy/values.ts";
 import { usualScopes } from "../domain/scopes.ts";
 import type { ConfigDocument, DeclaredTerms, DesiredKey } from "./plan-types.ts";
 

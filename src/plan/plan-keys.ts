@@ -1,5 +1,5 @@
 import { coversRanges } from "../domain/networks.ts";
-import type { Direction } from "../domain/policy-fields.ts";
+import type { Direction } from "../domain/policy/fields.ts";
 import { coversScopes } from "../domain/scopes.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import { keyText, readDocument } from "./plan-document.ts";

@@ -1,7 +1,8 @@
 import type { Json } from "../domain/audit/audit-link.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
-import { mergePolicy } from "../domain/policy.ts";
-import { POLICY_FIELDS, policyPatchOf, policyValue } from "../domain/policy-fields.ts";
+import { POLICY_FIELDS } from "../domain/policy/fields.ts";
+import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
+import { policyValue } from "../domain/policy/values.ts";
 import { readDocument } from "./plan-document.ts";
 import { liveText } from "./plan-keys.ts";
 import { changedSettings, SEARCH } from "./plan-settings.ts";

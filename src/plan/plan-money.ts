@@ -1,7 +1,8 @@
 import type { WireInput, WireOutput } from "../contract/operations.ts";
-import { canonicalJson } from "../domain/audit/audit-link.ts";
-import { mergePolicy } from "../domain/policy.ts";
-import { policyPatchOf } from "../domain/policy-fields.ts";
+import { isSame } from "../domain/audit/audit-link.ts";
+import { POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
+import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
+import { policyValue } from "../domain/policy/values.ts";
 import { policyFieldOf } from "./plan-compare.ts";
 import type { Desired, LiveConfig, Plan } from "./plan-types.ts";
 
@@ -25,11 +26,13 @@ export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): Wi
   };
 }
 
-/** Whether trades are judged otherwise: the fee and the oracle decide about none. */
+/** Whether a rule changes that past trades can be compared with. */
 export function changesRules({ before, after }: WireInput<"previewPolicy">): boolean {
-  const rules = ({ policy: { feeBps, resolution_url, ...policy }, kycRequired }: typeof before) =>
-    canonicalJson({ policy, kycRequired });
-  return rules(before) !== rules(after);
+  if (before.kycRequired !== after.kycRequired) return true;
+  return POLICY_FIELDS.some((field) => {
+    const [from = null, to = null] = [policyValue(before.policy, field), policyValue(after.policy, field)];
+    return rowOf(field).previewed && !isSame(from, to);
+  });
 }
 
 /** What new markets may cost: a market loses at most what the house puts in, so all of them lose at most the sum. */

@@ -1,7 +1,7 @@
 import type { Json } from "../domain/audit/audit-link.ts";
 import type { MarketKind } from "../domain/market/market-makers.ts";
-import type { Policy, PolicyPatch } from "../domain/policy.ts";
-import type { Direction, Override } from "../domain/policy-fields.ts";
+import type { Direction } from "../domain/policy/fields.ts";
+import type { Override, Policy, PolicyPatch } from "../domain/policy/policy.ts";
 import type { Scope } from "../domain/scopes.ts";
 import type { PlanMoney } from "./plan-money.ts";
 

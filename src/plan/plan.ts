@@ -1,6 +1,7 @@
 import type { Json } from "../domain/audit/audit-link.ts";
-import { mergePolicy, type Policy } from "../domain/policy.ts";
-import { directionOf, POLICY_FIELDS, type PolicyField, policyValue } from "../domain/policy-fields.ts";
+import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
+import { mergePolicy, type Policy } from "../domain/policy/policy.ts";
+import { directionOf, policyValue } from "../domain/policy/values.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import { readDocument } from "./plan-document.ts";
 import { planKeys } from "./plan-keys.ts";

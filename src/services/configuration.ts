@@ -4,7 +4,7 @@ import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { statusAt } from "../domain/market/market.ts";
 import { termsOf } from "../domain/market/terms.ts";
-import { DEFAULT_POLICY } from "../domain/policy.ts";
+import { DEFAULT_POLICY } from "../domain/policy/policy.ts";
 import { isInForce, isLive } from "../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant, TREASURY } from "../engine/rows.ts";
 import type { ApplyConfig } from "../engine/tenant.ts";

@@ -2,6 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { limitFromUsd, usdFromMicro } from "../domain/money.ts";
+import { HIGHEST_SCORE } from "../domain/policy/suitability.ts";
 import { exposureCap, requireEligible, type TraderStanding } from "../domain/trader.ts";
 import { readClock } from "../postgres/clock.ts";
 import { type CapChange, type LimitImpact, listStandings, readLimitImpact, type Standing } from "../queries/impact.ts";
@@ -14,7 +15,6 @@ type Rule = RuleImpact["rule"];
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
-const HIGHEST_SCORE = 20;
 
 /** What changed rules would have done to the last 30 days. Refusals of the past are not on record. */
 export async function previewPolicy(
@@ -117,8 +117,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * What the rules about who may trade would have done, by the very rules that trades are judged by, on users as they
- * stand today. Of a user without a jurisdiction on record each token decides, so those lists are left out for them.
+ * What the rules about who may trade would have done, by the very rules that admit trades, on users as they stand
+ * today. Of a user without a jurisdiction on record each token decides, so those lists are left out for them.
  */
 function standingImpact(groups: readonly Standing[], before: Terms, after: Terms): RuleImpact[] {
   const listsChange = differs(before, after, ({ policy }) => policy.jurisdictions);
@@ -153,10 +153,10 @@ function standingImpact(groups: readonly Standing[], before: Terms, after: Terms
 
 function refusalOf(trader: TraderStanding, { policy, kycRequired }: Terms): Rule | undefined {
   // A restriction is no rule of the policy.
-  const judged = { ...trader, restricted: false };
+  const unrestricted = { ...trader, restricted: false };
   const known = trader.jurisdiction === null ? { ...policy, jurisdictions: { allowed: [], blocked: [] } } : policy;
   try {
-    requireEligible(judged, known, { kycRequired, claimed: undefined });
+    requireEligible(unrestricted, known, { kycRequired, claimed: undefined });
     return undefined;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

@@ -1,7 +1,7 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type OutgoingRules, refusalOfAddress } from "../domain/networks.ts";
-import { type Policy, policyAt } from "../domain/policy.ts";
+import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import { SINGLE } from "../engine/rows.ts";
 import { loadRows } from "../ledger/load.ts";
 import { readClock } from "../postgres/clock.ts";

@@ -1,6 +1,6 @@
 import type { Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Policy } from "../domain/policy.ts";
+import type { Policy } from "../domain/policy/policy.ts";
 import { NO_ORIGIN } from "../domain/security.ts";
 import { capMinor, traderStateOf } from "../domain/trader.ts";
 import type { Trader } from "../engine/rows.ts";

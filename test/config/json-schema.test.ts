@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
@@ -11,6 +12,7 @@ import {
 } from "../../src/config/schema/json-schema.ts";
 import type { JsonSchema } from "../../src/config/schema/schema-guide.ts";
 import { loadTenant } from "../../src/config/tenant-file.ts";
+import { DEFAULT_POLICY } from "../../src/domain/policy/policy.ts";
 import { tenantText } from "./support.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -44,9 +46,10 @@ describe.each([
   ["market", marketJsonSchema],
   ["operator", operatorJsonSchema],
 ] as const)("the JSON Schema of the %s file", (name, makeSchema) => {
-  test("is the one that stands in templates/", () => {
+  // `npx vitest run test/config/json-schema.test.ts -u` writes it anew.
+  test("is the one that stands in templates/", async () => {
     const file = `${name}.schema.json`;
-    expect(readFileSync(new URL(`templates/${file}`, ROOT), "utf8")).toBe(schemaFiles()[file]);
+    await expect(schemaFiles()[file]).toMatchFileSnapshot(fileURLToPath(new URL(`templates/${file}`, ROOT)));
   });
 
   test("is draft-07, which is what editors read", () => {
@@ -74,6 +77,12 @@ describe("the JSON Schema of the tenant file", () => {
     expect(accepts(tenantJsonSchema(), tenantText({ audit: "{ key: literal }" }))).toBe(false);
     expect(accepts(tenantJsonSchema(), tenantText({ auth: undefined }))).toBe(false);
   });
+});
+
+test("the full template states every field of the policy", () => {
+  const [tenantFile] = planInit({ tenant: "acme", template: "full" });
+  const { policy } = parseYaml(tenantFile?.content ?? "");
+  expect(policy).toEqual({ ...DEFAULT_POLICY, jurisdictions: { allowed: [], blocked: ["US"] } });
 });
 
 test("the demo tenant is sound, needs no network and has markets of both kinds", () => {

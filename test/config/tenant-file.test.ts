@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { loadTenant, loadTenantFile } from "../../src/config/tenant-file.ts";
 import { Fault } from "../../src/domain/fault.ts";
-import { DEFAULT_POLICY, mergePolicy } from "../../src/domain/policy.ts";
+import { DEFAULT_POLICY, mergePolicy } from "../../src/domain/policy/policy.ts";
 import { complaints, configErrorOf, directoryWith, parse, problemsOf, refusal, tenantText } from "./support.ts";
 
 describe("what a file need not state", () => {

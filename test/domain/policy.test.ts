@@ -1,11 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULT_POLICY, mergePolicy, type Policy, tierProblems, unreachableTiers } from "../../src/domain/policy.ts";
+import { DEFAULT_POLICY, mergePolicy, type Policy, storedPolicy } from "../../src/domain/policy/policy.ts";
+import { tierProblems, unreachableTiers } from "../../src/domain/policy/suitability.ts";
 
 const POLICY: Policy = {
   ...DEFAULT_POLICY,
   jurisdictions: { allowed: ["AE", "US"], blocked: ["US-NY"] },
   resolution_url: "https://oracle.example/resolve",
 };
+
+describe("storedPolicy", () => {
+  test("a field that did not exist when the policy was stored has its default; the others stay as they were stored", () => {
+    const { maxUserExposureUsd: _, ...older } = POLICY;
+    expect(storedPolicy(older)).toEqual({ ...POLICY, maxUserExposureUsd: DEFAULT_POLICY.maxUserExposureUsd });
+  });
+});
 
 describe("mergePolicy", () => {
   test("a field that is not named keeps its value", () => {

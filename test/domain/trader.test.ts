@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
-import {
-  covers,
-  exposureCap,
-  requireEligible,
-  suitabilityCapMicro,
-  type TraderStanding,
-} from "../../src/domain/trader.ts";
+import { covers } from "../../src/domain/policy/jurisdictions.ts";
+import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
+import { exposureCap, requireEligible, suitabilityCapMicro, type TraderStanding } from "../../src/domain/trader.ts";
 
 const GOOD: TraderStanding = { kyc: "verified", restricted: false, jurisdiction: "AE", suitabilityScore: 12 };
 const STRICT: Policy = {

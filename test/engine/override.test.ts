@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { policyAt } from "../../src/domain/policy.ts";
+import { policyAt } from "../../src/domain/policy/policy.ts";
 import type { UpdatePolicy } from "../../src/engine/policy.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { marketOf, openWorld, tradeOf, usd, type World } from "./world.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULT_POLICY } from "../../src/domain/policy.ts";
+import { DEFAULT_POLICY } from "../../src/domain/policy/policy.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { configOf, marketOf, NOW, openWorld, usd, World } from "./world.ts";
 

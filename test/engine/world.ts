@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy.ts";
+import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
 import type { Command, Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";

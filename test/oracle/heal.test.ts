@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { judgePromises } from "../../src/app/doctor/oracle.ts";
 import { type FeedDefinition, promiseText } from "../../src/domain/feeds/feed.ts";
+import type { CandleList, HttpSource } from "../../src/domain/feeds/source.ts";
 import type { OracleContext } from "../../src/oracle/context.ts";
-import type { CandleList, HttpSource } from "../../src/oracle/source.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
 import { listPromises } from "../../src/queries/oracle.ts";
 import { openStage, type Stage } from "./stage.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { decimalText } from "../../src/domain/decimal.ts";
 import { feedCatalogue } from "../../src/domain/feeds/feed.ts";
+import { PRESETS } from "../../src/domain/feeds/presets.ts";
+import type { HttpSource, SourceOverride } from "../../src/domain/feeds/source.ts";
 import { fetchHistory, remembers } from "../../src/oracle/fetch.ts";
-import { PRESETS } from "../../src/oracle/presets.ts";
-import type { HttpSource, SourceOverride } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { openFeedServer } from "./feed-server.ts";

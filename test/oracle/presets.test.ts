@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { decimalText } from "../../src/domain/decimal.ts";
+import { PRESETS } from "../../src/domain/feeds/presets.ts";
+import type { HttpSource } from "../../src/domain/feeds/source.ts";
 import { fetchPrices } from "../../src/oracle/fetch.ts";
-import { PRESETS } from "../../src/oracle/presets.ts";
-import type { HttpSource } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { openFeedServer } from "./feed-server.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../src/domain/fault.ts";
 import type { Venues } from "../../src/domain/feeds/feed.ts";
+import type { SourceOverride } from "../../src/domain/feeds/source.ts";
 import { newMemory, type OracleContext, type SweepReport } from "../../src/oracle/context.ts";
-import type { SourceOverride } from "../../src/oracle/source.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../../src/domain/policy.ts";
-import { directionOf, POLICY_FIELDS, policyPatchOf, policyValue } from "../../src/domain/policy-fields.ts";
+import { POLICY_FIELDS } from "../../src/domain/policy/fields.ts";
+import { DEFAULT_POLICY, mergePolicy, type PolicyPatch, policyPatchOf } from "../../src/domain/policy/policy.ts";
+import { directionOf, policyValue } from "../../src/domain/policy/values.ts";
 import { requireEligible } from "../../src/domain/trader.ts";
 import { runs } from "../domain/random.ts";
 import { type Files, PlannedTenant, refusalOf } from "./plan-world.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { applyInputOf, liveConfigOf } from "../../src/app/apply/live-config.ts";
 import type { DeclaredMarket } from "../../src/config/market-files.ts";
 import { operations } from "../../src/contract/operations.ts";
-import type { PolicyPatch } from "../../src/domain/policy.ts";
+import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import type { Scope } from "../../src/domain/scopes.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { makePlan } from "../../src/plan/plan.ts";

@@ -1,6 +1,6 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
-import type { PolicyPatch } from "../../src/domain/policy.ts";
+import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { hashApiKey } from "../../src/services/provision.ts";

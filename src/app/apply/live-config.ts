@@ -2,7 +2,7 @@ import type { WireInput, WireResult } from "../../contract/operations.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { invariant } from "../../domain/fault.ts";
 import { type FeedHashes, termsOf } from "../../domain/market/terms.ts";
-import { DEFAULT_POLICY } from "../../domain/policy.ts";
+import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
 import type { Writes } from "../../plan/plan-decision.ts";
 import type { Desired, LiveConfig, Plan } from "../../plan/plan-types.ts";
 

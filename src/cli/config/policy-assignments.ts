@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { PolicyPatchSchema } from "../../contract/resources/policy.ts";
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
-import type { PolicyPatch } from "../../domain/policy.ts";
+import type { PolicyPatch } from "../../domain/policy/policy.ts";
 
 type Mapping = { [key: string]: unknown };
 

@@ -2,7 +2,10 @@ import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { PolicyPatch } from "../../domain/policy.ts";
+import { POLICY_FIELDS, type PolicyField, rowOf } from "../../domain/policy/fields.ts";
+import type { PolicyPatch } from "../../domain/policy/policy.ts";
+import type { SuitabilityThresholds } from "../../domain/policy/suitability.ts";
+import { statedValue } from "../../domain/policy/values.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
@@ -44,20 +47,29 @@ export function register(noun: Command, host: Host): void {
 }
 
 function fieldsOf(policy: Policy): [string, string][] {
-  const { jurisdictions, suitabilityThresholds } = policy;
-  const tiers = suitabilityThresholds.tiers.map(
-    ({ minScore, capUsd }) => `${minScore}+: ${capUsd === null ? "no cap" : usd(capUsd)}`,
-  );
+  return POLICY_FIELDS.flatMap((field) => cellsOf(policy, field));
+}
+
+function cellsOf(policy: Policy, field: PolicyField): [string, string][] {
+  const { kind, empty } = rowOf(field);
+  const value = statedValue(policy, field) ?? null;
+  switch (kind) {
+    case "usd":
+      return [[field, usd(Number(value))]];
+    case "countries":
+      return [[field, Array.isArray(value) && value.length > 0 ? value.join(", ") : orDash(empty)]];
+    case "thresholds":
+      return thresholdCells(field, policy.suitabilityThresholds);
+    default:
+      return [[field, orDash(value === null ? null : String(value))]];
+  }
+}
+
+function thresholdCells(field: PolicyField, { blockBelow, tiers }: SuitabilityThresholds): [string, string][] {
+  const caps = tiers.map(({ minScore, capUsd }) => `${minScore}+: ${capUsd === null ? "no cap" : usd(capUsd)}`);
   return [
-    ["feeBps", String(policy.feeBps)],
-    ["maxTradeUsd", usd(policy.maxTradeUsd)],
-    ["maxUserExposureUsd", usd(policy.maxUserExposureUsd)],
-    ["jurisdictions.allowed", jurisdictions.allowed.length === 0 ? "everywhere" : jurisdictions.allowed.join(", ")],
-    ["jurisdictions.blocked", orDash(jurisdictions.blocked.join(", "))],
-    ["suitabilityRequired", String(policy.suitabilityRequired)],
-    ["suitabilityThresholds.blockBelow", String(suitabilityThresholds.blockBelow)],
-    ["suitabilityThresholds.tiers", tiers.join("; ")],
-    ["resolution_url", orDash(policy.resolution_url)],
+    [`${field}.blockBelow`, String(blockBelow)],
+    [`${field}.tiers`, caps.join("; ")],
   ];
 }
 

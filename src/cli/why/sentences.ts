@@ -1,5 +1,6 @@
 import type { WireResult } from "../../contract/operations.ts";
 import { type FaultCode, isFaultCode } from "../../domain/fault.ts";
+import { LIMIT_FIELDS } from "../../domain/policy/fields.ts";
 import type { Origin } from "./origin.ts";
 
 type Refusal = WireResult<"getRefusal">;
@@ -42,12 +43,7 @@ export function refusalSentence({ code, detail, error }: Pick<Refusal, "code" | 
 }
 
 /** Fields whose own value is the limit; that of others is put together, or is a balance. */
-const STATED_LIMITS = [
-  "policy.maxTradeUsd",
-  "policy.maxUserExposureUsd",
-  "policy.suitabilityRequired",
-  "policy.suitabilityThresholds.blockBelow",
-];
+const STATED_LIMITS = [...LIMIT_FIELDS.map((field) => `policy.${field}`), "policy.suitabilityThresholds.blockBelow"];
 
 /** The value that the field had when it refused; undefined when that is not known. */
 export function limitInForce({ detail: { field, limit } }: Pick<Refusal, "detail">): unknown {

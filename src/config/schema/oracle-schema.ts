@@ -149,21 +149,4 @@ export const OracleSection = z.strictObject({
     .meta({ description: "Feeds by venue and instrument; pm is the built-in venue, others add feeds." }),
 });
 
-/** Where the sources are asked that need no description of their own; the adapters live in the oracle. */
-export const PRESET_HOSTS: Readonly<Record<string, string>> = {
-  pyth: "hermes.pyth.network",
-  coinbase: "api.exchange.coinbase.com",
-  kraken: "api.kraken.com",
-  bitstamp: "www.bitstamp.net",
-  binance: "data-api.binance.vision",
-  twelvedata: "api.twelvedata.com",
-  oanda: "api-fxtrade.oanda.com",
-  finnhub: "finnhub.io",
-  massive: "api.massive.com",
-  ecb: "data-api.ecb.europa.eu",
-  fred: "api.stlouisfed.org",
-  yahoo: "query1.finance.yahoo.com",
-};
-export const PRESET_SOURCES: readonly string[] = Object.keys(PRESET_HOSTS);
-
 export type OracleSection = z.output<typeof OracleSection>;

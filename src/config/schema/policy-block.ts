@@ -1,26 +1,26 @@
 import { z } from "zod";
-import { PolicyPatchSchema } from "../../contract/resources/policy.ts";
-import { tierProblems, unreachableTiers } from "../../domain/policy.ts";
+import { policyPatchSchema } from "../../contract/resources/policy.ts";
+import { rowOf } from "../../domain/policy/fields.ts";
+import { tierProblems, unreachableTiers } from "../../domain/policy/suitability.ts";
 import { OutgoingUrl } from "./scalars.ts";
 
-const { shape } = PolicyPatchSchema;
+const Patch = policyPatchSchema(z.union([OutgoingUrl, z.literal(""), z.null()]));
+const { shape } = Patch;
 const jurisdictions = shape.jurisdictions.unwrap();
 const thresholds = shape.suitabilityThresholds.unwrap();
+const quoted = (field: "jurisdictions.allowed" | "jurisdictions.blocked") => ({
+  description: `${rowOf(field).help} Quote the codes.`,
+});
 
 /**
- * The `policy` section: what `PUT /v1/policy` takes, so that what the file does not state stays unmanaged. Two
- * things differ: every field has a description for editors, and `resolution_url` may be http, because only here is
- * `network.allowPrivate` at hand, which a rule compares it with.
+ * The `policy` section: what `PUT /v1/policy` takes, so that what the file does not state stays unmanaged. Editors are
+ * told more, tiers that no score reaches are refused, and an address that does not fit stays out of error texts.
  */
-export const PolicyBlock = PolicyPatchSchema.extend({
+export const PolicyBlock = Patch.extend({
   jurisdictions: jurisdictions
     .extend({
-      allowed: jurisdictions.shape.allowed.meta({
-        description: "Only these may trade; empty for everywhere. Quote the codes.",
-      }),
-      blocked: jurisdictions.shape.blocked.meta({
-        description: "These may not trade; wins over allowed. Quote the codes.",
-      }),
+      allowed: jurisdictions.shape.allowed.meta(quoted("jurisdictions.allowed")),
+      blocked: jurisdictions.shape.blocked.meta(quoted("jurisdictions.blocked")),
     })
     .optional()
     .meta({ description: "Where users may trade from." }),
@@ -35,9 +35,5 @@ export const PolicyBlock = PolicyPatchSchema.extend({
         issues.push({ code: "custom", input: value, path, message });
     })
     .optional()
-    .meta({ description: "What a suitability score allows." }),
-  resolution_url: z
-    .union([OutgoingUrl, z.literal(""), z.null()])
-    .optional()
-    .meta({ description: "Custom oracle that replaces the built-in one; null or empty for none." }),
+    .meta({ description: rowOf("suitabilityThresholds").help }),
 });

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import { PRESETS } from "../../domain/feeds/presets.ts";
 import type { Path } from "../config-error.ts";
-import { PRESET_HOSTS } from "../schema/oracle-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 
 /** The part of a tenant's file, or of the document of an apply, that says what is sent where. */
@@ -28,8 +28,8 @@ export interface Destination {
 /** Every secret in headers and parameters of sources, with the host that it is sent to. */
 export function destinationsOf({ oracle }: StatedSources): Destination[] {
   return Object.entries(oracle?.sources ?? {}).flatMap(([name, { url, headers, query }]) => {
-    const preset = Object.hasOwn(PRESET_HOSTS, name) ? PRESET_HOSTS[name] : undefined;
-    const address = url ?? (preset === undefined ? undefined : `https://${preset}`);
+    const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
+    const address = url ?? preset?.url;
     // A source without an address sends nothing; that it lacks one is another rule's to say.
     if (address === undefined) return [];
     const host = hostOf(address);

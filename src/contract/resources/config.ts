@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { POLICY_FIELDS } from "../../domain/policy-fields.ts";
+import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
 import { SCOPES } from "../../domain/scopes.ts";
 import { NoInput, operation } from "../operation.ts";
 import {

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
-import { type Policy, type PolicyPatch, tierProblems } from "../../domain/policy.ts";
+import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } from "../../domain/policy/fields.ts";
+import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
+import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
 import { NoInput, operation } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
@@ -26,31 +28,67 @@ export const CountryCode = z
     examples: ["US-NY"],
   });
 
-const fields = (usd: Limit) => ({
-  feeBps: z
-    .number()
-    .int()
-    .min(0)
-    .max(1000)
-    .meta({ description: "Fee in basis points of the amount.", examples: [100] }),
-  maxTradeUsd: usd.meta({ description: "Largest single trade in USD.", examples: [500] }),
-  maxUserExposureUsd: usd.meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
-  suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
-  resolution_url: z
-    .union([OutgoingUrl, z.literal(""), z.null()], {
-      error: "must be an https address without credentials, or null for none",
-    })
-    .meta({ description: "Custom oracle that replaces the built-in one; null or empty for none." }),
+/** A custom oracle's address, as it may be written. */
+const Address = z.union([OutgoingUrl, z.literal(""), z.null()], {
+  error: "must be an https address without credentials, or null for none",
 });
-const jurisdictions = { allowed: z.array(CountryCode).max(300), blocked: z.array(CountryCode).max(300) };
+
+type AddressSchema = z.ZodType<string | null, string | null>;
+
+type SimpleShape = { [Name in keyof SimpleValues]: z.ZodType<SimpleValues[Name], SimpleValues[Name]> };
+
+/** The schemas of the fields that have one value each, made from their rows. */
+function simpleFields(schemaOf: (row: SimpleRow) => z.ZodType): SimpleShape {
+  const shape = POLICY_FIELDS.flatMap((field) => {
+    const row = rowOf(field);
+    if (!isSimple(row)) return [];
+    const examples = typeof row.default === "number" ? { examples: [row.default] } : {};
+    return [[field, schemaOf(row).meta({ description: row.help, ...examples })]];
+  });
+  return Object.fromEntries(shape) as SimpleShape;
+}
+
+/** The simple fields as they may be written. */
+const writtenFields = (usd: Limit, address: AddressSchema = Address) =>
+  simpleFields((row) => {
+    switch (row.kind) {
+      case "integer":
+        return z.number().int().min(row.min).max(row.max);
+      case "usd":
+        return usd;
+      case "flag":
+        return z.boolean();
+      case "address":
+        return address;
+    }
+  });
+
+/** The simple fields as they are shown: an older version may have let other values be written. */
+const storedFields = simpleFields(({ kind }) => {
+  if (kind === "flag") return z.boolean();
+  return kind === "address" ? StoredText.nullable() : z.number();
+});
+
+const jurisdictionsOf = <List extends z.ZodType>(list: List) => ({
+  allowed: list.meta({ description: rowOf("jurisdictions.allowed").help }),
+  blocked: list.meta({ description: rowOf("jurisdictions.blocked").help }),
+});
+const jurisdictions = jurisdictionsOf(z.array(CountryCode).max(300));
+const Thresholds = {
+  description: rowOf("suitabilityThresholds").help,
+  examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
+};
 const thresholds = (usd: Limit) => {
   const tier = z.strictObject({
-    minScore: z.number().int().min(0).max(20).meta({ description: "The lowest score of the tier." }),
+    minScore: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "The lowest score of the tier." }),
     capUsd: usd.nullable().meta({ description: "Exposure cap in USD; null for none." }),
   });
   return {
-    blockBelow: z.number().int().min(0).max(20).meta({ description: "A score below it blocks trading." }),
-    tiers: z.array(tier).min(1).max(21),
+    blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below it blocks trading." }),
+    tiers: z
+      .array(tier)
+      .min(1)
+      .max(HIGHEST_SCORE + 1),
   };
 };
 const wholeThresholds = (usd: Limit) =>
@@ -60,15 +98,12 @@ const wholeThresholds = (usd: Limit) =>
       for (const { path, message } of tierProblems(context.value.tiers))
         context.issues.push({ code: "custom", input: context.value, path, message });
     })
-    .meta({
-      description: "Score tiers and their exposure caps.",
-      examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
-    });
+    .meta(Thresholds);
 
 /** A whole policy as an input: rules to be compared. */
 export const PolicySchema = z
   .strictObject({
-    ...fields(LiveLimit),
+    ...writtenFields(LiveLimit),
     jurisdictions: z.strictObject(jurisdictions),
     suitabilityThresholds: wholeThresholds(LiveLimit),
   })
@@ -77,16 +112,8 @@ export const PolicySchema = z
 /** The whole policy, as `GET /v1/policy` returns it: what an older version let be written stays readable. */
 export const StoredPolicy = z
   .object({
-    feeBps: z.number().meta({ description: "Fee in basis points of the amount.", examples: [100] }),
-    maxTradeUsd: z.number().meta({ description: "Largest single trade in USD.", examples: [500] }),
-    maxUserExposureUsd: z
-      .number()
-      .meta({ description: "Largest cost of a user's open positions in USD.", examples: [10000] }),
-    suitabilityRequired: z.boolean().meta({ description: "Trades wait for a passed suitability submission." }),
-    resolution_url: StoredText.nullable().meta({
-      description: "Custom oracle that replaces the built-in one; null or empty for none.",
-    }),
-    jurisdictions: z.object({ allowed: z.array(StoredText), blocked: z.array(StoredText) }),
+    ...storedFields,
+    jurisdictions: z.object(jurisdictionsOf(z.array(StoredText))),
     suitabilityThresholds: z
       .object({
         blockBelow: z.number().meta({ description: "A score below it blocks trading." }),
@@ -97,27 +124,30 @@ export const StoredPolicy = z
           }),
         ),
       })
-      .meta({
-        id: "SuitabilityThresholds",
-        description: "Score tiers and their exposure caps.",
-        examples: [{ blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] }],
-      }),
+      .meta({ id: "SuitabilityThresholds", ...Thresholds }),
   })
   .meta({ id: "Policy", description: "The limits that a tenant trades under." }) satisfies z.ZodType<Policy>;
 
-/** `PUT /v1/policy`: every field optional, unknown keys refused at any depth (a misspelt limit must not pass). */
-export const PolicyPatchSchema = z
-  .strictObject({
-    ...fields(StatedLimit),
-    jurisdictions: z.strictObject(jurisdictions).partial(),
-    suitabilityThresholds: z.strictObject(thresholds(StatedLimit)).partial(),
-  })
-  .partial()
-  .meta({
-    id: "PolicyPatch",
-    description: "The policy fields to change; others keep their values.",
-    examples: [{ maxTradeUsd: 500, jurisdictions: { blocked: ["US-NY"] } }],
-  }) satisfies z.ZodType<PolicyPatch>;
+/**
+ * Every field optional, unknown keys refused at any depth: a misspelt limit must not pass.
+ * @param address what a field may hold that states an address
+ */
+export function policyPatchSchema(address: AddressSchema = Address) {
+  return z
+    .strictObject({
+      ...writtenFields(StatedLimit, address),
+      jurisdictions: z.strictObject(jurisdictions).partial(),
+      suitabilityThresholds: z.strictObject(thresholds(StatedLimit)).partial(),
+    })
+    .partial();
+}
+
+/** What `PUT /v1/policy` takes. */
+export const PolicyPatchSchema = policyPatchSchema().meta({
+  id: "PolicyPatch",
+  description: "The policy fields to change; others keep their values.",
+  examples: [{ maxTradeUsd: 500, jurisdictions: { blocked: ["US-NY"] } }],
+}) satisfies z.ZodType<PolicyPatch>;
 
 /** Some fields, each of them whole: what a plan writes. */
 export const PolicyWhole = PolicyPatchSchema.extend({

@@ -1,5 +1,6 @@
 import { canonicalJson, type Json } from "../audit/audit-link.ts";
 import { INSTRUMENTS, SESSIONS, type SessionName } from "./instruments.ts";
+import { PRESETS } from "./presets.ts";
 
 /** How the price of one instrument is made from what its sources say. */
 export interface FeedDefinition {
@@ -67,8 +68,11 @@ function groupOf(session: SessionName): keyof typeof GROUPS {
 export function feedCatalogue(venues: Venues = {}): Map<string, FeedDefinition> {
   const feeds = new Map<string, FeedDefinition>();
   for (const [name, instrument] of Object.entries(INSTRUMENTS)) {
-    const { session, bounds, symbols } = instrument;
-    const sources = Object.entries(symbols).map(([use, id]) => ({ use, id }));
+    const { session, bounds } = instrument;
+    const sources = Object.entries(PRESETS).flatMap(([use, { symbols }]) => {
+      const id = symbols.get(name);
+      return id === undefined ? [] : [{ use, id }];
+    });
     const key = `${BUILT_IN_VENUE}:${name}`;
     const built: FeedDefinition = {
       key,

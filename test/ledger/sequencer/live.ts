@@ -1,5 +1,5 @@
 import { auditKey, sealCheck } from "../../../src/domain/audit/seal.ts";
-import { DEFAULT_POLICY, type Policy } from "../../../src/domain/policy.ts";
+import { DEFAULT_POLICY, type Policy } from "../../../src/domain/policy/policy.ts";
 import type { Command } from "../../../src/engine/commands.ts";
 import type { CreateMarket } from "../../../src/engine/markets.ts";
 import type { PlaceTrade, SellShares } from "../../../src/engine/trade.ts";

@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY } from "../../../src/domain/policy.ts";
+import { DEFAULT_POLICY } from "../../../src/domain/policy/policy.ts";
 import type { Command } from "../../../src/engine/commands.ts";
 import type { Delivery } from "../../../src/engine/deliveries.ts";
 import { BEGINNING } from "./fake-database.ts";

@@ -1,5 +1,5 @@
 import type { OperationId } from "../../../src/contract/operations.ts";
-import { DEFAULT_POLICY } from "../../../src/domain/policy.ts";
+import { DEFAULT_POLICY } from "../../../src/domain/policy/policy.ts";
 import { configInput } from "./config-input.ts";
 
 const trade = { marketId: "m1", selection: { side: "yes" }, amount: 25 };

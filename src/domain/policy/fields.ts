@@ -1,0 +1,168 @@
+import { isListed } from "./jurisdictions.ts";
+import { raisesCaps, type SuitabilityThresholds } from "./suitability.ts";
+
+/** What a change does to the limits that traders and the house are protected by. */
+export type Direction = "loosens" | "tightens" | "neutral";
+
+/** What the values of each kind of field are. */
+interface Values {
+  integer: number;
+  /** US dollars, at most six decimals, more than 0. */
+  usd: number;
+  flag: boolean;
+  /** An address that pmctl calls; null for none. */
+  address: string | null;
+  /** ISO 3166 codes. */
+  countries: string[];
+  thresholds: SuitabilityThresholds;
+}
+type Kind = keyof Values;
+
+interface Field<K extends Kind> {
+  /** Its schema, its unit and how it is printed follow from this. */
+  kind: K;
+  default: Values[K];
+  /** What a change from one value to another does. */
+  direction: (from: Values[K], to: Values[K]) => Direction;
+  /** One sentence for the API's reference and for editors of the tenant file. */
+  help: string;
+  /** Whether past trades can tell what a change would have done: an impact is then worked out and planned with. */
+  previewed: boolean;
+  /** How `pmctl init` writes it into a tenant file. */
+  template?: {
+    /** The value as YAML, where that is not the default on one line. */
+    value?: string;
+    comment?: string;
+    /** Whether the minimal template states it too. */
+    minimal?: true;
+  };
+  /** How an empty list is printed; `-` unless given. */
+  empty?: string;
+}
+
+type IntegerField = Field<"integer"> & { min: number; max: number };
+export type FieldRow = IntegerField | { [K in Exclude<Kind, "integer">]: Field<K> }[Exclude<Kind, "integer">];
+
+const neutral = (): Direction => "neutral";
+const higherLoosens = (from: number, to: number): Direction => (to > from ? "loosens" : "tightens");
+
+/**
+ * The fields of a policy. A new one of these kinds is a row here and the rule that uses it: the types, the schemas of the
+ * API and of the tenant file, plans, the command line and the templates follow. A policy that was stored before has the
+ * default of a field that it lacks.
+ */
+export const FIELDS = {
+  feeBps: {
+    kind: "integer",
+    min: 0,
+    max: 1000,
+    default: 100,
+    direction: neutral,
+    help: "Fee in basis points of the amount.",
+    previewed: false,
+    template: { comment: "1 %", minimal: true },
+  },
+  maxTradeUsd: {
+    kind: "usd",
+    default: 500,
+    direction: higherLoosens,
+    help: "Largest single trade in USD.",
+    previewed: true,
+    template: { minimal: true },
+  },
+  maxUserExposureUsd: {
+    kind: "usd",
+    default: 10_000,
+    direction: higherLoosens,
+    help: "Largest cost of a user's open positions in USD.",
+    previewed: true,
+    template: { minimal: true },
+  },
+  "jurisdictions.allowed": {
+    kind: "countries",
+    default: [],
+    // An empty list admits every jurisdiction.
+    direction: (from, to) =>
+      from.length > 0 && (to.length === 0 || !to.every((code) => isListed(code, from))) ? "loosens" : "tightens",
+    help: "Only these may trade; empty for everywhere.",
+    previewed: true,
+    template: { comment: "empty: everywhere" },
+    empty: "everywhere",
+  },
+  "jurisdictions.blocked": {
+    kind: "countries",
+    default: [],
+    direction: (from, to) => (from.every((code) => isListed(code, to)) ? "tightens" : "loosens"),
+    help: "These may not trade; wins over allowed.",
+    previewed: true,
+    template: { value: '["US"]', comment: "wins over allowed; quote the codes: some tools read NO as false" },
+  },
+  suitabilityRequired: {
+    kind: "flag",
+    default: false,
+    direction: (_, to) => (to ? "tightens" : "loosens"),
+    help: "Trades wait for a passed suitability submission.",
+    previewed: true,
+  },
+  suitabilityThresholds: {
+    kind: "thresholds",
+    default: {
+      blockBelow: 0,
+      tiers: [
+        { minScore: 0, capUsd: 500 },
+        { minScore: 9, capUsd: 2500 },
+        { minScore: 15, capUsd: null },
+      ],
+    },
+    direction: (from, to) => (raisesCaps(from, to) ? "loosens" : "tightens"),
+    help: "Score tiers and their exposure caps.",
+    previewed: true,
+    template: {
+      value: `
+    blockBelow: 0 # a score below it may not trade
+    tiers: # exposure caps by score, the first at 0; null is no cap
+      - { minScore: 0, capUsd: 500 }
+      - { minScore: 9, capUsd: 2500 }
+      - { minScore: 15, capUsd: null }`,
+    },
+  },
+  resolution_url: {
+    kind: "address",
+    default: null,
+    // An oracle of the tenant's own has the last word on every market, so naming one loosens.
+    direction: (_, to) => (to === null ? "tightens" : "loosens"),
+    help: "Custom oracle that replaces the built-in one; null or empty for none.",
+    previewed: false,
+    template: { comment: "an https address that decides markets instead of the price feeds" },
+  },
+} satisfies Record<string, FieldRow>;
+
+type Fields = typeof FIELDS;
+
+/** A part of a policy that is planned, overridden and guarded by itself. */
+export type PolicyField = keyof Fields;
+/** The fields in the order in which they are planned and shown. */
+export const POLICY_FIELDS = Object.keys(FIELDS) as [PolicyField, ...PolicyField[]];
+
+export function rowOf(field: PolicyField): FieldRow {
+  return FIELDS[field];
+}
+
+/** Kinds whose fields each hold one value; the others are parts of a structure, or one. */
+type SimpleKind = "integer" | "usd" | "flag" | "address";
+export type SimpleRow = Extract<FieldRow, { kind: SimpleKind }>;
+
+export function isSimple(row: FieldRow): row is SimpleRow {
+  return row.kind !== "countries" && row.kind !== "thresholds";
+}
+
+/** What the fields hold that have one value each. */
+export type SimpleValues = {
+  [Name in PolicyField as Fields[Name]["kind"] extends SimpleKind ? Name : never]: Values[Fields[Name]["kind"]];
+};
+
+/** Fields whose one value is a limit by itself: all simple ones that a change of loosens or tightens, but addresses. */
+export const LIMIT_FIELDS: readonly PolicyField[] = POLICY_FIELDS.filter((field) => {
+  const row = rowOf(field);
+  return isSimple(row) && row.kind !== "address" && row.direction !== neutral;
+});

@@ -1,0 +1,75 @@
+import type { Json } from "../audit/audit-link.ts";
+import { POLICY_FIELDS, type PolicyField, rowOf, type SimpleValues } from "./fields.ts";
+import type { SuitabilityThresholds } from "./suitability.ts";
+
+/**
+ * The limits that a tenant trades under, as `GET /v1/policy` shows them. Amounts are USD numbers, as on the wire.
+ * A type and no interface, so that the compiler knows it to be plain JSON.
+ */
+export type Policy = SimpleValues & {
+  jurisdictions: { allowed: string[]; blocked: string[] };
+  suitabilityThresholds: SuitabilityThresholds;
+};
+
+/** What a PUT may carry: objects merge, arrays are replaced whole. */
+export type PolicyPatch = Loose<SimpleValues> & {
+  jurisdictions?: Loose<Policy["jurisdictions"]> | undefined;
+  suitabilityThresholds?: Loose<SuitabilityThresholds> | undefined;
+};
+
+type Loose<T> = { [K in keyof T]?: T[K] | undefined };
+
+/** A patch that sets fields to values. */
+export function policyPatchOf(values: Iterable<readonly [PolicyField, Json]>): PolicyPatch {
+  const patch: { [name: string]: Json } = {};
+  for (const [field, value] of values) {
+    const [outer = field, inner] = field.split(".");
+    if (inner === undefined) patch[outer] = value;
+    else patch[outer] = { ...(patch[outer] as object | undefined), [inner]: value };
+  }
+  return patch as PolicyPatch;
+}
+
+/** What holds where nothing is stated. */
+export const DEFAULT_POLICY = policyPatchOf(POLICY_FIELDS.map((field) => [field, rowOf(field).default])) as Policy;
+
+/** A policy as it was stored: a field that did not exist then has its default. */
+export function storedPolicy(stored: Partial<Policy>): Policy {
+  return { ...DEFAULT_POLICY, ...stored };
+}
+
+/** Applies a partial document. An empty `resolution_url` clears it, as `null` does. */
+export function mergePolicy(policy: Policy, patch: PolicyPatch): Policy {
+  const { jurisdictions, suitabilityThresholds, ...fields } = patch;
+  const merged = overlay(policy, fields);
+  return {
+    ...merged,
+    jurisdictions: overlay(policy.jurisdictions, jurisdictions ?? {}),
+    suitabilityThresholds: overlay(policy.suitabilityThresholds, suitabilityThresholds ?? {}),
+    resolution_url: merged.resolution_url || null,
+  };
+}
+
+/** `base` with the defined entries of `patch`. */
+function overlay<T extends object>(base: T, patch: Loose<T>): T {
+  const defined = Object.entries(patch).filter(([, value]) => value !== undefined);
+  return { ...base, ...(Object.fromEntries(defined) as Partial<T>) };
+}
+
+/** A value that holds for a time over a field's own, and ends by itself. */
+export interface Override {
+  field: PolicyField;
+  value: Json;
+  /** Milliseconds since the epoch; from then on the field's own value holds again. */
+  until: number;
+}
+
+/** The policy that holds at an instant: the stored one under the overrides that have not ended by then. */
+export function policyAt(
+  { policy, overrides }: { policy: Policy; overrides: readonly Override[] },
+  now: number,
+): Policy {
+  const valid = overrides.filter(({ until }) => until > now);
+  if (valid.length === 0) return policy;
+  return mergePolicy(policy, policyPatchOf(valid.map(({ field, value }) => [field, value])));
+}
