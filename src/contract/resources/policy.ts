@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { type Policy, type PolicyPatch, tierProblems } from "../../domain/policy.ts";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
@@ -133,6 +133,8 @@ export const PolicyUpdated = StoredPolicy.extend({ updatedAt: Timestamp }).meta(
 /** The longest override: what is to hold longer belongs into the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 
+const operation = operationUnder("operations");
+
 export const policyOperations = {
   getPolicy: operation({
     method: "GET",
@@ -142,6 +144,7 @@ export const policyOperations = {
     summary: "The policy in force.",
     input: NoInput,
     output: StoredPolicy,
+    refusals: [],
     tagged: true,
   }),
   updatePolicy: operation({
@@ -152,6 +155,7 @@ export const policyOperations = {
     summary: "Change some policy fields.",
     input: PolicyPatchSchema,
     output: PolicyUpdated,
+    refusals: ["PRECONDITION_FAILED"],
     tagged: true,
     temporary: true,
   }),
