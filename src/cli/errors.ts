@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { Fault } from "../domain/fault.ts";
+import { Fault, faultFacts } from "../domain/fault.ts";
 
 /** Exit codes that no Fault stands for (operator's contract, section 2). */
 export const EXIT = {
@@ -68,8 +68,18 @@ function usageFailure({ exitCode, code, message }: CommanderError): Failure {
 const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"];
 
 /** The id under which a server remembers why it refused; undefined for what has no rule behind it. */
-export function refusedRequest(error: unknown): string | undefined {
+function refusedRequest(error: unknown): string | undefined {
   if (!(error instanceof Fault) || (error.exitCode !== 7 && !STANDING.includes(error.code))) return undefined;
   const { requestId } = error.detail;
   return typeof requestId === "string" ? requestId : undefined;
+}
+
+/**
+ * Where to look after an error, in lines for people: the request's id differs each time, and scripts compare what they
+ * read.
+ */
+export function hintsFor(error: unknown): string {
+  const request = refusedRequest(error);
+  const next = error instanceof Fault ? faultFacts(error.code).next : undefined;
+  return `${request === undefined ? "" : `Why: pmctl why ${request}\n`}${next === undefined ? "" : `Next: ${next}\n`}`;
 }

@@ -1,8 +1,19 @@
 import { z } from "zod";
+import type { FaultCode } from "../domain/fault.ts";
 import type { OperationScope } from "../domain/scopes.ts";
 
 /** Who may call: anyone, a public key, a public key with a user, an admin key, or a signed provider. */
 export type Auth = "none" | "public" | "user" | "admin" | "signature";
+
+/** The groups under which the OpenAPI document lists operations. */
+export const TAGS = {
+  markets: "Markets and their prices.",
+  trading: "Trades, positions and suitability of one user.",
+  money: "Wallets, withdrawals and incoming payments.",
+  identity: "Identity verification.",
+  operations: "Reports, policy, audit and the oracle.",
+};
+export type Tag = keyof typeof TAGS;
 
 /**
  * What an admin key needs for an operation: one scope for each operation for operators, and `read` for all of them that
@@ -25,7 +36,10 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   summary: string;
   input: Input;
   output: Output;
-  /** The body stays a bare array; the next cursor travels in `Next-Cursor` and `Link` (decision 3). */
+  /** What this operation refuses beyond what its access and method imply, in the order in which it looks. */
+  refusals: readonly FaultCode[];
+  tag: Tag;
+  /** The body stays a bare array; the next cursor travels in `Next-Cursor` and `Link`. */
   paged?: true;
   /** Not in the specification that pmctl implements: an addition of its own. */
   extension?: true;
@@ -39,7 +53,7 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   temporary?: true;
   /** Takes a larger body than the usual 64 KiB. */
   bodyLimitBytes?: number;
-  /** Changes something, so it takes an `Idempotency-Key` (decision 4). */
+  /** Changes something, so it takes an `Idempotency-Key`. */
   writes?: true;
 }
 
@@ -50,9 +64,14 @@ export type Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.
 > &
   Access;
 
+type Untagged = Omit<Row<z.ZodObject, z.ZodType>, "tag"> & Access;
+
 export const NoInput = z.object({});
 
-/** Keeps the literal types of a row, so that the `Api` type knows which operations are paged. */
-export function operation<const Row extends Operation>(row: Row): Row {
-  return row;
+/**
+ * Returns what makes the rows of a resource: each stands under its tag, and keeps its literal types, so that the `Api`
+ * type knows which operations are paged.
+ */
+export function operationUnder<const Of extends Tag>(tag: Of) {
+  return <const Row extends Untagged>(row: Row) => ({ ...row, tag });
 }

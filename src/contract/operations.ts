@@ -1,38 +1,43 @@
 import type { z } from "zod";
+import type { Operation } from "./operation.ts";
+import { auditOperations } from "./resources/audit.ts";
 import { configOperations } from "./resources/config.ts";
 import { deliveryOperations } from "./resources/deliveries.ts";
 import { explainOperations } from "./resources/explain.ts";
-import { fundingOperations } from "./resources/funding.ts";
+import { healthOperations } from "./resources/health.ts";
+import { inboundOperations } from "./resources/inbound.ts";
 import { keyOperations } from "./resources/keys.ts";
 import { marketOperations } from "./resources/markets.ts";
 import { oracleOperations } from "./resources/oracle.ts";
 import { policyOperations } from "./resources/policy.ts";
-import { portfolioOperations } from "./resources/portfolio.ts";
-import { recordOperations } from "./resources/record.ts";
+import { positionOperations } from "./resources/positions.ts";
 import { reportOperations } from "./resources/reports.ts";
-import { securityOperations } from "./resources/security.ts";
 import { sessionOperations } from "./resources/session.ts";
 import { tradingOperations } from "./resources/trading.ts";
+import { userOperations } from "./resources/users.ts";
+import { walletOperations } from "./resources/wallets.ts";
 
 /**
  * The wire, stated once: id to row. Within a resource a fixed path stands before the `:id` path that would match it too.
  */
 export const operations = {
-  ...recordOperations,
+  ...healthOperations,
+  ...auditOperations,
+  ...inboundOperations,
   ...marketOperations,
   ...tradingOperations,
-  ...fundingOperations,
-  ...portfolioOperations,
+  ...positionOperations,
+  ...walletOperations,
+  ...userOperations,
   ...policyOperations,
   ...reportOperations,
   ...oracleOperations,
   ...sessionOperations,
-  ...securityOperations,
   ...explainOperations,
   ...keyOperations,
   ...deliveryOperations,
   ...configOperations,
-};
+} satisfies Record<string, Operation>;
 
 export type Operations = typeof operations;
 export type OperationId = keyof Operations;

@@ -1,52 +1,129 @@
+import { MAX_PRICE, MIN_PRICE } from "./money.ts";
+
+/** What is known of a code, whichever request meets it. */
+interface FaultFacts {
+  /** Of the HTTP answer. */
+  status: number;
+  /** Of the command line. */
+  exit: number;
+  /** What the API's documentation says beside the code. */
+  meaning: string;
+  /** The command that most likely helps; absent where the message has said it, or no command helps. */
+  next?: string;
+}
+
 /**
  * Every refusal pmctl knows. The code travels in the `Error-Code` header and decides both the HTTP status
  * and the exit code of the command line; the message is public and must never carry a URL, SQL or a key.
  */
 const FAULTS = {
-  KEY_INVALID: { status: 401, exit: 4 },
-  USER_REQUIRED: { status: 401, exit: 4 },
-  SIGNATURE_INVALID: { status: 401, exit: 4 },
-  FORBIDDEN: { status: 403, exit: 4 },
-  SCOPE_REQUIRED: { status: 403, exit: 4 },
-  ORIGIN_FORBIDDEN: { status: 403, exit: 4 },
-  KYC_REQUIRED: { status: 403, exit: 4 },
-  ACCOUNT_RESTRICTED: { status: 403, exit: 4 },
-  JURISDICTION_BLOCKED: { status: 403, exit: 4 },
-  SUITABILITY_REQUIRED: { status: 403, exit: 4 },
-  BAD_REQUEST: { status: 400, exit: 6 },
-  IDEMPOTENCY_MISMATCH: { status: 400, exit: 7 },
-  PRECONDITION_FAILED: { status: 400, exit: 7 },
-  NOT_FOUND: { status: 404, exit: 5 },
-  MARKET_NOT_FOUND: { status: 404, exit: 5 },
-  MARKET_CLOSED: { status: 400, exit: 7 },
-  MARKET_SUSPENDED: { status: 400, exit: 7 },
-  MARKET_SETTLED: { status: 400, exit: 7 },
-  MAX_TRADE_EXCEEDED: { status: 400, exit: 7 },
-  EXPOSURE_EXCEEDED: { status: 400, exit: 7 },
-  INSUFFICIENT_FUNDS: { status: 400, exit: 7 },
-  TREASURY_INSUFFICIENT: { status: 400, exit: 7 },
-  PRICE_BOUND: { status: 400, exit: 7 },
-  COST_EXCEEDS_PAYOUT: { status: 400, exit: 7 },
-  AMOUNT_TOO_SMALL: { status: 400, exit: 7 },
-  SLIPPAGE: { status: 400, exit: 7 },
-  INSUFFICIENT_SHARES: { status: 400, exit: 7 },
-  WITHDRAWAL_DECIDED: { status: 400, exit: 7 },
-  KEY_EXISTS: { status: 400, exit: 7 },
-  KEY_IN_USE: { status: 400, exit: 7 },
-  RATE_LIMITED: { status: 429, exit: 9 },
-  OVERLOADED: { status: 429, exit: 9 },
-  INTERNAL: { status: 500, exit: 1 },
-  DATABASE_UNAVAILABLE: { status: 500, exit: 9 },
-  OUTCOME_UNKNOWN: { status: 500, exit: 9 },
-  ENGINE_UNSUPPORTED: { status: 500, exit: 6 },
-  UNREACHABLE: { status: 500, exit: 9 },
-  SERVER_UNPROVEN: { status: 500, exit: 9 },
-  USAGE: { status: 400, exit: 6 },
-  CONFIG_INVALID: { status: 400, exit: 6 },
-  REFUSED: { status: 400, exit: 3 },
-  EXPECTATION_NOT_MET: { status: 400, exit: 7 },
-  INTEGRITY: { status: 500, exit: 8 },
-} as const;
+  KEY_INVALID: {
+    status: 401,
+    exit: 4,
+    meaning: "the key is missing, unknown, expired or not used from its networks",
+    next: "pmctl key list --via db",
+  },
+  USER_REQUIRED: { status: 401, exit: 4, meaning: "no valid user token" },
+  SIGNATURE_INVALID: {
+    status: 401,
+    exit: 4,
+    meaning: "the signature, its time or the tenant is not right",
+    next: "pmctl webhook verify --body <file> --signature <hex>",
+  },
+  FORBIDDEN: { status: 403, exit: 4, meaning: "this needs an admin key" },
+  SCOPE_REQUIRED: {
+    status: 403,
+    exit: 4,
+    meaning: "the admin key lacks a scope; the text names it",
+    next: "pmctl key list; the same again with --key <name>, for a key of the file that has the scope",
+  },
+  ORIGIN_FORBIDDEN: { status: 403, exit: 4, meaning: "the page may not act with the session cookie" },
+  KYC_REQUIRED: {
+    status: 403,
+    exit: 4,
+    meaning: "identity verification has not been passed",
+    next: "pmctl webhook send kyc.passed --set userId=<id>",
+  },
+  ACCOUNT_RESTRICTED: { status: 403, exit: 4, meaning: "the account is restricted", next: "pmctl user release <id>" },
+  JURISDICTION_BLOCKED: {
+    status: 403,
+    exit: 4,
+    meaning: "not allowed from this jurisdiction",
+    next: "pmctl policy show; pmctl webhook send kyc.passed --set userId=<id> --set jurisdiction=<code>",
+  },
+  SUITABILITY_REQUIRED: {
+    status: 403,
+    exit: 4,
+    meaning: "the assessment is missing or was not passed",
+    next: "pmctl suitability submit --user <id> --answers <json>",
+  },
+  BAD_REQUEST: { status: 400, exit: 6, meaning: "something in the request is not valid; the text names it" },
+  IDEMPOTENCY_MISMATCH: { status: 400, exit: 7, meaning: "the Idempotency-Key was used with another request" },
+  PRECONDITION_FAILED: { status: 400, exit: 7, meaning: "it was changed after the version that `If-Match` names" },
+  NOT_FOUND: { status: 404, exit: 5, meaning: "there is nothing under this path or identifier" },
+  MARKET_NOT_FOUND: { status: 404, exit: 5, meaning: "no such market", next: "pmctl market list" },
+  MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
+  MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl market resume <id>" },
+  MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },
+  MAX_TRADE_EXCEEDED: { status: 400, exit: 7, meaning: "over the limit per trade", next: "pmctl policy show" },
+  EXPOSURE_EXCEEDED: {
+    status: 400,
+    exit: 7,
+    meaning: "over the exposure cap",
+    next: "pmctl position list --user <id>",
+  },
+  INSUFFICIENT_FUNDS: {
+    status: 400,
+    exit: 7,
+    meaning: "the wallet does not hold the amount",
+    next: "pmctl funding credit --user <id> --amount <usd> --reason <text>",
+  },
+  TREASURY_INSUFFICIENT: {
+    status: 400,
+    exit: 7,
+    meaning: "the treasury cannot fund it",
+    next: "raise treasury.capitalUsd in the tenant file, then pmctl apply",
+  },
+  PRICE_BOUND: { status: 400, exit: 7, meaning: `the trade would move the price outside ${MIN_PRICE} to ${MAX_PRICE}` },
+  COST_EXCEEDS_PAYOUT: { status: 400, exit: 7, meaning: "with the fee it costs more than its shares can pay" },
+  AMOUNT_TOO_SMALL: { status: 400, exit: 7, meaning: "the amount buys nothing" },
+  SLIPPAGE: { status: 400, exit: 7, meaning: "the price is worse than the limit that was named" },
+  INSUFFICIENT_SHARES: {
+    status: 400,
+    exit: 7,
+    meaning: "the user holds fewer shares; a sale is checked for shares where a purchase is checked for funds",
+    next: "pmctl position list --user <id>",
+  },
+  WITHDRAWAL_DECIDED: { status: 400, exit: 7, meaning: "the withdrawal is approved or rejected already" },
+  KEY_EXISTS: { status: 400, exit: 7, meaning: "a key of this name is in force" },
+  KEY_IN_USE: { status: 400, exit: 7, meaning: "the request itself uses this key" },
+  RATE_LIMITED: { status: 429, exit: 9, meaning: "the client has used up its requests of this minute" },
+  OVERLOADED: { status: 429, exit: 9, meaning: "too much at once; nothing was done" },
+  INTERNAL: { status: 500, exit: 1, meaning: "the server failed; its log says why" },
+  DATABASE_UNAVAILABLE: { status: 500, exit: 9, meaning: "the database cannot be reached; nothing was done" },
+  OUTCOME_UNKNOWN: { status: 500, exit: 9, meaning: "it may or may not be done: repeat with the same Idempotency-Key" },
+  ENGINE_UNSUPPORTED: { status: 500, exit: 6, meaning: "pmctl does not run on this database" },
+  UNREACHABLE: { status: 500, exit: 9, meaning: "no answer came from the server" },
+  SERVER_UNPROVEN: { status: 500, exit: 9, meaning: "the server did not prove that it serves this tenant" },
+  USAGE: { status: 400, exit: 6, meaning: "the command line is not valid; the text names what" },
+  CONFIG_INVALID: { status: 400, exit: 6, meaning: "the configuration is not valid; the text names where" },
+  REFUSED: {
+    status: 400,
+    exit: 3,
+    meaning: "the state that the request was made on has changed since; nothing was done",
+  },
+  EXPECTATION_NOT_MET: {
+    status: 400,
+    exit: 7,
+    meaning: "the settlement would pay other sums than the request expects; nothing was done",
+  },
+  INTEGRITY: {
+    status: 500,
+    exit: 8,
+    meaning: "the ledger or the audit log does not hold",
+    next: "pmctl reconcile --explain; pmctl audit verify",
+  },
+} as const satisfies Record<string, FaultFacts>;
 
 export type FaultCode = keyof typeof FAULTS;
 
@@ -55,6 +132,11 @@ export const FAULT_CODES = Object.keys(FAULTS) as FaultCode[];
 /** Whether a text, such as an `Error-Code` header, is one of the codes. */
 export function isFaultCode(text: string): text is FaultCode {
   return Object.hasOwn(FAULTS, text);
+}
+
+/** Status, exit code, meaning and next step of a code. */
+export function faultFacts(code: FaultCode): FaultFacts {
+  return FAULTS[code];
 }
 
 export interface FaultOptions {

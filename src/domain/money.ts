@@ -9,6 +9,10 @@
  */
 export const MAX_AMOUNT_USD = 2 ** 33;
 
+/** No trade may leave a market's price outside these. */
+export const MIN_PRICE = 0.001;
+export const MAX_PRICE = 0.999;
+
 /** @returns the micro-dollars of a decimal number, or undefined when it has more than six decimals or is too large. */
 export function microFromUsd(usd: number): bigint | undefined {
   if (!Number.isFinite(usd) || Math.abs(usd) > MAX_AMOUNT_USD) return undefined;

@@ -2,8 +2,6 @@ import { Fault } from "../domain/fault.ts";
 import {
   buyShares,
   canPayOff,
-  MAX_PRICE,
-  MIN_PRICE,
   requireTradable,
   type Side,
   sellToPool,
@@ -11,7 +9,15 @@ import {
   yesPriceOf,
 } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
-import { averagePrice, decimalFromMicro, feeOn, limitFromUsd, roundPrice } from "../domain/money.ts";
+import {
+  averagePrice,
+  decimalFromMicro,
+  feeOn,
+  limitFromUsd,
+  MAX_PRICE,
+  MIN_PRICE,
+  roundPrice,
+} from "../domain/money.ts";
 import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";

@@ -103,6 +103,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   const { handlers, identities, adminHosts } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
+  const changed = rememberedBy(identities, id, operation);
   return {
     method: operation.method,
     path: operation.path,
@@ -114,12 +115,26 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
       const { input, rawBody } = await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);
       if (isChange) exchange.attempt = attemptOf(id, input, caller);
-      const answered = await invoke(handlers, id, input, caller);
-      return operation.csv && input.format === "csv"
-        ? csvAnswer(exchange, operation, answered)
-        : wireAnswer(exchange, operation, answered);
+      try {
+        const answered = await invoke(handlers, id, input, caller);
+        return operation.csv && input.format === "csv"
+          ? csvAnswer(exchange, operation, answered)
+          : wireAnswer(exchange, operation, answered);
+      } finally {
+        changed?.forget();
+      }
     },
   };
+}
+
+/** What this process remembers and the operation may change: the next request that needs it reads it afresh. */
+function rememberedBy(
+  { keys, ended }: Identities,
+  id: OperationId,
+  { scope }: Operation,
+): { forget(): void } | undefined {
+  if (scope === "keys" || id === "applyConfig") return keys;
+  return id === "revokeUser" ? ended : undefined;
 }
 
 /** The input is still as it was sent; a market's id is short. */

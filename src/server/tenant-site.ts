@@ -130,7 +130,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const outgoing = new OutgoingHttp(options.network);
   const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);
-  const handlers = forgettingSessions(forgettingKeys(services.handlers, keys), ended);
+  const { handlers } = services;
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.write((sql) => recordKeyUse(sql, seen)),
@@ -210,28 +210,6 @@ function frontDoor(
 ): FrontDoor {
   const { refusals = new RefusalLog() } = services;
   return new FrontDoor({ ...surroundings, limits: rateLimit, refusals, strictTransport, log });
-}
-
-/** Whoever creates, rotates or revokes a key here finds it so with the next request. */
-function forgettingKeys(handlers: Handlers, ring: KeyRing): Handlers {
-  const then = <Answer>(answer: Promise<Answer>) => answer.finally(() => ring.forget());
-  const { createKey, rotateKey, revokeKey, applyConfig } = handlers;
-  return {
-    ...handlers,
-    ...(createKey && { createKey: (input, caller) => then(createKey(input, caller)) }),
-    ...(rotateKey && { rotateKey: (input, caller) => then(rotateKey(input, caller)) }),
-    ...(revokeKey && { revokeKey: (input, caller) => then(revokeKey(input, caller)) }),
-    ...(applyConfig && { applyConfig: (input, caller) => then(applyConfig(input, caller)) }),
-  };
-}
-
-/** Whoever ends the sessions of a user here finds it so with the next request. */
-function forgettingSessions(handlers: Handlers, ended: EndedSessions): Handlers {
-  const { revokeUser } = handlers;
-  return {
-    ...handlers,
-    ...(revokeUser && { revokeUser: (input, caller) => revokeUser(input, caller).finally(() => ended.forget()) }),
-  };
 }
 
 function widgetRoutes(

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
+import { keyFingerprint } from "../domain/api-key.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { statusAt } from "../domain/market/market.ts";
@@ -24,7 +25,6 @@ import type { Caller, Handlers } from "./invoke.ts";
 import { keyInHand } from "./keys.ts";
 import { checkOracleAddress } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
-import { keyFingerprint } from "./provision.ts";
 
 /** So far back it is known who moved a live value. */
 const MAX_CHANGES = 1000;

@@ -3,7 +3,7 @@ import { configurationHandlers } from "./configuration.ts";
 import type { ServiceContext } from "./context.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { inboundHandlers } from "./inbound.ts";
-import type { Handlers } from "./invoke.ts";
+import type { AllHandlers, Handlers } from "./invoke.ts";
 import { keyHandlers } from "./keys.ts";
 import { explainHandlers } from "./markets/explain.ts";
 import { marketViewHandlers } from "./markets/market-views.ts";
@@ -19,11 +19,11 @@ import { securityHandlers } from "./security/security-events.ts";
 import { userHandlers } from "./users.ts";
 import { walletHandlers } from "./wallets.ts";
 
-/** The handlers of every operation that has a service behind it. */
+/** The handlers of all operations; one that lacks its handler does not compile. */
 export function allHandlers(
   context: ServiceContext,
   { refusals, isDatabaseUp }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean> },
-): Handlers {
+): AllHandlers {
   return {
     ...marketHandlers(context),
     ...marketViewHandlers(context),
@@ -47,12 +47,12 @@ export function allHandlers(
 }
 
 /** Uptime counts from here, when the services were opened. */
-function healthHandlers(isDatabaseUp: () => Promise<boolean>): Handlers {
+function healthHandlers(isDatabaseUp: () => Promise<boolean>) {
   const startedAt = performance.now();
   return {
     getHealth: async () => {
       const db = await isDatabaseUp();
       return { ok: db, service: "pmctl", db, uptimeSec: Math.floor((performance.now() - startedAt) / 1000) };
     },
-  };
+  } satisfies Handlers;
 }

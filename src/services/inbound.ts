@@ -1,5 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { Deposit } from "../contract/resources/record.ts";
+import { Deposit } from "../contract/resources/inbound.ts";
 import { text, UserId } from "../contract/scalars.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ServiceContext } from "./context.ts";

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
+import type { sessionOperations } from "../contract/resources/session.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Scope } from "../domain/scopes.ts";
@@ -69,6 +70,9 @@ export type Handler<Id extends OperationId> = (
 
 /** One handler per operation that is served; an operation without one answers 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
+
+/** A handler for every operation but those on the session cookie, which the HTTP server answers without a service. */
+export type AllHandlers = { [Id in Exclude<OperationId, keyof typeof sessionOperations>]: Handler<Id> };
 
 export interface Invocation<Id extends OperationId> {
   wire: Wire<WireResult<Id>>;

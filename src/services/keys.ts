@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
+import { hashApiKey, keyFingerprint } from "../domain/api-key.ts";
 import { Fault } from "../domain/fault.ts";
 import { usualScopes } from "../domain/scopes.ts";
 import { isInForce, type KeyInHand } from "../engine/keys.ts";
@@ -9,7 +10,6 @@ import { readKeyUse } from "../ledger/unchained/key-use.ts";
 import { readClock } from "../postgres/clock.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
-import { hashApiKey, keyFingerprint } from "./provision.ts";
 
 const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import type { Fault } from "../domain/fault.ts";
 import type { Results } from "../engine/commands.ts";
@@ -115,14 +114,4 @@ async function openUnlessEmpty(options: TenantOptions): Promise<TenantServices |
     await sql.end({ timeout: 5 });
   }
   return openTenant(options);
-}
-
-/** Of what is stored of a key, its beginning: plans, lists and answers show it. */
-export function keyFingerprint(hash: string): string {
-  return `fp:${hash.slice(0, 8)}`;
-}
-
-/** What is stored of an API key: it can be compared, not used. */
-export function hashApiKey(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
 }

@@ -21,7 +21,7 @@ import { Cursors } from "./cursor.ts";
 import { type OracleSetup, oracleSetup } from "./feeds.ts";
 import { allHandlers } from "./handlers.ts";
 import { newId } from "./id.ts";
-import type { Handlers } from "./invoke.ts";
+import type { AllHandlers } from "./invoke.ts";
 import { RefusalLog } from "./security/refusal-log.ts";
 import { SecurityLog } from "./security/security-log.ts";
 
@@ -46,7 +46,7 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
 
 /** A tenant's services on its database: what both doors call. */
 export interface TenantServices extends ServiceContext {
-  handlers: Handlers;
+  handlers: AllHandlers;
   /** For work that nobody waits for, so that it never stands in front of reads. Connects when it is used. */
   background: Pool;
   auditKey: AuditKey;

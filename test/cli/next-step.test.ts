@@ -1,14 +1,19 @@
 import { expect, test } from "vitest";
 import { completedCommands } from "../../src/cli/completion/tree.ts";
-import { hintsFor, NEXT } from "../../src/cli/output/next-step.ts";
+import { hintsFor } from "../../src/cli/errors.ts";
 import { completeProgram } from "../../src/cli/program.ts";
-import { Fault } from "../../src/domain/fault.ts";
+import { FAULT_CODES, Fault, faultFacts } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
 
 const commands = completedCommands(await completeProgram());
 const globals = commands[0]?.options.flatMap(({ flags }) => flags) ?? [];
 
-test.each(Object.entries(NEXT))("what %s hints at exists, with every option that is named", (_code, hint) => {
+const nextSteps = FAULT_CODES.flatMap((code) => {
+  const { next } = faultFacts(code);
+  return next === undefined ? [] : [[code, next] as const];
+});
+
+test.each(nextSteps)("what %s hints at exists, with every option that is named", (_code, hint) => {
   const lines = hint.split(/; |, then /).filter((line) => line.startsWith("pmctl "));
   expect(lines.length).toBeGreaterThan(0);
   for (const line of lines) {

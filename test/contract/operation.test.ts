@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { NoInput, operation } from "../../src/contract/operation.ts";
+import { NoInput, type Operation, operationUnder } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { OPERATION_SCOPES } from "../../src/domain/scopes.ts";
 
-const rest = { path: "/v1/x", summary: "X.", input: NoInput, output: NoInput } as const;
+const operation = operationUnder("operations");
+const rest = { path: "/v1/x", summary: "X.", input: NoInput, output: NoInput, refusals: [] } as const;
 
 test("an admin operation without a scope does not compile, nor one that reads with another than read", () => {
   const rows = [
@@ -24,6 +25,22 @@ test("an admin operation without a scope does not compile, nor one that reads wi
     operation({ ...rest, method: "GET", auth: "user", scope: "read" }),
   ];
   expect(rows).toHaveLength(9);
+});
+
+test("an operation without its refusals does not compile, nor with a code that is none, nor without a tag", () => {
+  const { refusals: _, ...unstated } = rest;
+  const rows = [
+    operation({ ...rest, method: "GET", auth: "public", refusals: ["MARKET_NOT_FOUND"] }),
+    // @ts-expect-error every row states what it refuses
+    operation({ ...unstated, method: "GET", auth: "public" }),
+    // @ts-expect-error by codes that exist
+    operation({ ...rest, method: "GET", auth: "public", refusals: ["NO_SUCH_CODE"] }),
+    // @ts-expect-error and stands under a tag
+    { ...rest, method: "GET", auth: "public" } satisfies Operation,
+    // @ts-expect-error that exists
+    operationUnder("elsewhere"),
+  ];
+  expect(rows).toHaveLength(5);
 });
 
 test("the scopes of the operations are the documented ones", () => {

@@ -1,16 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { depthOf } from "../../src/domain/market/depth.ts";
-import {
-  buyShares,
-  MAX_PRICE,
-  type Mechanism,
-  openPool,
-  type Side,
-  spendTo,
-  yesPriceOf,
-} from "../../src/domain/market/market.ts";
+import { buyShares, type Mechanism, openPool, type Side, spendTo, yesPriceOf } from "../../src/domain/market/market.ts";
 import type { Pool } from "../../src/domain/market/pool.ts";
+import { MAX_PRICE } from "../../src/domain/money.ts";
 import { amountOf, anyMechanism, anySide, anyWishes, runs, type Wish } from "./random.ts";
 
 function traded(mechanism: Mechanism, wishes: Wish[]): Pool {

@@ -2,9 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   buyShares,
-  MAX_PRICE,
   type Mechanism,
-  MIN_PRICE,
   openPool,
   pricesOf,
   type Side,
@@ -12,6 +10,7 @@ import {
   yesPriceOf,
 } from "../../src/domain/market/market.ts";
 import type { Pool } from "../../src/domain/market/pool.ts";
+import { MAX_PRICE, MIN_PRICE } from "../../src/domain/money.ts";
 import { amountOf, anyMechanism, anySide, anyWishes, magnitude, runs, type Wish } from "./random.ts";
 
 /** A market with one trader, as the ledger keeps it: complete sets, so what is outstanding of a side is known. */

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { buyShares, MAX_PRICE, MIN_PRICE, openPool, sellToPool, yesPriceOf } from "../../src/domain/market/market.ts";
+import { buyShares, openPool, sellToPool, yesPriceOf } from "../../src/domain/market/market.ts";
 import type { Pool } from "../../src/domain/market/pool.ts";
+import { MAX_PRICE, MIN_PRICE } from "../../src/domain/money.ts";
 import { exactShares } from "./exact-lmsr.ts";
 import { amountOf, anyMechanism, anySide, anyWishes, runs, type Wish } from "./random.ts";
 

@@ -9,7 +9,7 @@ import { ConfigError } from "../../src/config/config-error.ts";
 import { planInit } from "../../src/config/init.ts";
 import { checkMarketFile } from "../../src/config/market-files.ts";
 import { parseTenantFile } from "../../src/config/tenant-file.ts";
-import { KycEvent, StripeEvent } from "../../src/contract/resources/record.ts";
+import { KycEvent, StripeEvent } from "../../src/contract/resources/inbound.ts";
 import { isGenuine, parseAnchor, signAnchor } from "../../src/domain/audit/anchor.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { Fault } from "../../src/domain/fault.ts";

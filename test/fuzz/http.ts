@@ -5,7 +5,7 @@ import { Pool } from "undici";
 import { z } from "zod";
 import type { Operation } from "../../src/contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../src/contract/operations.ts";
-import { Deposit } from "../../src/contract/resources/record.ts";
+import { Deposit } from "../../src/contract/resources/inbound.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { planInput } from "../../src/server/input.ts";
 import type { Random } from "../model/random.ts";

@@ -56,7 +56,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "an output constraint that stored values leave",
-    file: "src/contract/resources/funding.ts",
+    file: "src/contract/resources/wallets.ts",
     right: "exposureUsd: Usd.meta(",
     wrong: "exposureUsd: Usd.refine((micro) => micro < 100_000_000n).meta(",
   },

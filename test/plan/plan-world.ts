@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { applyInputOf, liveConfigOf } from "../../src/app/apply/live-config.ts";
 import type { DeclaredMarket } from "../../src/config/market-files.ts";
 import { operations } from "../../src/contract/operations.ts";
+import { keyFingerprint } from "../../src/domain/api-key.ts";
 import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import type { Scope } from "../../src/domain/scopes.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
@@ -11,7 +12,6 @@ import { documentOf } from "../../src/plan/plan-document.ts";
 import type { Desired, Plan } from "../../src/plan/plan-types.ts";
 import { encodeResult } from "../../src/services/answers.ts";
 import { applyCommandOf, configurationOf } from "../../src/services/configuration.ts";
-import { keyFingerprint } from "../../src/services/provision.ts";
 import { parse, tenantText } from "../config/support.ts";
 import { NOW, World } from "../engine/world.ts";
 

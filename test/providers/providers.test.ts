@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { KycEvent } from "../../src/contract/resources/record.ts";
+import { KycEvent } from "../../src/contract/resources/inbound.ts";
 import { kycProvider } from "../../src/providers/kyc.ts";
 import { readOnfido } from "../../src/providers/onfido.ts";
 import { readPersona } from "../../src/providers/persona.ts";

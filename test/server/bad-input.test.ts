@@ -5,7 +5,7 @@ import { z } from "zod";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { type OperationId, operations } from "../../src/contract/operations.ts";
-import { Deposit } from "../../src/contract/resources/record.ts";
+import { Deposit } from "../../src/contract/resources/inbound.ts";
 import { planInput } from "../../src/server/input.ts";
 import { openApiDocument } from "../../src/server/openapi/openapi.ts";
 import { badValues, type Schema } from "./support/bad-values.ts";

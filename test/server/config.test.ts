@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
+import { hashApiKey } from "../../src/domain/api-key.ts";
 import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
-import { hashApiKey } from "../../src/services/provision.ts";
 import { configInput } from "./support/config-input.ts";
 import { ADMIN_KEY, PUBLIC_KEY } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";

@@ -122,7 +122,7 @@ describe("over both doors, what is answered is what the document says:", () => {
       Object.entries(stated).map(([name, value]) => [name, known.get(String(value)) ?? value]),
     );
     const row = operations[id] as Operation;
-    const isServed = tenant.services.handlers[id] !== undefined;
+    const isServed = Object.hasOwn(tenant.services.handlers, id);
     const rest = new Map(Object.entries({ ...(row.auth === "signature" ? { tenantId: TENANT } : {}), ...input }));
     const path = row.path.replace(/:(\w+)/g, (_, name: string) => {
       const value = String(rest.get(name));

@@ -1,8 +1,8 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
+import { hashApiKey } from "../../src/domain/api-key.ts";
 import type { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import type { OracleSetup } from "../../src/services/feeds.ts";
-import { hashApiKey } from "../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
 import { anyMarket } from "../support/market.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";

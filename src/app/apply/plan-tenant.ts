@@ -3,6 +3,7 @@ import { anchorWarnings } from "../../config/anchor-files.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
 import type { Api } from "../../contract/operations.ts";
 import { ConfigDocumentInput } from "../../contract/resources/config-document.ts";
+import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { makePlan } from "../../plan/plan.ts";
@@ -14,7 +15,6 @@ import { changesRules, marketMoney, type PlanMoney, termsOf } from "../../plan/p
 import { scopeWarnings } from "../../plan/plan-scopes.ts";
 import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan } from "../../plan/plan-types.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
-import { hashApiKey, keyFingerprint } from "../../services/provision.ts";
 import { wallClockMs } from "../clock.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";

@@ -6,14 +6,13 @@ import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand }
 import { loadTenant, type Tenant } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Scope } from "../../domain/scopes.ts";
 import { isUnrecorded } from "../../ledger/load-standing.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import {
-  hashApiKey,
-  keyFingerprint,
   type OwnedDatabase,
   openIfApplied,
   type PutOnRecord,

@@ -5,9 +5,9 @@ import { inboundSecretsOf, sharedInboundSecrets } from "../../config/secrets/inb
 import { kindOf, referencesIn } from "../../config/secrets/secret-places.ts";
 import { describeReference, fingerprint } from "../../config/secrets/secrets.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { hashApiKey, keyFingerprint } from "../../services/provision.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
 /** A secret that the tenant file refers to. */

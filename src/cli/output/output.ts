@@ -1,8 +1,7 @@
 import { styleText } from "node:util";
 import { Fault } from "../../domain/fault.ts";
-import { type ExitCode, failureOf } from "../errors.ts";
+import { type ExitCode, failureOf, hintsFor } from "../errors.ts";
 import { plain } from "./cells.ts";
-import { hintsFor } from "./next-step.ts";
 import type { Pager } from "./pager.ts";
 import { fieldOf, pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";

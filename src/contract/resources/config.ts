@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
 import { SCOPES } from "../../domain/scopes.ts";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import {
   MarketId,
   MarketKind,
@@ -206,6 +206,8 @@ export const ConfigInput = z
   })
   .meta({ id: "ConfigInput" });
 
+const operation = operationUnder("operations");
+
 export const configOperations = {
   getConfig: operation({
     method: "GET",
@@ -215,6 +217,7 @@ export const configOperations = {
     summary: "What is live of the configuration, for a plan to compare with.",
     input: NoInput,
     output: LiveConfiguration,
+    refusals: [],
     extension: true,
   }),
   listApplies: operation({
@@ -225,6 +228,7 @@ export const configOperations = {
     summary: "The applies, newest first.",
     input: z.object({ limit: PageLimit.default(50), cursor: PageCursor.optional() }),
     output: z.array(AppliedItem),
+    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -236,6 +240,7 @@ export const configOperations = {
     summary: "One apply with its document.",
     input: z.object({ seq: z.coerce.number().int().min(1) }),
     output: AppliedConfiguration,
+    refusals: [],
     extension: true,
   }),
   previewPolicy: operation({
@@ -246,6 +251,7 @@ export const configOperations = {
     summary: "What other rules would have done to the trades of the last 30 days. Changes nothing.",
     input: z.object({ before: TradingTerms, after: TradingTerms }),
     output: PolicyImpact,
+    refusals: [],
     extension: true,
   }),
   applyConfig: operation({
@@ -257,6 +263,15 @@ export const configOperations = {
       "Carry out a plan in one commit. Asks for the scope `markets` too where it creates, suspends or resumes markets, `funds` where it adds capital, `keys` where it changes keys.",
     input: ConfigInput,
     output: z.object({ changed: z.boolean() }),
+    refusals: [
+      "KEY_IN_USE",
+      "CONFIG_INVALID",
+      "REFUSED",
+      "TREASURY_INSUFFICIENT",
+      "MARKET_NOT_FOUND",
+      "MARKET_SETTLED",
+      "MARKET_CLOSED",
+    ],
     writes: true,
     extension: true,
     bodyLimitBytes: 4 * 1024 * 1024,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import { PageCursor, PageLimit, Timestamp, text } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
@@ -49,6 +49,8 @@ export const WebhookReceiver = z
   })
   .meta({ id: "WebhookReceiver" });
 
+const operation = operationUnder("operations");
+
 export const deliveryOperations = {
   listWebhookDeliveries: operation({
     method: "GET",
@@ -58,6 +60,7 @@ export const deliveryOperations = {
     summary: "Deliveries of outgoing webhooks, newest event first.",
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
+    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -73,6 +76,7 @@ export const deliveryOperations = {
       }),
     }),
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
+    refusals: [],
     extension: true,
   }),
   listWebhookReceivers: operation({
@@ -83,6 +87,7 @@ export const deliveryOperations = {
     summary: "Who is told, and how far.",
     input: NoInput,
     output: z.array(WebhookReceiver),
+    refusals: [],
     extension: true,
   }),
   enableWebhookReceiver: operation({
@@ -93,6 +98,7 @@ export const deliveryOperations = {
     summary: "Serve a receiver again that was disabled by its own 410.",
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,
+    refusals: [],
     extension: true,
   }),
 };

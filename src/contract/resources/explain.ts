@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { operation } from "../operation.ts";
+import { operationUnder } from "../operation.ts";
 import { MarketId, Price, Shares, Side, Timestamp, text, Usd } from "../scalars.ts";
 import { AveragePrice, StoredText, StoredUserId } from "../stored.ts";
-import { AuditEntry } from "./record.ts";
+import { AuditEntry } from "./audit.ts";
 
 export const Refusal = z
   .object({
@@ -40,6 +40,8 @@ export const ExplainedTrade = z
   })
   .meta({ id: "ExplainedTrade" });
 
+const operation = operationUnder("operations");
+
 export const explainOperations = {
   getRefusal: operation({
     method: "GET",
@@ -49,6 +51,7 @@ export const explainOperations = {
     summary: "Why a request was refused; the serving process remembers its last 10,000.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
+    refusals: [],
     extension: true,
   }),
   explainTrade: operation({
@@ -59,6 +62,7 @@ export const explainOperations = {
     summary: "A trade with its audit entry and the price before and after.",
     input: z.object({ tradeId: text(64) }),
     output: ExplainedTrade,
+    refusals: [],
     extension: true,
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { normalScopes, noScope, SCOPES } from "../../domain/scopes.ts";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import { Cidr, Name, Timestamp } from "../scalars.ts";
 import { StoredName } from "../stored.ts";
 
@@ -124,6 +124,8 @@ export const KeyRevoked = z
   .object({ name: StoredName, type: KeyType, revokedAt: Timestamp })
   .meta({ id: "KeyRevoked" });
 
+const operation = operationUnder("operations");
+
 export const keyOperations = {
   listKeys: operation({
     method: "GET",
@@ -133,6 +135,7 @@ export const keyOperations = {
     summary: "The API keys, those that have ended too.",
     input: NoInput,
     output: z.array(ApiKeyItem),
+    refusals: [],
     extension: true,
   }),
   createKey: operation({
@@ -143,6 +146,7 @@ export const keyOperations = {
     summary: "Create an API key; its value is told once.",
     input: KeyInput,
     output: KeyCreated,
+    refusals: ["KEY_EXISTS"],
     writes: true,
     extension: true,
   }),
@@ -154,6 +158,7 @@ export const keyOperations = {
     summary: "Give a key a new value; the old one works on for a while.",
     input: KeyRotation,
     output: KeyRotated,
+    refusals: [],
     writes: true,
     extension: true,
   }),
@@ -165,6 +170,7 @@ export const keyOperations = {
     summary: "End a key at once.",
     input: KeyRef,
     output: KeyRevoked,
+    refusals: ["KEY_IN_USE"],
     writes: true,
     extension: true,
   }),

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { MAX_PRICE, MIN_PRICE } from "../../domain/market/market.ts";
+import { MAX_PRICE, MIN_PRICE } from "../../domain/money.ts";
+
 import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import {
   CategorySlug,
   line,
@@ -184,6 +185,8 @@ export const RecentPrices = z
   })
   .meta({ id: "RecentPrices" });
 
+const operation = operationUnder("markets");
+
 export const marketOperations = {
   listMarkets: operation({
     method: "GET",
@@ -192,6 +195,7 @@ export const marketOperations = {
     summary: "Open markets, by closing time.",
     input: MarketFilter,
     output: z.array(MarketItem),
+    refusals: [],
     paged: true,
   }),
   listTrendingMarkets: operation({
@@ -201,6 +205,7 @@ export const marketOperations = {
     summary: "The 20 open markets with the largest 24-hour volume.",
     input: NoInput,
     output: z.array(TrendingItem),
+    refusals: [],
   }),
   listRecentPrices: operation({
     method: "GET",
@@ -214,6 +219,7 @@ export const marketOperations = {
       }),
     }),
     output: z.array(RecentPrices),
+    refusals: [],
     extension: true,
   }),
   getMarket: operation({
@@ -223,6 +229,7 @@ export const marketOperations = {
     summary: "One market.",
     input: MarketRef,
     output: MarketDetail,
+    refusals: ["MARKET_NOT_FOUND"],
   }),
   getMarketHistory: operation({
     method: "GET",
@@ -231,6 +238,7 @@ export const marketOperations = {
     summary: "Hourly prices over the life of a market.",
     input: MarketRef,
     output: z.array(HistoryPoint),
+    refusals: ["MARKET_NOT_FOUND"],
   }),
   getMarketDepth: operation({
     method: "GET",
@@ -239,6 +247,7 @@ export const marketOperations = {
     summary: "Shares on offer by price.",
     input: MarketRef,
     output: Depth,
+    refusals: ["MARKET_NOT_FOUND"],
   }),
   createMarket: operation({
     method: "POST",
@@ -248,6 +257,7 @@ export const marketOperations = {
     summary: "Open a market.",
     input: MarketInput,
     output: MarketCreated,
+    refusals: ["TREASURY_INSUFFICIENT"],
     writes: true,
   }),
   suspendMarket: operation({
@@ -258,6 +268,7 @@ export const marketOperations = {
     summary: "Halt trading at once; positions are kept.",
     input: MarketRef,
     output: MarketStatusChange,
+    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
     writes: true,
   }),
   resumeMarket: operation({
@@ -268,6 +279,7 @@ export const marketOperations = {
     summary: "Let a suspended market trade again.",
     input: MarketRef,
     output: MarketStatusChange,
+    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
     writes: true,
   }),
   previewSettlement: operation({
@@ -278,6 +290,7 @@ export const marketOperations = {
     summary: "What a settlement would pay now. Changes nothing.",
     input: MarketRef.extend({ outcome: Side }),
     output: SettlementPreview,
+    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED"],
     extension: true,
   }),
   settleMarket: operation({
@@ -288,6 +301,7 @@ export const marketOperations = {
     summary: "Settle a market and pay the winners. Irreversible.",
     input: SettlementInput,
     output: SettlementResult,
+    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "EXPECTATION_NOT_MET"],
     writes: true,
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operation } from "../operation.ts";
+import { operationUnder } from "../operation.ts";
 import { MarketId, Timestamp, text } from "../scalars.ts";
 import { StoredQuestion, StoredReference, StoredText } from "../stored.ts";
 
@@ -18,6 +18,8 @@ const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
   .meta({ description: "The price; as a text no digit is lost." });
 
+const operation = operationUnder("operations");
+
 export const oracleOperations = {
   listHeldMarkets: operation({
     method: "GET",
@@ -27,6 +29,7 @@ export const oracleOperations = {
     summary: "Markets that the oracle holds, and why; at most 200.",
     input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
     output: z.array(HeldMarket),
+    refusals: [],
     extension: true,
   }),
   listLatestPrices: operation({
@@ -43,6 +46,7 @@ export const oracleOperations = {
     output: z
       .array(z.object({ key: StoredText, price: z.string().nullable() }))
       .meta({ description: "As decimal text; null for a feed that nothing is known of." }),
+    refusals: [],
     extension: true,
   }),
   receivePrice: operation({
@@ -58,6 +62,7 @@ export const oracleOperations = {
       observedAt: Timestamp,
     }),
     output: z.object({ received: z.literal(true) }),
+    refusals: [],
     extension: true,
   }),
 };

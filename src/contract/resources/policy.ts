@@ -3,7 +3,7 @@ import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } from "../../domain/policy/fields.ts";
 import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
@@ -163,6 +163,8 @@ export const PolicyUpdated = StoredPolicy.extend({ updatedAt: Timestamp }).meta(
 /** The longest override: what is to hold longer belongs into the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 
+const operation = operationUnder("operations");
+
 export const policyOperations = {
   getPolicy: operation({
     method: "GET",
@@ -172,6 +174,7 @@ export const policyOperations = {
     summary: "The policy in force.",
     input: NoInput,
     output: StoredPolicy,
+    refusals: [],
     tagged: true,
   }),
   updatePolicy: operation({
@@ -182,6 +185,7 @@ export const policyOperations = {
     summary: "Change some policy fields.",
     input: PolicyPatchSchema,
     output: PolicyUpdated,
+    refusals: ["PRECONDITION_FAILED"],
     tagged: true,
     temporary: true,
   }),

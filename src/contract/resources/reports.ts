@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import { MarketId, Timestamp, Usd } from "../scalars.ts";
 import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 
@@ -98,6 +98,8 @@ export const OracleStatus = z
   })
   .meta({ id: "OracleStatus" });
 
+const operation = operationUnder("operations");
+
 export const reportOperations = {
   getOracleStatus: operation({
     method: "GET",
@@ -107,6 +109,7 @@ export const reportOperations = {
     summary: "The built-in oracle.",
     input: NoInput,
     output: OracleStatus,
+    refusals: [],
   }),
   getHedgeExposure: operation({
     method: "GET",
@@ -116,6 +119,7 @@ export const reportOperations = {
     summary: "Open hedge tags by symbol.",
     input: NoInput,
     output: HedgeExposure,
+    refusals: [],
   }),
   getOverviewReport: operation({
     method: "GET",
@@ -125,6 +129,7 @@ export const reportOperations = {
     summary: "Volume, revenue and activity.",
     input: ReportPeriod,
     output: OverviewReport,
+    refusals: [],
   }),
   getHouseReport: operation({
     method: "GET",
@@ -134,6 +139,7 @@ export const reportOperations = {
     summary: "Fees and market-making result.",
     input: ReportPeriod,
     output: HouseReport,
+    refusals: [],
   }),
   getTradersReport: operation({
     method: "GET",
@@ -143,6 +149,7 @@ export const reportOperations = {
     summary: "The leaderboard.",
     input: ReportPeriod,
     output: TradersReport,
+    refusals: [],
   }),
   getFundingReport: operation({
     method: "GET",
@@ -152,6 +159,7 @@ export const reportOperations = {
     summary: "Deposits and withdrawals.",
     input: ReportPeriod,
     output: FundingReport,
+    refusals: [],
   }),
   listRisk: operation({
     method: "GET",
@@ -161,5 +169,6 @@ export const reportOperations = {
     summary: "Liability of every open market.",
     input: NoInput,
     output: z.array(RiskItem),
+    refusals: [],
   }),
 };

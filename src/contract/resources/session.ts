@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import { Timestamp } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 
@@ -12,6 +12,8 @@ export const Session = z
 
 export const SessionEnded = z.object({ ended: z.literal(true) }).meta({ id: "SessionEnded" });
 
+const operation = operationUnder("identity");
+
 /** Served by the HTTP server alone: a cookie has no meaning elsewhere. */
 export const sessionOperations = {
   createSession: operation({
@@ -21,6 +23,7 @@ export const sessionOperations = {
     summary: "Keep the bearer token in a cookie that scripts cannot read.",
     input: NoInput,
     output: Session,
+    refusals: [],
     extension: true,
   }),
   deleteSession: operation({
@@ -30,6 +33,7 @@ export const sessionOperations = {
     summary: "End the session: the cookie goes, and the token behind it is refused from then on.",
     input: NoInput,
     output: SessionEnded,
+    refusals: [],
     extension: true,
   }),
 };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operationUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
 
 /** How many markets a snapshot holds, and a filter names. */
@@ -61,12 +61,13 @@ export type StreamEvents = { [Name in keyof typeof streamEvents]: z.input<(typeo
  * Beside the table of operations, because it does not answer once: it belongs to the HTTP server alone. A user token or
  * the session cookie is optional and adds `fill` events.
  */
-export const streamOperation: Operation = operation({
+export const streamOperation: Operation = operationUnder("markets")({
   method: "GET",
   path: "/v1/stream",
   auth: "public",
   summary: "Prices, trades and market states as they happen.",
   input: StreamInput,
   output: z.string(),
+  refusals: ["OVERLOADED"],
   extension: true,
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operation } from "../operation.ts";
+import { NoInput, operationUnder } from "../operation.ts";
 import {
   line,
   MarketId,
@@ -130,18 +130,6 @@ export const OrderFilter = z.object({
   marketId: MarketId.optional(),
 });
 
-export const PositionItem = z
-  .object({
-    marketId: MarketId,
-    side: Side,
-    shares: Shares,
-    avgCost: AveragePrice,
-    question: StoredQuestion,
-    currentPrice: Price,
-    unrealizedPnl: Usd,
-  })
-  .meta({ id: "Position" });
-
 export const SuitabilityInput = z
   .object({
     answers: z
@@ -169,6 +157,16 @@ export const SuitabilityStatus = z
   })
   .meta({ id: "SuitabilityStatus" });
 
+const operation = operationUnder("trading");
+
+/** In the order in which a trade is checked: the market's state, the user's standing, the limits, then what it pays with. */
+const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;
+const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"] as const;
+const LIMITS = ["MAX_TRADE_EXCEEDED", "EXPOSURE_EXCEEDED"] as const;
+const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND", "COST_EXCEEDS_PAYOUT"] as const;
+/** A sale asks for shares in place of funds; purchases and sales alike may name the price that they accept. */
+const TRADE = [...MARKET_STATE, ...STANDING, ...LIMITS, ...FUNDS, "INSUFFICIENT_SHARES", "SLIPPAGE"] as const;
+
 export const tradingOperations = {
   placeTrade: operation({
     method: "POST",
@@ -177,6 +175,7 @@ export const tradingOperations = {
     summary: "Buy shares of one side, or sell them.",
     input: TradeInput,
     output: TradeResult,
+    refusals: TRADE,
     writes: true,
   }),
   placeOrder: operation({
@@ -186,6 +185,7 @@ export const tradingOperations = {
     summary: "The same trade by numeric outcome, optionally tagged as a hedge.",
     input: OrderInput,
     output: OrderResult,
+    refusals: TRADE,
     writes: true,
   }),
   listOrders: operation({
@@ -195,6 +195,7 @@ export const tradingOperations = {
     summary: "The user's own fills, newest first.",
     input: OrderFilter,
     output: z.array(OrderItem),
+    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -205,6 +206,7 @@ export const tradingOperations = {
     summary: "One of the user's own fills.",
     input: z.object({ id: text(64) }),
     output: OrderItem,
+    refusals: [],
     extension: true,
   }),
   quoteTrade: operation({
@@ -215,15 +217,8 @@ export const tradingOperations = {
     summary: "What a trade would come to now; with a user token also whether that user may.",
     input: QuoteInput,
     output: Quote,
+    refusals: TRADE,
     extension: true,
-  }),
-  listPositions: operation({
-    method: "GET",
-    path: "/v1/positions",
-    auth: "user",
-    summary: "The user's open positions.",
-    input: NoInput,
-    output: z.array(PositionItem),
   }),
   submitSuitability: operation({
     method: "POST",
@@ -233,6 +228,7 @@ export const tradingOperations = {
     summary: "Submit a suitability assessment.",
     input: SuitabilityInput,
     output: SuitabilityResult,
+    refusals: [],
     writes: true,
   }),
   getSuitability: operation({
@@ -242,5 +238,6 @@ export const tradingOperations = {
     summary: "The user's suitability.",
     input: NoInput,
     output: SuitabilityStatus,
+    refusals: [],
   }),
 };

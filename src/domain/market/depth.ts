@@ -1,4 +1,5 @@
-import { buyShares, MAX_PRICE, type Mechanism, type Side, spendTo, yesPriceOf } from "./market.ts";
+import { MAX_PRICE } from "../money.ts";
+import { buyShares, type Mechanism, type Side, spendTo, yesPriceOf } from "./market.ts";
 import type { Pool } from "./pool.ts";
 
 /** A rung of the ladder: up to `price`, `sizeMicro` more shares can be bought than up to the rung before it. */

@@ -13,10 +13,6 @@ export interface Mechanism extends Opening {
   kind: MarketKind;
 }
 
-/** No trade may leave the price outside these. */
-export const MIN_PRICE = 0.001;
-export const MAX_PRICE = 0.999;
-
 /** The pool of a market that opens: as many complete sets as the house puts in dollars, less its own shares. */
 export function openPool(mechanism: Mechanism): Pool {
   return MARKET_MAKERS[mechanism.kind].open(mechanism);

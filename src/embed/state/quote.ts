@@ -1,15 +1,6 @@
-import {
-  buyShares,
-  canPayOff,
-  MAX_PRICE,
-  type Mechanism,
-  MIN_PRICE,
-  type Side,
-  spendTo,
-  yesPriceOf,
-} from "../../domain/market/market.ts";
+import { buyShares, canPayOff, type Mechanism, type Side, spendTo, yesPriceOf } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
-import { averagePrice, feeOn, roundPrice } from "../../domain/money.ts";
+import { averagePrice, feeOn, MAX_PRICE, MIN_PRICE, roundPrice } from "../../domain/money.ts";
 
 /** What a purchase would come to at the prices on the screen; all amounts in micro-dollars and micro-shares. */
 export interface Quote {

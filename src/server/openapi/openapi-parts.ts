@@ -4,35 +4,7 @@ import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 /** A part of the OpenAPI document. */
 export type JsonObject = Record<string, unknown>;
 
-/** The parts of the document that no schema gives. */
-export const TAGS = {
-  markets: "Markets and their prices.",
-  trading: "Trades, positions and suitability of one user.",
-  money: "Wallets, withdrawals and incoming payments.",
-  identity: "Identity verification.",
-  operations: "Reports, policy, audit and the oracle.",
-};
-type Tag = keyof typeof TAGS;
-
-/** By the first segment of the path after the version; the rest is `operations`. */
-export const TAG_BY_SEGMENT: Record<string, Tag> = {
-  markets: "markets",
-  settle: "markets",
-  trade: "trading",
-  orders: "trading",
-  positions: "trading",
-  portfolio: "trading",
-  suitability: "trading",
-  session: "identity",
-  stream: "markets",
-  wallet: "money",
-  withdrawals: "money",
-  statement: "money",
-  users: "money",
-  quote: "trading",
-  payments: "money",
-  kyc: "identity",
-};
+/* The parts of the document that no schema gives. */
 
 export const SECURITY: Record<Auth, JsonObject[]> = {
   none: [],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Operation } from "../../contract/operation.ts";
+import { type Operation, TAGS } from "../../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
 import { streamOperation } from "../../contract/resources/stream.ts";
 import type { Handlers } from "../../services/invoke.ts";
@@ -21,8 +21,6 @@ import {
   SECURITY,
   SECURITY_SCHEMES,
   SIGNED_AT,
-  TAG_BY_SEGMENT,
-  TAGS,
 } from "./openapi-parts.ts";
 import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
 import { usedComponents, wireSchema } from "./openapi-schemas.ts";
@@ -121,10 +119,10 @@ function describe(
   return {
     operationId: id,
     summary: operation.summary.trim(),
-    description: orderOfRefusals(id, operation),
+    description: orderOfRefusals(operation),
     ...(operation.extension ? { "x-extension": true } : {}),
     ...(operation.scope ? { "x-scope": operation.scope } : {}),
-    tags: [TAG_BY_SEGMENT[operation.path.replace(/^\/v1/, "").split("/")[1] ?? ""] ?? "operations"],
+    tags: [operation.tag],
     security:
       id === "receiveStripe"
         ? [{ stripeSignature: [] }]
@@ -182,9 +180,9 @@ function describeStream(): JsonObject {
   return {
     operationId: "streamEvents",
     summary: streamOperation.summary,
-    description: `${STREAM_DESCRIPTION}\n\n${orderOfRefusals("streamEvents", streamOperation)}`,
+    description: `${STREAM_DESCRIPTION}\n\n${orderOfRefusals(streamOperation)}`,
     "x-extension": true,
-    tags: ["markets"],
+    tags: [streamOperation.tag],
     security: [...SECURITY.public, ...SECURITY.user],
     parameters: [{ name: "markets", in: "query", required: false, description, schema }, LAST_EVENT_ID],
     responses: {
@@ -193,7 +191,7 @@ function describeStream(): JsonObject {
         headers: headers("Request-Id", ...RATE_LIMIT_HEADERS),
         content: streamContent(),
       },
-      ...refusalResponses("streamEvents", streamOperation, refusalHeaders),
+      ...refusalResponses(streamOperation, refusalHeaders),
     },
   };
 }
@@ -224,6 +222,6 @@ function responsesOf(id: OperationId, operation: Operation, content: JsonObject)
   return {
     200: { description: "Done.", headers: answered, content },
     ...(id === "getHealth" ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
-    ...refusalResponses(id, operation, refusalHeaders),
+    ...refusalResponses(operation, refusalHeaders),
   };
 }

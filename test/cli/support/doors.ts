@@ -3,10 +3,10 @@ import { pino } from "pino";
 import { httpApi } from "../../../src/client/http-api.ts";
 import { localApi } from "../../../src/client/local-api.ts";
 import type { Api } from "../../../src/contract/operations.ts";
+import { hashApiKey } from "../../../src/domain/api-key.ts";
 import type { Seal } from "../../../src/domain/audit/audit-link.ts";
 import type { PolicyPatch } from "../../../src/domain/policy/policy.ts";
 import { startServer } from "../../../src/server/server.ts";
-import { hashApiKey } from "../../../src/services/provision.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 

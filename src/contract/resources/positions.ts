@@ -1,9 +1,22 @@
 import { z } from "zod";
-import { NoInput, operation } from "../operation.ts";
-import { MarketId, Shares, Side, Timestamp, Usd } from "../scalars.ts";
-import { StoredQuestion } from "../stored.ts";
-import { UserState, Wallet } from "./funding.ts";
-import { PositionItem, SuitabilityStatus } from "./trading.ts";
+import { NoInput, operationUnder } from "../operation.ts";
+import { MarketId, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
+import { AveragePrice, StoredQuestion } from "../stored.ts";
+import { SuitabilityStatus } from "./trading.ts";
+import { UserState } from "./users.ts";
+import { Wallet } from "./wallets.ts";
+
+export const PositionItem = z
+  .object({
+    marketId: MarketId,
+    side: Side,
+    shares: Shares,
+    avgCost: AveragePrice,
+    question: StoredQuestion,
+    currentPrice: Price,
+    unrealizedPnl: Usd,
+  })
+  .meta({ id: "Position" });
 
 /** A position in a market that was settled. */
 export const SettledPosition = z
@@ -29,7 +42,18 @@ export const Portfolio = z
   })
   .meta({ id: "Portfolio" });
 
-export const portfolioOperations = {
+const operation = operationUnder("trading");
+
+export const positionOperations = {
+  listPositions: operation({
+    method: "GET",
+    path: "/v1/positions",
+    auth: "user",
+    summary: "The user's open positions.",
+    input: NoInput,
+    output: z.array(PositionItem),
+    refusals: [],
+  }),
   getPortfolio: operation({
     method: "GET",
     path: "/v1/portfolio",
@@ -37,6 +61,7 @@ export const portfolioOperations = {
     summary: "All that a user's page shows, in one answer.",
     input: NoInput,
     output: Portfolio,
+    refusals: [],
     extension: true,
   }),
 };

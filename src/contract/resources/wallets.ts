@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { NoInput, operation } from "../operation.ts";
-import { line, MarketId, PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
+import { NoInput, operationUnder } from "../operation.ts";
+import { MarketId, PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 
 export const Wallet = z
@@ -46,50 +46,9 @@ export const WithdrawalFilter = z.object({
 });
 const WithdrawalRef = z.object({ id: text(64) });
 
-export const UserState = z.enum(["unverified", "verified", "rejected", "restricted"]).meta({ id: "UserState" });
-const UserRef = z.object({ id: UserId });
+const operation = operationUnder("money");
 
-export const User = z
-  .object({
-    userId: StoredUserId,
-    state: UserState,
-    kyc: z.enum(["unverified", "verified", "rejected"]).meta({ description: "What a restriction hides." }),
-    jurisdiction: z.string().nullable(),
-    suitabilityScore: z.number().int().nullable(),
-    ...Wallet.shape,
-    createdAt: Timestamp,
-    revokeBefore: Timestamp.nullable().meta({
-      description: "Tokens issued before it are refused; null while no session was revoked.",
-    }),
-  })
-  .meta({ id: "User" });
-
-export const RevocationInput = z
-  .object({
-    id: UserId,
-    revokeBefore: Timestamp.optional().meta({
-      description: "Tokens issued before it are refused; now, unless given. It never moves backwards.",
-    }),
-  })
-  .meta({ id: "RevocationInput" });
-export const SessionsRevoked = z
-  .object({ userId: StoredUserId, revokeBefore: Timestamp.meta({ description: "What stands from now on." }) })
-  .meta({ id: "SessionsRevoked" });
-
-export const UserStateChange = z.object({ userId: StoredUserId, state: UserState }).meta({ id: "UserStateChange" });
-
-export const CreditInput = z
-  .object({
-    id: UserId,
-    amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
-    reason: line(500).optional().meta({ description: "Why; required here or in the header `Audit-Reason`." }),
-  })
-  .meta({ id: "CreditInput" });
-export const Credited = z.object({ userId: StoredUserId, amount: Usd, balanceUsd: Usd, ts: Timestamp }).meta({
-  id: "Credited",
-});
-
-export const fundingOperations = {
+export const walletOperations = {
   getWallet: operation({
     method: "GET",
     path: "/v1/wallet",
@@ -97,6 +56,7 @@ export const fundingOperations = {
     summary: "The user's money.",
     input: NoInput,
     output: Wallet,
+    refusals: [],
     extension: true,
   }),
   listStatement: operation({
@@ -106,6 +66,7 @@ export const fundingOperations = {
     summary: "Every change of the user's wallet, newest first.",
     input: StatementFilter,
     output: z.array(StatementEntry),
+    refusals: [],
     paged: true,
     csv: true,
     extension: true,
@@ -117,6 +78,7 @@ export const fundingOperations = {
     summary: "Ask for money to be paid out.",
     input: z.object({ amount: UsdAmount }).meta({ id: "WithdrawalInput" }),
     output: WithdrawalRequested,
+    refusals: ["INSUFFICIENT_FUNDS"],
     writes: true,
     extension: true,
   }),
@@ -128,6 +90,7 @@ export const fundingOperations = {
     summary: "Withdrawals, newest first.",
     input: WithdrawalFilter,
     output: z.array(Withdrawal),
+    refusals: [],
     paged: true,
     extension: true,
   }),
@@ -139,6 +102,7 @@ export const fundingOperations = {
     summary: "Send the money out.",
     input: WithdrawalRef,
     output: Withdrawal,
+    refusals: ["WITHDRAWAL_DECIDED"],
     writes: true,
     extension: true,
   }),
@@ -150,60 +114,7 @@ export const fundingOperations = {
     summary: "Give the money back.",
     input: WithdrawalRef,
     output: Withdrawal,
-    writes: true,
-    extension: true,
-  }),
-  getUser: operation({
-    method: "GET",
-    path: "/v1/users/:id",
-    auth: "admin",
-    scope: "read",
-    summary: "One user.",
-    input: UserRef,
-    output: User,
-    extension: true,
-  }),
-  creditWallet: operation({
-    method: "POST",
-    path: "/v1/users/:id/credit",
-    auth: "admin",
-    scope: "funds",
-    summary: "Put money into a user's wallet by hand.",
-    input: CreditInput,
-    output: Credited,
-    writes: true,
-    extension: true,
-  }),
-  restrictUser: operation({
-    method: "POST",
-    path: "/v1/users/:id/restrict",
-    auth: "admin",
-    scope: "users",
-    summary: "Stop a user from trading and withdrawing.",
-    input: UserRef,
-    output: UserStateChange,
-    writes: true,
-    extension: true,
-  }),
-  releaseUser: operation({
-    method: "POST",
-    path: "/v1/users/:id/release",
-    auth: "admin",
-    scope: "users",
-    summary: "Lift a restriction.",
-    input: UserRef,
-    output: UserStateChange,
-    writes: true,
-    extension: true,
-  }),
-  revokeUser: operation({
-    method: "POST",
-    path: "/v1/users/:id/revoke",
-    auth: "admin",
-    scope: "users",
-    summary: "End the sessions of a user: tokens issued before an instant are refused.",
-    input: RevocationInput,
-    output: SessionsRevoked,
+    refusals: ["WITHDRAWAL_DECIDED"],
     writes: true,
     extension: true,
   }),

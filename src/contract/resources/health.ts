@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { NoInput, operationUnder } from "../operation.ts";
+import { Timestamp, Usd } from "../scalars.ts";
+
+export const Health = z
+  .object({ ok: z.boolean(), service: z.string(), db: z.boolean(), uptimeSec: z.number().int().min(0) })
+  .meta({ id: "Health" });
+
+export const Reconciliation = z
+  .object({ ok: z.boolean(), discrepancy: Usd, checkedAt: Timestamp })
+  .meta({ id: "Reconciliation" });
+
+const sums = {
+  discrepancy: z.number().meta({ description: "In the unit of the check." }),
+  stated: z.number().meta({ description: "What the rows under test say." }),
+  expected: z.number().meta({ description: "What they should." }),
+};
+const held = z
+  .string()
+  .nullable()
+  .optional()
+  .meta({
+    description: "Of what is no amount: what the table holds, in words; null for no row.",
+    examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
+  });
+const said = z.string().nullable().optional().meta({ description: "What the audit log says of it; null for nothing." });
+export const LedgerCheck = z
+  .object({
+    name: z.string().meta({ examples: ["escrow"] }),
+    unit: z.enum(["usd", "count"]).meta({ description: "What the numbers are: US dollars, or a number of rows." }),
+    ok: z.boolean(),
+    ...sums,
+    rows: z.number().int().min(0).meta({ description: "How many rows disagree." }),
+    places: z.array(z.object({ place: z.string(), ...sums, held, said })).meta({ description: "The first of them." }),
+  })
+  .meta({ id: "LedgerCheck" });
+
+const operation = operationUnder("operations");
+
+export const healthOperations = {
+  getHealth: operation({
+    method: "GET",
+    path: "/health",
+    auth: "none",
+    summary: "Liveness of the service and its database.",
+    input: NoInput,
+    output: Health,
+    refusals: [],
+  }),
+  reconcile: operation({
+    method: "POST",
+    path: "/v1/reconcile",
+    auth: "admin",
+    scope: "read",
+    summary: "Check the whole ledger.",
+    input: NoInput,
+    output: Reconciliation,
+    refusals: [],
+    writes: true,
+  }),
+  explainLedger: operation({
+    method: "GET",
+    path: "/v1/reconcile/checks",
+    auth: "admin",
+    scope: "read",
+    summary: "Every check of the ledger with both of its sums, and the first places that disagree.",
+    input: NoInput,
+    output: z.array(LedgerCheck),
+    refusals: [],
+    extension: true,
+  }),
+};

@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { operationUnder } from "../operation.ts";
+import { line, Timestamp, text, UsdAmount, UserId } from "../scalars.ts";
+import { CountryCode } from "./policy.ts";
+
+export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
+
+/** A KYC result. `status` other than `passed` and `failed` is kept on record and changes nothing. */
+export const KycEvent = z
+  .object({
+    tenantId: z.string(),
+    userId: UserId,
+    status: text(64),
+    provider: line(64),
+    verifiedAt: Timestamp,
+    jurisdiction: CountryCode.optional(),
+  })
+  .meta({
+    id: "KycEvent",
+    examples: [{ userId: "usr_1", status: "passed", provider: "idv", verifiedAt: "2026-01-31T18:00:00.000Z" }],
+  });
+
+/** A payment event. Only `deposit.completed` moves money; the fields it needs are checked when it does. */
+export const PaymentEvent = z
+  .object({ tenantId: z.string(), event: text(64) })
+  .loose()
+  .meta({
+    id: "PaymentEvent",
+    examples: [{ event: "deposit.completed", userId: "usr_1", amountUsd: 250, txRef: "tx_0001" }],
+  });
+
+/** A Stripe event. Only `type` and `data.object` are read, and those fields are checked by what the type needs. */
+export const StripeEvent = z
+  .object({
+    tenantId: z.string(),
+    id: text(255),
+    type: text(255),
+    data: z.object({ object: z.looseObject({}) }).loose(),
+  })
+  .loose()
+  .meta({ id: "StripeEvent" });
+
+/** Deposits are 0.01 to 1e9 dollars (decision 25). */
+export const Deposit = z.object({
+  userId: UserId,
+  amountUsd: UsdAmount.refine(
+    (micro) => micro >= 10_000n && micro <= 1_000_000_000_000_000n,
+    "must be 0.01 to 1000000000",
+  ),
+  txRef: text(255),
+});
+
+const identity = operationUnder("identity");
+const money = operationUnder("money");
+
+/** Providers' webhooks. */
+export const inboundOperations = {
+  receiveKyc: identity({
+    method: "POST",
+    path: "/kyc/inbound/:tenantId",
+    auth: "signature",
+    summary: "An identity-verification result.",
+    input: KycEvent,
+    output: Received,
+    refusals: [],
+  }),
+  receivePayment: money({
+    method: "POST",
+    path: "/payments/inbound/:tenantId",
+    auth: "signature",
+    summary: "A payment confirmation.",
+    input: PaymentEvent,
+    output: Received,
+    refusals: [],
+  }),
+  receiveStripe: money({
+    method: "POST",
+    path: "/payments/stripe/:tenantId",
+    auth: "signature",
+    summary: "A Stripe event: payments, refunds and disputes.",
+    input: StripeEvent,
+    output: Received,
+    refusals: [],
+  }),
+};

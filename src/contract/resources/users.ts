@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { operationUnder } from "../operation.ts";
+import { line, Timestamp, Usd, UsdAmount, UserId } from "../scalars.ts";
+import { StoredUserId } from "../stored.ts";
+import { Wallet } from "./wallets.ts";
+
+export const UserState = z.enum(["unverified", "verified", "rejected", "restricted"]).meta({ id: "UserState" });
+const UserRef = z.object({ id: UserId });
+
+export const User = z
+  .object({
+    userId: StoredUserId,
+    state: UserState,
+    kyc: z.enum(["unverified", "verified", "rejected"]).meta({ description: "What a restriction hides." }),
+    jurisdiction: z.string().nullable(),
+    suitabilityScore: z.number().int().nullable(),
+    ...Wallet.shape,
+    createdAt: Timestamp,
+    revokeBefore: Timestamp.nullable().meta({
+      description: "Tokens issued before it are refused; null while no session was revoked.",
+    }),
+  })
+  .meta({ id: "User" });
+
+export const RevocationInput = z
+  .object({
+    id: UserId,
+    revokeBefore: Timestamp.optional().meta({
+      description: "Tokens issued before it are refused; now, unless given. It never moves backwards.",
+    }),
+  })
+  .meta({ id: "RevocationInput" });
+export const SessionsRevoked = z
+  .object({ userId: StoredUserId, revokeBefore: Timestamp.meta({ description: "What stands from now on." }) })
+  .meta({ id: "SessionsRevoked" });
+
+export const UserStateChange = z.object({ userId: StoredUserId, state: UserState }).meta({ id: "UserStateChange" });
+
+export const CreditInput = z
+  .object({
+    id: UserId,
+    amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
+    reason: line(500).optional().meta({ description: "Why; required here or in the header `Audit-Reason`." }),
+  })
+  .meta({ id: "CreditInput" });
+export const Credited = z.object({ userId: StoredUserId, amount: Usd, balanceUsd: Usd, ts: Timestamp }).meta({
+  id: "Credited",
+});
+
+const operation = operationUnder("money");
+
+export const userOperations = {
+  getUser: operation({
+    method: "GET",
+    path: "/v1/users/:id",
+    auth: "admin",
+    scope: "read",
+    summary: "One user.",
+    input: UserRef,
+    output: User,
+    refusals: [],
+    extension: true,
+  }),
+  creditWallet: operation({
+    method: "POST",
+    path: "/v1/users/:id/credit",
+    auth: "admin",
+    scope: "funds",
+    summary: "Put money into a user's wallet by hand.",
+    input: CreditInput,
+    output: Credited,
+    refusals: [],
+    writes: true,
+    extension: true,
+  }),
+  restrictUser: operation({
+    method: "POST",
+    path: "/v1/users/:id/restrict",
+    auth: "admin",
+    scope: "users",
+    summary: "Stop a user from trading and withdrawing.",
+    input: UserRef,
+    output: UserStateChange,
+    refusals: [],
+    writes: true,
+    extension: true,
+  }),
+  releaseUser: operation({
+    method: "POST",
+    path: "/v1/users/:id/release",
+    auth: "admin",
+    scope: "users",
+    summary: "Lift a restriction.",
+    input: UserRef,
+    output: UserStateChange,
+    refusals: [],
+    writes: true,
+    extension: true,
+  }),
+  revokeUser: operation({
+    method: "POST",
+    path: "/v1/users/:id/revoke",
+    auth: "admin",
+    scope: "users",
+    summary: "End the sessions of a user: tokens issued before an instant are refused.",
+    input: RevocationInput,
+    output: SessionsRevoked,
+    refusals: [],
+    writes: true,
+    extension: true,
+  }),
+};
