@@ -2,6 +2,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { limitFromUsd, usdFromMicro } from "../domain/money.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { exposureCap, requireEligible, type TraderStanding } from "../domain/trader.ts";
 import { readClock } from "../postgres/clock.ts";
 import { type CapChange, type LimitImpact, listStandings, readLimitImpact, type Standing } from "../queries/impact.ts";
@@ -13,7 +14,6 @@ type RuleImpact = Result<"previewPolicy">["rules"][number];
 type Rule = RuleImpact["rule"];
 
 const DAYS = 30;
-const DAY_MS = 86_400_000;
 const HIGHEST_SCORE = 20;
 
 /** What changed rules would have done to the last 30 days. Refusals of the past are not on record. */

@@ -1,4 +1,5 @@
 import type { IsSealed } from "../../domain/audit/seal.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 import {
   endSession,
   NOTHING_READ,
@@ -13,7 +14,7 @@ import { CredentialWatch } from "./credential-watch.ts";
 import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 
 /** For clocks that disagree, and the leeway that a token is given. */
-const SLACK_MS = 3_600_000;
+const SLACK_MS = HOUR_MS;
 /** What was revoked longer ago concerns only tokens that have expired. */
 const LONGEST_TOKEN_MS = MAX_LIFETIME_SEC * 1000 + SLACK_MS;
 const SWEEP_EVERY_MS = 60_000;
