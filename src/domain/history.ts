@@ -1,3 +1,5 @@
+import { HOUR_MS } from "./time.ts";
+
 /** YES price in millionths after the last trade of the hour that began at `hour` (milliseconds since the epoch). */
 export interface HourPrice {
   hour: number;
@@ -18,8 +20,6 @@ export interface PriceLife {
   /** The price at `endAt`. */
   latestPpm: number;
 }
-
-const HOUR_MS = 3_600_000;
 
 /** A year and a day of hours: markets may run for many years, an answer may not. */
 export const MAX_HISTORY_HOURS = 366 * 24;

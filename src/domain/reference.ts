@@ -1,4 +1,5 @@
 import { compareDecimals, parseDecimal } from "./decimal.ts";
+import { HOUR_MS, UNIT_MS } from "./time.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
 export type Comparator = ">" | ">=" | "<" | "<=" | "between";
@@ -40,9 +41,8 @@ const STRIKE = /-?\d{1,18}(?:\.\d{1,18})?(?![\d,eE])/y;
 const INSTANT = /close(?![a-z])|\d{4}-\d\d-\d\d[Tt][^\s]*/iy;
 const RULE = /last(?![a-z(])|(twap|median)\(\s*(\d{1,5})\s*(s|m|h)\s*\)/iy;
 const WORDS: Readonly<Record<string, Comparator>> = { above: ">", below: "<" };
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
 /** The longest window of a `twap` or `median`. */
-export const LONGEST_WINDOW_MS = 3_600_000;
+export const LONGEST_WINDOW_MS = HOUR_MS;
 
 /**
  * Reads `<venue>:<instrument> <cmp> <strike>[..<strike>] [@ close|<RFC 3339>] [by last|twap(60s)|median(60s)]`. Feed keys

@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+
 /** Numbers and times as people read them. Everything shown goes through here, so that it looks the same everywhere. */
 
 const DOLLARS = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
@@ -37,7 +39,6 @@ export const clock = (ms: number): string => CLOCK.format(new Date(ms));
 export const day = (iso: string | number): string => DAY.format(new Date(iso));
 export const moment = (iso: string | number): string => MOMENT.format(new Date(iso));
 
-const DAY_MS = 86_400_000;
 /** When a market closes, as far as it matters: the hour on its last day. */
 export const until = (closeAt: string, now: number): string =>
   Date.parse(closeAt) - now < DAY_MS ? moment(closeAt) : day(closeAt);
@@ -50,7 +51,7 @@ export function axisTime(ms: number, stepMs: number): string {
 
 const UNITS: [name: string, ms: number][] = [
   ["day", DAY_MS],
-  ["hour", 3_600_000],
+  ["hour", HOUR_MS],
   ["minute", 60_000],
   ["second", 1000],
 ];

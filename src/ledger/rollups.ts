@@ -1,9 +1,6 @@
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { Trade, Transfer } from "../engine/draft.ts";
 import { CAPITAL } from "../engine/rows.ts";
-
-export const HOUR_MS = 3_600_000;
-/** UTC days: the epoch began at midnight. */
-export const DAY_MS = 24 * HOUR_MS;
 
 /** What a market traded in an hour, and its last price. */
 export interface MarketHour {

@@ -1,11 +1,12 @@
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { pruneTicks, recordSweep } from "../queries/oracle.ts";
 import { readPolicy } from "../services/policy.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { sweepFeeds } from "./sweep-feeds.ts";
 import { sweepResolutionUrl } from "./sweep-url.ts";
 
-const TICK_LIFE_MS = 30 * 86_400_000;
-const PRUNE_EVERY_MS = 3_600_000;
+const TICK_LIFE_MS = 30 * DAY_MS;
+const PRUNE_EVERY_MS = HOUR_MS;
 
 /**
  * Looks once at every market whose time has come or is near. Any number of processes may sweep at once: observations are

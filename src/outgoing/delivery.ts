@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { OutgoingRules } from "../domain/networks.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { forgetDeliveries, oldestPending, registerReceiver } from "../ledger/unchained/webhook-queue.ts";
 import { readClock } from "../postgres/clock.ts";
 import type { Pool } from "../postgres/pool.ts";
@@ -41,7 +42,6 @@ const POLL_MS = 1000;
 const HOUSEKEEPING_MS = 5000;
 /** How long attempts may go on after the worker was told to stop. */
 const GRACE_MS = 2000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const KEEP_DELIVERED_MS = 7 * DAY_MS;
 /** Longer than any schedule of retries takes. */
 const KEEP_MS = 30 * DAY_MS;

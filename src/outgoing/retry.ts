@@ -1,10 +1,9 @@
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time.ts";
 
 /** How long after each failed attempt the next one follows (decision 27); a failure after the last makes a dead letter. */
-const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS] as const;
+const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS] as const;
 /** A receiver may ask for more patience than the schedule has, but not for ever. */
-const LONGEST_WAIT_MS = 24 * HOUR_MS;
+const LONGEST_WAIT_MS = DAY_MS;
 /** Delays grow by up to this part of themselves, so that deliveries that failed together do not come back together. */
 const JITTER = 0.2;
 /** What the receiver wants no more of. */

@@ -1,5 +1,5 @@
 import type { HourPrice } from "../domain/history.ts";
-import { HOUR_MS } from "../ledger/rollups.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { textArray } from "../postgres/arrays.ts";
 import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
@@ -21,7 +21,7 @@ export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<
       left join (
         select market_id, sum(volume_micro) as volume_micro
           from market_hour
-         where hour > ${nowMs(sql)} - ${24 * HOUR_MS}::bigint
+         where hour > ${nowMs(sql)} - ${DAY_MS}::bigint
          group by market_id
       ) v on v.market_id = m.id
      where b.status = 'open'

@@ -1,5 +1,5 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
-import { HOUR_MS } from "../ledger/rollups.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { textArray } from "../postgres/arrays.ts";
 import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql, Row } from "../postgres/connect.ts";
@@ -85,7 +85,7 @@ export async function listOpenMarkets(
         select sum(h.volume_micro) as volume_micro
           from market_hour h
          where h.market_id = m.id
-           and h.hour > ${nowMs(sql)} - ${24 * HOUR_MS}::bigint
+           and h.hour > ${nowMs(sql)} - ${DAY_MS}::bigint
       ) v on true
      where b.status = 'open'
        and m.close_at > ${nowMs(sql)}

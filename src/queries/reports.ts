@@ -1,4 +1,4 @@
-import { DAY_MS } from "../ledger/rollups.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 

@@ -3,6 +3,7 @@ import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { limitFromUsd, usdFromMicro } from "../domain/money.ts";
 import { HIGHEST_SCORE } from "../domain/policy/suitability.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { exposureCap, requireEligible, type TraderStanding } from "../domain/trader.ts";
 import { readClock } from "../postgres/clock.ts";
 import { type CapChange, type LimitImpact, listStandings, readLimitImpact, type Standing } from "../queries/impact.ts";
@@ -14,7 +15,6 @@ type RuleImpact = Result<"previewPolicy">["rules"][number];
 type Rule = RuleImpact["rule"];
 
 const DAYS = 30;
-const DAY_MS = 86_400_000;
 
 /** What changed rules would have done to the last 30 days. Refusals of the past are not on record. */
 export async function previewPolicy(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Batch } from "../../src/ledger/commit.ts";
-import { DAY_MS, fundingDayRows, HOUR_MS, hourRows, traderDayRows } from "../../src/ledger/rollups.ts";
+import { fundingDayRows, hourRows, traderDayRows } from "../../src/ledger/rollups.ts";
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { migrate, readMigrations } from "../../src/postgres/migrate.ts";

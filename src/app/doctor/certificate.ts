@@ -4,6 +4,7 @@ import { readCertificate } from "../../config/certificate.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-file.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { wallClockMs } from "../clock.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
@@ -12,7 +13,6 @@ export type CertificateFacts =
   /** `isForHost`: whether it names the host of `baseUrl`. */
   | { host: string; isForHost: boolean; daysLeft: number };
 
-const DAY_MS = 86_400_000;
 /** Automatic renewal is done by then; who renews by hand has two weeks to do so. */
 const SHORT_DAYS = 14;
 

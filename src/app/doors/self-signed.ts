@@ -5,13 +5,13 @@ import { join } from "node:path";
 import ipaddr from "ipaddr.js";
 import { type Certificate, CertificateProblem, checkCertificate } from "../../config/certificate.ts";
 import { isErrno } from "../../config/environment.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const LIFETIME_MS = 365 * DAY_MS;
 /** Long enough that a server which is restarted once a month never shows an old one. */
 const RENEWAL_MS = 30 * DAY_MS;
 /** Clocks of clients may be behind. */
-const BACKDATED_MS = 3_600_000;
+const BACKDATED_MS = HOUR_MS;
 const LOCK_WAIT_MS = 10_000;
 
 /** Where the certificate that a directory signs for a tenant lies. Only the key beside it is secret. */

@@ -1,9 +1,10 @@
 import { UserId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
 /** The server refuses tokens that live longer (decision 11). */
-export const LONGEST_TOKEN_MS = 24 * 3_600_000;
+export const LONGEST_TOKEN_MS = DAY_MS;
 
 export interface UserToken {
   token: string;

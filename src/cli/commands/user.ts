@@ -3,14 +3,13 @@ import { isoTime, wallClockMs } from "../../app/clock.ts";
 import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { identifier, timeSpan } from "../input/parsers.ts";
 import { past } from "../input/past.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-
-const HOUR_MS = 3_600_000;
 
 export interface TokenOptions {
   id: string;

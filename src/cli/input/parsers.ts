@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
+import { UNIT_MS } from "../../domain/time.ts";
 
 /** Readers of option values. They throw what commander turns into a usage error that names the option. */
 
@@ -40,8 +41,6 @@ export function decimal(value: string): number {
   if (!/^-?\d{1,15}(\.\d{1,30})?$/.test(value)) throw new InvalidArgumentError("It must be a number such as 12.50.");
   return Number(value);
 }
-
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `90s`, `10m`, `1h` or `2d` in milliseconds. */
 export function timeSpan(value: string): number {

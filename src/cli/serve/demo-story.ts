@@ -7,9 +7,9 @@ import type { Api, WireOutput } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import type { Side } from "../../domain/market/pool.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import type { Output } from "../output/output.ts";
 
-const HOUR_MS = 3_600_000;
 /** A page left open over a working day still trades. */
 const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
 const FUNDS_USD = 1000;
@@ -137,7 +137,7 @@ export async function runOnce(stage: Stage, output: Output, startedAt: number): 
       category: "demo",
       kind,
       p0: STORIES[kind].p0,
-      closeAt: new Date(wallClockMs() + 24 * HOUR_MS).toISOString(),
+      closeAt: new Date(wallClockMs() + DAY_MS).toISOString(),
       resolutionRef: "the demo itself",
     });
     created.push({ id: market.id, kind });

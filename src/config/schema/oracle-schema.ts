@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { Name, text } from "../../contract/scalars.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { duration, OutgoingUrl, Percentage, SecretReference } from "./scalars.ts";
-
-const DAY_MS = 86_400_000;
 
 /** RFC 6901, plus `*` (the only key) and `-1` (the last element). */
 const Pointer = z

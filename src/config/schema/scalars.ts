@@ -2,6 +2,7 @@ import { z } from "zod";
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../../contract/scalars.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { hostPattern, isLoopback } from "../../domain/networks.ts";
+import { UNIT_MS } from "../../domain/time.ts";
 import { isMapping } from "../yaml/mapping.ts";
 
 export const TenantId = z
@@ -14,8 +15,6 @@ export const UsdNumber = z
   .min(0)
   .max(MAX_AMOUNT_USD)
   .refine((usd) => microFromUsd(usd) !== undefined, "must have at most 6 decimals");
-
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `5s` outside, milliseconds inside. */
 export function duration(longestMs: number) {

@@ -1,8 +1,7 @@
+import { DAY_MS, MINUTE_MS } from "../time.ts";
 import type { HttpSource } from "./source.ts";
 
 const TIMEOUT_MS = 5000;
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** Some exchanges refuse requests without one. */
 const AGENT = { "user-agent": "pmctl" };
 

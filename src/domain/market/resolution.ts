@@ -12,6 +12,7 @@ import {
 import { invariant } from "../fault.ts";
 import type { FeedDefinition, FeedSource } from "../feeds/feed.ts";
 import { isTrading, parseTradingHours } from "../feeds/trading-hours.ts";
+import { HOUR_MS } from "../time.ts";
 import type { HoldReason } from "./hold.ts";
 import { isFulfilled, type MarketTerms } from "./terms.ts";
 
@@ -49,7 +50,7 @@ export const SETTLING_MS = 2000;
 /** A price from further ahead of the clock is a mistake, such as milliseconds taken for seconds. */
 export const MAX_AHEAD_MS = 5000;
 /** How far back a price is looked for that the next one may have jumped from. */
-export const JUMP_MEMORY_MS = 3_600_000;
+export const JUMP_MEMORY_MS = HOUR_MS;
 /** Of a window with fewer observations a mean tells little. */
 const FEWEST_IN_WINDOW = 3;
 

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 import { cents, chance, clock, dollars, moment, nameOf, shares, signed, timeLeft, toneOf, volume } from "../format.ts";
 import type { Portfolio, Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";
@@ -159,7 +160,7 @@ function useServerTime(serverNow: number, closeAt: string): number {
   const [startedAt] = useState(() => performance.now());
   const [now, setNow] = useState(serverNow);
   const left = Date.parse(closeAt) - now;
-  const stepMs = left > 0 && left < 3_600_000 ? 1000 : 10_000;
+  const stepMs = left > 0 && left < HOUR_MS ? 1000 : 10_000;
   useEffect(() => {
     const timer = setInterval(() => setNow(serverNow + performance.now() - startedAt), stepMs);
     return () => clearInterval(timer);

@@ -1,6 +1,7 @@
 import { type AuditEntry, auditLines, canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { type AuditKey, auditHash } from "../../domain/audit/seal.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { type Command, needsOf, type Results } from "../../engine/commands.ts";
 import { Draft, type Reader } from "../../engine/draft.ts";
 import { execute } from "../../engine/execute.ts";
@@ -8,7 +9,7 @@ import { answerKey, type Need, type StoredAnswer, type Table } from "../../engin
 import type { Batch, Head } from "../commit.ts";
 
 /** First results are kept for a day (decision 4). */
-const ANSWER_LIFE_MS = 24 * 3_600_000;
+const ANSWER_LIFE_MS = DAY_MS;
 
 /** Who asks, and how a repeat of the request is recognised. */
 export interface Submission<C extends Command = Command> {

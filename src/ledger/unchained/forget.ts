@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { WINDOW_MS } from "./request-count.ts";
@@ -5,8 +6,8 @@ import { WINDOW_MS } from "./request-count.ts";
 /** Rows of one statement, so that none takes long. */
 const PORTION = 10_000;
 /** An hour longer than an answer counts, so that no clock finds one gone that it would still give. */
-const ANSWER_LIFE_MS = 25 * 3_600_000;
-const SECURITY_LIFE_MS = 90 * 24 * 3_600_000;
+const ANSWER_LIFE_MS = 25 * HOUR_MS;
+const SECURITY_LIFE_MS = 90 * DAY_MS;
 
 /**
  * Removes windows of requests that ended long ago, however many addresses somebody has sent from. Rows that somebody is

@@ -1,4 +1,5 @@
 import type { IsSealed } from "../../domain/audit/seal.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 import {
   endSession,
   NOTHING_READ,
@@ -8,12 +9,11 @@ import {
 } from "../../ledger/unchained/revocations.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { wallClockMs } from "../clock.ts";
-import { Freshness } from "../freshness.ts";
-import { CredentialWatch } from "./credential-watch.ts";
+import { FreshCredentials } from "./fresh-credentials.ts";
 import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 
 /** For clocks that disagree, and the leeway that a token is given. */
-const SLACK_MS = 3_600_000;
+const SLACK_MS = HOUR_MS;
 /** What was revoked longer ago concerns only tokens that have expired. */
 const LONGEST_TOKEN_MS = MAX_LIFETIME_SEC * 1000 + SLACK_MS;
 const SWEEP_EVERY_MS = 60_000;
@@ -23,33 +23,19 @@ const SWEEP_EVERY_MS = 60_000;
  * user. Shared by all servers of the tenant, and never older than a second here. What is known stays known until the
  * tokens have expired, whatever becomes of the rows.
  */
-export class EndedSessions {
+export class EndedSessions extends FreshCredentials {
+  protected readonly away = "The service cannot check sessions at the moment";
   readonly #pool: Pool;
   readonly #isSealed: IsSealed;
-  readonly #freshness: Freshness;
   readonly #tokens = new Map<string, number>();
   readonly #users = new Map<string, number>();
-  readonly #watch: CredentialWatch;
-  #read: RevocationsRead = NOTHING_READ;
+  #readSoFar: RevocationsRead = NOTHING_READ;
   #sweptAt = 0;
 
   constructor(pool: Pool, isSealed: IsSealed) {
+    super();
     this.#pool = pool;
     this.#isSealed = isSealed;
-    this.#freshness = new Freshness(() => this.#load(), "The service cannot check sessions at the moment");
-    // While the database is away no session ends that is not known to have ended.
-    this.#watch = new CredentialWatch(() => void this.#freshness.ready()?.catch(() => {}));
-  }
-
-  /** @throws Fault DATABASE_UNAVAILABLE when what is known is too old and cannot be renewed */
-  ready(): Promise<void> | undefined {
-    return this.#freshness.ready();
-  }
-
-  /** After a revocation by this process: the next request waits for what there is now. */
-  forget(): void {
-    this.#freshness.forget();
-    this.#watch.look();
   }
 
   /** Call `ready` first. */
@@ -64,16 +50,8 @@ export class EndedSessions {
   async end({ hash, expiresAtMs }: SessionToken): Promise<boolean> {
     const until = expiresAtMs + SLACK_MS;
     this.#tokens.set(hash, until);
-    this.#watch.tell();
+    this.tellEnded();
     return this.#pool.write((sql) => endSession(sql, hash, until));
-  }
-
-  /**
-   * Calls back soon after any session ended, whether or not requests come in.
-   * @returns how to stop it
-   */
-  watch(onEnded: () => void): () => void {
-    return this.#watch.add(onEnded);
   }
 
   /** Never backwards; but an entry that holds takes the place of one that was broken. */
@@ -82,16 +60,16 @@ export class EndedSessions {
     this.#users.set(userId, standing === Number.POSITIVE_INFINITY ? before : Math.max(standing, before));
   }
 
-  async #load(): Promise<() => void> {
+  protected async read(): Promise<() => boolean> {
     const limits = { longestMs: LONGEST_TOKEN_MS, isSealed: this.#isSealed };
-    const { users, ended, ...read } = await this.#pool.read((sql) => readRevocations(sql, this.#read, limits));
+    const { users, ended, ...read } = await this.#pool.read((sql) => readRevocations(sql, this.#readSoFar, limits));
     return () => {
-      this.#read = read;
+      this.#readSoFar = read;
       const news = ended.filter(([hash]) => !this.#tokens.has(hash));
       for (const [hash, until] of news) this.#tokens.set(hash, until);
       for (const each of users) this.#revoke(each);
       this.#sweep();
-      if (news.length > 0 || users.length > 0) this.#watch.tell();
+      return news.length > 0 || users.length > 0;
     };
   }
 

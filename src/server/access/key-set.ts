@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
 import { Fault } from "../../domain/fault.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import type { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { monotonicMs } from "../clock.ts";
 
@@ -11,7 +12,7 @@ const FIRST_COOLDOWN_MS = 5_000;
 /** An older set is not used before a load was tried. */
 const STALE_MS = 36_000;
 /** How long a set outlives the place that it came from. */
-const LAST_GOOD_MS = 24 * 3_600_000;
+const LAST_GOOD_MS = DAY_MS;
 const LOAD_TIMEOUT_MS = 5_000;
 const LIMIT_BYTES = 256 * 1024;
 

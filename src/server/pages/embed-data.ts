@@ -1,6 +1,7 @@
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import { Fault } from "../../domain/fault.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { listLatestTrades, listRecentPrices } from "../../queries/market-views.ts";
@@ -13,7 +14,7 @@ import { readPolicy } from "../../services/policy.ts";
 import { wallClockMs } from "../clock.ts";
 
 /** A card's little curve: a week in steps of four hours. */
-const SPARK_MS = 7 * 24 * 3_600_000;
+const SPARK_MS = 7 * DAY_MS;
 const SPARK_POINTS = 42;
 
 /** A year of hours is more than a chart has pixels, and than a document should weigh. */

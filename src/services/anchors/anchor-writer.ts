@@ -3,6 +3,7 @@ import { type AnchorLine, signAnchor } from "../../domain/audit/anchor.ts";
 import type { ChainPoint } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
 
 /** Where anchors go. */
 export interface AnchorTarget {
@@ -41,7 +42,6 @@ const SPACING_MS = 250;
 const RETRY_MS = 10_000;
 const VERIFIED_WITHIN_MS = 5000;
 const VERIFIED_AGAIN_MS = 1000;
-const MINUTE_MS = 60_000;
 
 /**
  * Writes anchors of the log beside it: when the head has moved far enough, or long enough ago. Nothing waits for it, and

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Origin, SecurityEvent } from "../../domain/security.ts";
+import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import type { SecurityRow } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const WRITE_EVERY_MS = 2_000;
 /** Rows of one statement, of which one goes out every two seconds. */
 const PORTION = 500;

@@ -1,0 +1,15 @@
+/** Units of time, in milliseconds. */
+export const SECOND_MS = 1000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+/** Of UTC: the epoch began at midnight, so that multiples of it are the beginnings of days. */
+export const DAY_MS = 24 * HOUR_MS;
+
+/** By the letters that stand behind a number, as in `90s`, `10m`, `1h` or `2d`. */
+export const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: SECOND_MS,
+  m: MINUTE_MS,
+  h: HOUR_MS,
+  d: DAY_MS,
+};
