@@ -1,6 +1,6 @@
+import { externalOf, receivableOf, walletOf } from "../domain/accounts.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import type { Draft } from "./draft.ts";
-import { externalOf, receivableOf, walletOf } from "./rows.ts";
 
 interface Credit {
   provider: string;

@@ -1,10 +1,11 @@
+import { mayBeNegative } from "../domain/accounts.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { RowMap } from "./row-map.ts";
-import { type Account, mayBeNegative, type Table, type Tables } from "./rows.ts";
+import type { Account, Table, Tables } from "./rows.ts";
 
 /** What a command sees: rows by table and key, the committed ones or those of the commands before it. */
 export interface Reader {

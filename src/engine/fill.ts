@@ -1,3 +1,4 @@
+import { walletOf } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
 import {
   buyShares,
@@ -22,7 +23,7 @@ import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";
 import { requireMarket, requireTenant } from "./required.ts";
-import { type Book, type Market, type Portfolio, positionKey, type Trader, walletOf } from "./rows.ts";
+import { type Book, type Market, type Portfolio, positionKey, type Trader } from "./rows.ts";
 import { newTrader } from "./traders.ts";
 
 /** What a buyer asks for. */

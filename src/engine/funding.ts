@@ -1,10 +1,11 @@
+import { externalOf, pendingOf, receivableOf, WITHDRAWN, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, need } from "./command.ts";
 import { creditUser } from "./credit.ts";
 import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
-import { externalOf, pendingOf, receiptKey, receivableOf, type Withdrawal, walletOf } from "./rows.ts";
+import { receiptKey, type Withdrawal } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
 export interface RecordDeposit {
@@ -107,7 +108,7 @@ export const decideWithdrawal: CommandKind<DecideWithdrawal, Withdrawal> = {
     need("withdrawal", id),
     need("account", walletOf(traderId)),
     need("account", pendingOf(traderId)),
-    need("account", externalOf("withdrawals")),
+    need("account", WITHDRAWN),
   ],
   decide(draft, { id, traderId: owner, approve }, now) {
     const withdrawal = draft.get("withdrawal", id);
@@ -118,7 +119,7 @@ export const decideWithdrawal: CommandKind<DecideWithdrawal, Withdrawal> = {
     if (withdrawal.status === status) return withdrawal;
     if (withdrawal.status !== "pending")
       throw new Fault("WITHDRAWAL_DECIDED", `Withdrawal is ${withdrawal.status} already`);
-    draft.transfer(pendingOf(traderId), approve ? externalOf("withdrawals") : walletOf(traderId), amountMicro);
+    draft.transfer(pendingOf(traderId), approve ? WITHDRAWN : walletOf(traderId), amountMicro);
     const decided: Withdrawal = { ...withdrawal, status, decidedAt: now };
     draft.put("withdrawal", id, decided);
     draft.record(`withdrawal.${status}`, entryOf(decided));

@@ -1,3 +1,4 @@
+import { escrowOf, TREASURY } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
 import { type MarketKind, openPool, pricesOf, statusAt } from "../domain/market/market.ts";
 import { encodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
@@ -5,7 +6,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import { watchMarket } from "./oracle.ts";
 import { requireMarket, requireTenant } from "./required.ts";
-import { type Book, escrowOf, type Market, TREASURY } from "./rows.ts";
+import type { Book, Market } from "./rows.ts";
 
 export interface CreateMarket {
   type: "createMarket";

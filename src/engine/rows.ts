@@ -245,17 +245,6 @@ export type Table = keyof Tables;
 /** Tables with one row use this key. */
 export const SINGLE = "";
 
-export const TREASURY = "treasury";
-export const FEES = "fees";
-export const CAPITAL = "external:capital";
-export const walletOf = (traderId: string) => `wallet:${traderId}`;
-export const pendingOf = (traderId: string) => `pending:${traderId}`;
-export const escrowOf = (marketId: string) => `escrow:${marketId}`;
-export const externalOf = (provider: string) => `external:${provider}`;
-/** What a user owes, below zero: a refund took money that the wallet no longer held. */
-export const receivableOf = (traderId: string) => `receivable:${traderId}`;
-/** Accounts where money comes from, or is owed to. All others hold what they hold. */
-export const mayBeNegative = (account: string) => /^(external|receivable):/.test(account);
 export const positionKey = (traderId: string, marketId: string, side: Side) => `${side}:${marketId}:${traderId}`;
 export const receiptKey = (provider: string, reference: string) => `${provider}\n${reference}`;
 export const deliveryKey = (provider: string, sha256: string) => `${provider}\n${sha256}`;

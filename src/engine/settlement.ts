@@ -1,3 +1,4 @@
+import { escrowOf, TREASURY, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
@@ -5,7 +6,7 @@ import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type Resolution, recordResolution, requireOracleMaySettle } from "./oracle.ts";
 import { requireMarket } from "./required.ts";
-import { type Book, escrowOf, type Market, type Position, TREASURY, walletOf } from "./rows.ts";
+import type { Book, Market, Position } from "./rows.ts";
 
 export interface SettleMarket extends Resolution {
   type: "settleMarket";

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { CAPITAL, TREASURY } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
@@ -10,7 +11,7 @@ import { type CreateMarket, createMarket, resumeMarket, suspendMarket } from "./
 import { statedTenant, statePast, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { policyChanges } from "./policy.ts";
 import { requireMarket } from "./required.ts";
-import { type ApiKey, CAPITAL, SINGLE, type Tenant, TREASURY } from "./rows.ts";
+import { type ApiKey, SINGLE, type Tenant } from "./rows.ts";
 
 /** A market that a file declares, to be created with the state that it wants. */
 export interface DeclaredMarket extends Omit<CreateMarket, "type"> {

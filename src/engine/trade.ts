@@ -1,3 +1,4 @@
+import { escrowOf, FEES, walletOf } from "../domain/accounts.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
@@ -6,7 +7,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type BuyTerms, EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell, type SellTerms } from "./fill.ts";
-import { escrowOf, FEES, type Need, type Position, positionKey, walletOf } from "./rows.ts";
+import { type Need, type Position, positionKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
 export interface PlaceTrade extends BuyTerms {

@@ -1,3 +1,4 @@
+import { walletOf } from "../domain/accounts.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import {
   type ApiKey,
@@ -9,7 +10,6 @@ import {
   type Tables,
   type Tenant,
   type TenantRecord,
-  walletOf,
 } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";

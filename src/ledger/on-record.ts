@@ -9,6 +9,16 @@ import type { ReadSql } from "../postgres/connect.ts";
 export const upToHead = (sql: ReadSql) =>
   sql`seq between 1 and coalesce((select seq from head where id = 1), 9223372036854775807)`;
 
+/** Milliseconds since 1970 as entries write an instant; what no calendar holds stays a number, and so is a difference. */
+export const isoOf = (sql: ReadSql, column: string) =>
+  sql.unsafe(`(case when ${column} between -62135596800000 and 253402300799999
+    then to_char(timestamp '1970-01-01' + ${column}::float8 * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    else ${column}::text end)`);
+
+/** A JSON object's members; none for what is no object, which may be an entry that was broken. */
+export const membersOf = (sql: ReadSql, value: string) =>
+  sql.unsafe(`jsonb_each(case when jsonb_typeof(${value}) = 'object' then ${value} else '{}' end)`);
+
 /** A row `latest` of the log, whole, with the hash of the one before it: what `saidBy` takes. */
 export const linkOf = (sql: ReadSql) => sql`
   json_build_object(

@@ -1,6 +1,6 @@
+import { providerOf } from "../domain/accounts.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { Trade, Transfer } from "../engine/draft.ts";
-import { CAPITAL } from "../engine/rows.ts";
 
 /** What a market traded in an hour, and its last price. */
 export interface MarketHour {
@@ -28,8 +28,6 @@ export interface FundingDay {
   inflowMicro: bigint;
   outflowMicro: bigint;
 }
-
-const EXTERNAL = "external:";
 
 /** One row per market and hour. */
 export function hourRows(trades: readonly Trade[]): MarketHour[] {
@@ -71,8 +69,8 @@ export function fundingDayRows(transfers: readonly Transfer[], ts: number): Fund
   const day = startOf(ts, DAY_MS);
   const rows = new Map<string, FundingDay>();
   const add = (account: string, inMicro: bigint, outMicro: bigint) => {
-    if (!isProvider(account)) return;
-    const provider = account.slice(EXTERNAL.length);
+    const provider = providerOf(account);
+    if (provider === undefined) return;
     const { inflowMicro, outflowMicro } = rows.get(provider) ?? { inflowMicro: 0n, outflowMicro: 0n };
     rows.set(provider, { day, provider, inflowMicro: inflowMicro + inMicro, outflowMicro: outflowMicro + outMicro });
   };
@@ -81,10 +79,6 @@ export function fundingDayRows(transfers: readonly Transfer[], ts: number): Fund
     add(credit, 0n, amountMicro);
   }
   return [...rows.values()];
-}
-
-function isProvider(account: string): boolean {
-  return account.startsWith(EXTERNAL) && account !== CAPITAL;
 }
 
 function startOf(ts: number, spanMs: number): number {

@@ -1,4 +1,5 @@
 import { DAY_MS } from "../domain/time.ts";
+import { accountOf, isOfKind } from "../ledger/account-sql.ts";
 import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
@@ -94,7 +95,7 @@ export async function listFunding(sql: ReadSql, startMs: number): Promise<Fundin
 /** What has left wallets and has neither been paid out nor given back. */
 export async function sumPendingWithdrawals(sql: ReadSql): Promise<bigint> {
   const [row] = await sql<{ pending: string }[]>`
-    select coalesce(sum(balance_micro), 0)::text as pending from account where id like 'pending:%'`;
+    select coalesce(sum(balance_micro), 0)::text as pending from account where ${isOfKind(sql, "pending", "id")}`;
   return BigInt(row?.pending ?? 0);
 }
 
@@ -120,7 +121,7 @@ export async function listRisks(sql: ReadSql): Promise<RiskRow[]> {
       from book b
       join market m on m.id = b.market_id
       -- Looked up market by market: accounts are as many as users.
-     cross join lateral (select balance_micro from account where id = 'escrow:' || m.id limit 1) a
+     cross join lateral (select balance_micro from account where id = ${accountOf(sql, "escrow", "m.id")} limit 1) a
      where b.status = 'open'
        and m.close_at > ${nowMs(sql)}
      order by m.close_at, m.id`;

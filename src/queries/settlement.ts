@@ -1,4 +1,5 @@
 import type { Side } from "../domain/market/market.ts";
+import { accountOf } from "../ledger/account-sql.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 /** What a settlement would come to. One winning share pays one dollar, so micro-shares are micro-dollars. */
@@ -32,7 +33,7 @@ export async function readSettlement(sql: ReadSql, marketId: string, outcome: Si
            l.trader_id, l.shares_micro
       from paid p
       join market m on m.id = ${marketId}
-      join account a on a.id = 'escrow:' || m.id
+      join account a on a.id = ${accountOf(sql, "escrow", "m.id")}
       left join largest l on true`;
   return {
     payouts: row?.payouts ?? 0,

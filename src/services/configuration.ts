@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
+import { TREASURY } from "../domain/accounts.ts";
 import { keyFingerprint } from "../domain/api-key.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
@@ -7,7 +8,7 @@ import { statusAt } from "../domain/market/market.ts";
 import { termsOf } from "../domain/market/terms.ts";
 import { DEFAULT_POLICY } from "../domain/policy/policy.ts";
 import { isInForce, isLive } from "../engine/keys.ts";
-import { type Account, type ApiKey, SINGLE, type Tenant, TREASURY } from "../engine/rows.ts";
+import { type Account, type ApiKey, SINGLE, type Tenant } from "../engine/rows.ts";
 import type { ApplyConfig } from "../engine/tenant.ts";
 import { loadRows } from "../ledger/load.ts";
 import { listApiKeys } from "../ledger/load-standing.ts";

@@ -1,9 +1,10 @@
+import { walletOf } from "../../src/domain/accounts.ts";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
 import type { Command, Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
 import type { CreateMarket } from "../../src/engine/markets.ts";
-import { type Position, SINGLE, type Table, type Tables, type Trader, walletOf } from "../../src/engine/rows.ts";
+import { type Position, SINGLE, type Table, type Tables, type Trader } from "../../src/engine/rows.ts";
 import type { ApplyConfig } from "../../src/engine/tenant.ts";
 import type { PlaceTrade, SellShares } from "../../src/engine/trade.ts";
 

@@ -10,7 +10,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   contract: { values: ["domain"] },
   engine: { values: ["domain"] },
   postgres: { values: ["domain"] },
-  ledger: { values: ["domain", "engine", "postgres", "queries"] },
+  ledger: { values: ["domain", "engine", "postgres"] },
   queries: { values: ["domain", "engine", "ledger", "postgres"] },
   services: { values: ["contract", "domain", "engine", "ledger", "postgres", "queries"] },
   outgoing: { values: ["contract", "domain", "ledger", "postgres", "queries", "services"] },

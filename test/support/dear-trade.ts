@@ -1,3 +1,4 @@
+import { FEES, walletOf } from "../../src/domain/accounts.ts";
 import { auditLines, canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { auditHash } from "../../src/domain/audit/seal.ts";
 import { decimalFromMicro } from "../../src/domain/money.ts";
@@ -5,7 +6,7 @@ import { needsOf } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
 import { RowMap } from "../../src/engine/row-map.ts";
-import { FEES, positionKey, type Table, type Tables, type Tenant, walletOf } from "../../src/engine/rows.ts";
+import { positionKey, type Table, type Tables, type Tenant } from "../../src/engine/rows.ts";
 import type { PlaceTrade } from "../../src/engine/trade.ts";
 import { openJournal } from "../../src/ledger/journal.ts";
 import { loadRows } from "../../src/ledger/load.ts";

@@ -1,5 +1,4 @@
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
-import type { Sql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { WINDOW_MS } from "./request-count.ts";
 
@@ -9,68 +8,28 @@ const PORTION = 10_000;
 const ANSWER_LIFE_MS = 25 * HOUR_MS;
 const SECURITY_LIFE_MS = 90 * DAY_MS;
 
-/**
- * Removes windows of requests that ended long ago, however many addresses somebody has sent from. Rows that somebody is
- * counting in are left for the next time: it waits for nobody.
- */
-export async function forgetOldCounts(pool: Pick<Pool, "write">): Promise<void> {
-  await inPortions(
-    pool,
-    (sql) => sql`
-      delete from request_count
-       where bucket in (select bucket
-                          from request_count
-                         where window_start < floor(extract(epoch from now()) * 1000)::bigint - ${2 * WINDOW_MS}::int4
-                         limit ${PORTION}::int4
-                           for update skip locked)`,
-  );
-}
-
+/** Removes windows of requests that ended long ago, however many addresses requests have come from. */
+export const forgetOldCounts = forgetting("request_count", "bucket", "window_start", 2 * WINDOW_MS);
 /** Removes answers to requests with an `Idempotency-Key` that are not given any more. */
-export async function forgetOldAnswers(pool: Pick<Pool, "write">): Promise<void> {
-  await inPortions(
-    pool,
-    (sql) => sql`
-      delete from stored_answer
-       where (caller, key) in (select caller, key
-                                 from stored_answer
-                                where created_at < floor(extract(epoch from now()) * 1000)::bigint - ${ANSWER_LIFE_MS}::int4
-                                limit ${PORTION}::int4
-                                  for update skip locked)`,
-  );
-}
-
+export const forgetOldAnswers = forgetting("stored_answer", "caller, key", "created_at", ANSWER_LIFE_MS);
 /** Removes ended sessions whose tokens have expired. */
-export async function forgetEndedSessions(pool: Pick<Pool, "write">): Promise<void> {
-  await inPortions(
-    pool,
-    (sql) => sql`
-      delete from ended_session
-       where token_hash in (select token_hash
-                              from ended_session
-                             where expires_at < floor(extract(epoch from now()) * 1000)::bigint
-                             limit ${PORTION}::int4
-                               for update skip locked)`,
-  );
-}
-
+export const forgetEndedSessions = forgetting("ended_session", "token_hash", "expires_at", 0);
 /** Removes what the security log has kept for its time. */
-export async function forgetOldSecurityEvents(pool: Pick<Pool, "write">): Promise<void> {
-  await inPortions(
-    pool,
-    (sql) => sql`
-      delete from security_event
-       where id in (select id
-                      from security_event
-                     where ts < floor(extract(epoch from now()) * 1000)::bigint - ${SECURITY_LIFE_MS}::bigint
-                     limit ${PORTION}::int4
-                       for update skip locked)`,
-  );
-}
+export const forgetOldSecurityEvents = forgetting("security_event", "id", "ts", SECURITY_LIFE_MS);
 
-async function inPortions(
-  pool: Pick<Pool, "write">,
-  remove: (sql: Sql) => PromiseLike<{ count: number }>,
-): Promise<void> {
-  while ((await pool.write(remove)).count === PORTION);
+/**
+ * Makes the removal of rows whose instant lies further back than `lifeMs`, by the database's clock. It waits for no
+ * other session: rows that one has locked are left for the next time.
+ */
+function forgetting(table: string, key: string, instant: string, lifeMs: number) {
+  const removal = `
+    delete from ${table}
+     where (${key}) in (select ${key}
+                          from ${table}
+                         where ${instant} < floor(extract(epoch from now()) * 1000)::bigint - ${lifeMs}
+                         limit ${PORTION}
+                           for update skip locked)`;
+  return async (pool: Pick<Pool, "write">): Promise<void> => {
+    while ((await pool.write((sql) => sql.unsafe(removal))).count === PORTION);
+  };
 }

@@ -1,3 +1,4 @@
+import { accountOf, isOfKind } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { hedges, trades } from "./reconcile-entries.ts";
 import { standingChecks } from "./reconcile-standing.ts";
@@ -68,7 +69,7 @@ function escrows(sql: ReadSql) {
              end as difference
         from market m
         join book b on b.market_id = m.id
-        left join account a on a.id = 'escrow:' || m.id
+        left join account a on a.id = ${accountOf(sql, "escrow", "m.id")}
         left join market_traded t on t.market_id = m.id
     )`;
 }
@@ -92,9 +93,9 @@ function withdrawals(sql: ReadSql) {
     withdrawals as (
       select id as place, a.balance_micro as stated, w.amount as expected,
              abs(coalesce(a.balance_micro, 0) - coalesce(w.amount, 0)) as difference
-        from (select id, balance_micro from account where id like 'pending:%') a
+        from (select id, balance_micro from account where ${isOfKind(sql, "pending", "id")}) a
         full join (
-          select 'pending:' || trader_id as id, sum(amount_micro) as amount
+          select ${accountOf(sql, "pending", "trader_id")} as id, sum(amount_micro) as amount
             from withdrawal
            where status = 'pending'
            group by trader_id

@@ -1,4 +1,5 @@
-import { configurationSaid, upToHead } from "../../ledger/on-record.ts";
+import { configurationSaid, isoOf, membersOf, upToHead } from "../../ledger/on-record.ts";
+import { settings } from "../../ledger/tenant-record.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
 /**
@@ -35,16 +36,6 @@ export function standingChecks(sql: ReadSql) {
 
 const UNREADABLE = "unreadable";
 const readable = (sql: ReadSql) => sql`jsonb_typeof(entry) is not distinct from 'object'`;
-
-/** Milliseconds since 1970 as entries write an instant; what no calendar holds stays a number, and so is a difference. */
-const isoOf = (sql: ReadSql, column: string) =>
-  sql.unsafe(`(case when ${column} between -62135596800000 and 253402300799999
-    then to_char(timestamp '1970-01-01' + ${column}::float8 * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-    else ${column}::text end)`);
-
-/** A JSON object's members; none for what is no object, which may be an entry that was broken. */
-const membersOf = (sql: ReadSql, value: string) =>
-  sql.unsafe(`jsonb_each(case when jsonb_typeof(${value}) = 'object' then ${value} else '{}' end)`);
 
 /** A JSON list of texts in one text, apart by spaces; null for what is no list. */
 const wordsOf = (value: string) =>
@@ -183,55 +174,5 @@ function suitability(sql: ReadSql) {
                        else coalesce(' of ' || coalesce(s.submitted_at, ${isoOf(sql, "t.suitability_at")}), '') end as said
         from trader t
         full join suitability_said s on s.user_id = t.id
-    )`;
-}
-
-/** The overrides of the tenant's row, their ends written as entries write instants. */
-function overrides(sql: ReadSql) {
-  return sql`
-    case when jsonb_typeof(overrides) = 'array' then (
-      select coalesce(jsonb_agg(case when jsonb_typeof(one -> 'until') = 'number'
-                 then one || jsonb_build_object('until', ${isoOf(sql, "(one ->> 'until')::numeric")})
-                 else one end order by place), '[]')::text
-        from jsonb_array_elements(overrides) with ordinality as each (one, place)
-    ) else overrides::text end`;
-}
-
-/** The tenant's row, field by field, against the last entry that states it whole. */
-export function settings(sql: ReadSql) {
-  const state = (field: string) => sql.unsafe(`state ->> '${field}'`);
-  return sql`
-    tenant_held as materialized (
-      select audit_json(policy) as policy, audit_json(overrides) as overrides, policy_updated_at, kyc_required,
-             liquidity_micro, capital_micro, document
-        from tenant
-    ),
-    tenant_said as materialized (
-      select said -> 'state' as state from config_said order by seq desc limit 1
-    ),
-    setting_compared as (
-      select compared.*
-        from (
-          select 'policy' as name, 'policy.' || coalesce(h.key, s.key) as place, h.value::text as held, s.value::text as said
-            from (select member.* from tenant_held cross join lateral ${membersOf(sql, "policy")} member) h
-            full join (select member.* from tenant_said cross join lateral ${membersOf(sql, "state -> 'policy'")} member) s
-                   on s.key = h.key
-          union all
-          select field.name, field.place, field.held, field.said
-            from tenant_held
-            full join tenant_said on true
-           cross join lateral (
-             values ('policy', 'policy.overrides', ${overrides(sql)}, ${state("overrides")}),
-                    ('policy', 'policy.updatedAt', ${isoOf(sql, "policy_updated_at")}, ${state("policyUpdatedAt")}),
-                    ('configuration', 'kyc.required', kyc_required::text, ${state("kycRequired")}),
-                    ('configuration', 'markets.liquidityUsd', trim_scale(liquidity_micro * 0.000001)::text,
-                     ${state("liquidity")}),
-                    ('configuration', 'treasury.capitalUsd', trim_scale(capital_micro * 0.000001)::text,
-                     ${state("capital")}),
-                    ('configuration', 'document', encode(sha256(convert_to(document, 'UTF8')), 'hex'),
-                     ${state("document")})
-           ) as field (name, place, held, said)
-        ) compared
-       where not (select legacy from legacy)
     )`;
 }

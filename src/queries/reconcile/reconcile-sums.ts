@@ -1,3 +1,5 @@
+import { CAPITAL } from "../../domain/accounts.ts";
+import { isOfKind, literal, ownerOf } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
 /**
@@ -65,14 +67,14 @@ export function tradedSums(sql: ReadSql) {
 export function fundedSums(sql: ReadSql) {
   return sql`
     funded as (
-      select left(a.ts, 10) as day, substr(leg.account, 10) as provider,
+      select left(a.ts, 10) as day, ${ownerOf(sql, "external", "leg.account")} as provider,
              sum(leg.inflow) as inflow, sum(leg.outflow) as outflow
         from transfer t
         left join audit a on a.seq = t.seq
        cross join lateral (values (t.debit, t.amount_micro, 0), (t.credit, 0, t.amount_micro))
              as leg (account, inflow, outflow)
-       where (t.debit like 'external:%' or t.credit like 'external:%')
-         and leg.account like 'external:%' and leg.account <> 'external:capital'
+       where (${isOfKind(sql, "external", "t.debit")} or ${isOfKind(sql, "external", "t.credit")})
+         and ${isOfKind(sql, "external", "leg.account")} and leg.account <> ${literal(sql, CAPITAL)}
        group by 1, 2
     )`;
 }

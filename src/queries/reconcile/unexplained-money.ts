@@ -1,3 +1,5 @@
+import { type AccountKind, CAPITAL, FEES, TREASURY, WITHDRAWN } from "../../domain/accounts.ts";
+import { accountOf, literal } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
 /**
@@ -5,6 +7,8 @@ import type { ReadSql } from "../../postgres/connect.ts";
  * first entry, whichever entry tells of them.
  */
 export function transferRows(sql: ReadSql) {
+  const of = (kind: AccountKind, owner: string) => accountOf(sql, kind, owner);
+  const treasury = literal(sql, TREASURY);
   return sql`
     net_trade as (
       select trader_id, market_id, side, released_micro is null as bought,
@@ -16,12 +20,12 @@ export function transferRows(sql: ReadSql) {
       select leg.debit, leg.credit, leg.amount
         from net_trade
        cross join lateral (values
-         (case when bought then 'wallet:' || trader_id else 'escrow:' || market_id end,
-          case when bought then 'escrow:' || market_id else 'wallet:' || trader_id end, net),
-         (case when bought then 'wallet:' || trader_id else 'escrow:' || market_id end, 'fees', fee)
+         (case when bought then ${of("wallet", "trader_id")} else ${of("escrow", "market_id")} end,
+          case when bought then ${of("escrow", "market_id")} else ${of("wallet", "trader_id")} end, net),
+         (case when bought then ${of("wallet", "trader_id")} else ${of("escrow", "market_id")} end, ${literal(sql, FEES)}, fee)
        ) as leg (debit, credit, amount)
       union all
-      select 'escrow:' || t.market_id, 'wallet:' || t.trader_id, t.shares
+      select ${of("escrow", "t.market_id")}, ${of("wallet", "t.trader_id")}, t.shares
         from entry e
         join net_trade t on t.market_id = e.body ->> 'marketId' and t.side = e.body ->> 'outcome'
        where e.type = 'market.settled'
@@ -35,16 +39,16 @@ export function transferRows(sql: ReadSql) {
             from entry
         ) e
        cross join lateral (values
-         ('wallet.credited', 'external:' || provider, 'receivable:' || user_id, owed),
-         ('wallet.credited', 'external:' || provider, 'wallet:' || user_id, amount - owed),
-         ('wallet.debited', 'receivable:' || user_id, 'external:' || provider, owed),
-         ('wallet.debited', 'wallet:' || user_id, 'external:' || provider, amount - owed),
-         ('withdrawal.requested', 'wallet:' || user_id, 'pending:' || user_id, amount),
-         ('withdrawal.approved', 'pending:' || user_id, 'external:withdrawals', amount),
-         ('withdrawal.rejected', 'pending:' || user_id, 'wallet:' || user_id, amount),
-         ('market.created', 'treasury', 'escrow:' || market_id, fund),
-         ('market.settled', 'escrow:' || market_id, 'treasury', fund),
-         ('config.applied', 'external:capital', 'treasury', fund)
+         ('wallet.credited', ${of("external", "provider")}, ${of("receivable", "user_id")}, owed),
+         ('wallet.credited', ${of("external", "provider")}, ${of("wallet", "user_id")}, amount - owed),
+         ('wallet.debited', ${of("receivable", "user_id")}, ${of("external", "provider")}, owed),
+         ('wallet.debited', ${of("wallet", "user_id")}, ${of("external", "provider")}, amount - owed),
+         ('withdrawal.requested', ${of("wallet", "user_id")}, ${of("pending", "user_id")}, amount),
+         ('withdrawal.approved', ${of("pending", "user_id")}, ${literal(sql, WITHDRAWN)}, amount),
+         ('withdrawal.rejected', ${of("pending", "user_id")}, ${of("wallet", "user_id")}, amount),
+         ('market.created', ${treasury}, ${of("escrow", "market_id")}, fund),
+         ('market.settled', ${of("escrow", "market_id")}, ${treasury}, fund),
+         ('config.applied', ${literal(sql, CAPITAL)}, ${treasury}, fund)
        ) as leg (type, debit, credit, amount)
        where leg.type = e.type
     ),

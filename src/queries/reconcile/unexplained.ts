@@ -1,3 +1,5 @@
+import { CAPITAL } from "../../domain/accounts.ts";
+import { literal } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { bookRows, marketRows, priceRows, tradeRows, watchRows } from "./unexplained-markets.ts";
 import { paymentRows, receiptRows, transferRows } from "./unexplained-money.ts";
@@ -124,7 +126,7 @@ function logRows(sql: ReadSql) {
       union all
       select 'tenant', 'its capital'
         from (select coalesce(sum(capital_micro), 0) as amount from tenant) stated,
-             (select coalesce(sum(amount_micro), 0) as amount from transfer where debit = 'external:capital') moved
+             (select coalesce(sum(amount_micro), 0) as amount from transfer where debit = ${literal(sql, CAPITAL)}) moved
        where stated.amount <> moved.amount
     )`;
 }

@@ -1,3 +1,5 @@
+import { FEES } from "../../domain/accounts.ts";
+import { isOfKind, literal } from "../../ledger/account-sql.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
 
 export interface StatementRow {
@@ -39,11 +41,11 @@ export async function listStatement(
     select w.seq, w.leg, w.amount_micro, a.type, a.ts, a.payload, coalesce(c.balance_micro, 0)::bigint as newest_balance
       from (
         (select seq, leg, amount_micro from transfer
-          where credit = ${wallet} and credit like 'wallet:%' ${reached} ${reachedLeg} ${page})
+          where credit = ${wallet} and ${isOfKind(sql, "wallet", "credit")} ${reached} ${reachedLeg} ${page})
         union all
         (select seq, leg, -amount_micro from transfer
-          where debit = ${wallet} and debit like 'wallet:%' and credit not like 'escrow:%' and credit <> 'fees'
-            ${reached} ${reachedLeg} ${page})
+          where debit = ${wallet} and ${isOfKind(sql, "wallet", "debit")}
+            and not ${isOfKind(sql, "escrow", "credit")} and credit <> ${literal(sql, FEES)} ${reached} ${reachedLeg} ${page})
         union all
         (select seq, 0, -amount_micro from trade
           where trader_id = ${traderId} and released_micro is null ${reached}

@@ -1,5 +1,6 @@
+import { pendingOf, walletOf } from "../../domain/accounts.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
-import { pendingOf, type Trader, walletOf } from "../../engine/rows.ts";
+import type { Trader } from "../../engine/rows.ts";
 import { loadTraders } from "../../ledger/load-standing.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 

@@ -1,13 +1,7 @@
 import type postgres from "postgres";
+import { walletOf } from "../../../src/domain/accounts.ts";
 import { type AuditEntry, GENESIS_HASH } from "../../../src/domain/audit/audit-link.ts";
-import {
-  type Position,
-  positionKey,
-  type StoredAnswer,
-  type Table,
-  type Tables,
-  walletOf,
-} from "../../../src/engine/rows.ts";
+import { type Position, positionKey, type StoredAnswer, type Table, type Tables } from "../../../src/engine/rows.ts";
 import type { Batch, Head } from "../../../src/ledger/commit.ts";
 import type { Loaded } from "../../../src/ledger/load.ts";
 import { StatementFailed } from "../../../src/postgres/connect.ts";
