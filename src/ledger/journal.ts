@@ -119,7 +119,7 @@ export function commitAnswer(rows: readonly Row[]): { swapped: boolean; now: num
 /**
  * Plain `begin` and `commit` on the only connection of its client. Should that connection die in between, the commit
  * statement either was rolled back with it or runs alone on the next one, where the head decides as always and the final
- * `commit` is warned about; the caller confirms with `contains` before it answers anybody.
+ * `commit` is warned about; the caller confirms with `contains` before it answers any caller.
  */
 async function exclusively<T>(writer: Client, work: (reading: HeadReading) => Promise<T>): Promise<T> {
   try {

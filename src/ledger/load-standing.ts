@@ -184,7 +184,7 @@ export async function isUnrecorded(sql: ReadSql): Promise<boolean> {
 
 /**
  * @throws Fault REFUSED for a tenant whose schema was brought forward without an apply: its keys are not on record yet,
- * so a server would open to nobody
+ * so a server would refuse every caller
  */
 export async function requireOnRecord(sql: ReadSql, tenantId: string): Promise<void> {
   if (await isUnrecorded(sql))

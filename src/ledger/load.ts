@@ -50,7 +50,7 @@ export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed =
   return parts.flat();
 }
 
-/** Whoever relies on entries must be able to check them. */
+/** A caller that reads rows told by audit entries must pass the check of their seals. */
 function unchecked(): never {
   throw new Error("What these rows say is told by entries, and there are no audit keys to check them with");
 }

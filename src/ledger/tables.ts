@@ -60,7 +60,7 @@ export const TABLES = {
       expiresAt: whole(),
     }),
     (key) => key,
-    // A row as it stands, whoever wrote it: nothing speaks for it yet.
+    // As it stands in the table: no audit entry has confirmed it yet.
     ({ scopes, from, ...key }) => ({
       ...key,
       scopes: scopes ?? usualScopes(key.type),

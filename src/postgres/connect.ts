@@ -6,7 +6,7 @@ export type Sql = postgres.Sql;
  * this is not: they cannot be called where a lost question is asked again.
  */
 export type ReadSql = postgres.ISql;
-/** A row as the driver gives it; whoever reads one gives its columns their types. */
+/** A row as the driver gives it; its reader gives the columns their types. */
 export type Row = postgres.Row;
 
 /**
@@ -35,7 +35,7 @@ export interface ConnectOptions {
   /** Shown in pg_stat_activity. */
   name: string;
   max: number;
-  /** Whoever has one waits no longer than `LOCK_TIMEOUT_MS` for each lock either. */
+  /** A session with one waits no longer than `LOCK_TIMEOUT_MS` for each lock either. */
   statementTimeoutMs?: number;
   /** Take the restricted role of the running server. */
   restricted?: boolean;
@@ -120,7 +120,7 @@ function sessionSettings(
     ...(statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
-    // Whoever silences warnings would take a commit that waits for no standby any more for one that did.
+    // With warnings silenced, pmctl would take a commit that waits for no standby any more for one that did.
     client_min_messages: "warning",
     // A process that stalls on the slow path gives the head row back.
     idle_in_transaction_session_timeout: 5000,

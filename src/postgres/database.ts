@@ -93,7 +93,7 @@ async function refuseOtherEngines(url: string): Promise<void> {
   try {
     await requirePostgres(sql);
   } catch (error) {
-    // Any other failure is told by whoever uses the database next.
+    // Any other failure is reported by the next use of the database.
     if (error instanceof Fault) throw error;
   } finally {
     await sql.end({ timeout: 5 });
@@ -110,7 +110,7 @@ async function isPooled(url: string): Promise<boolean> {
     const [row] = await sql<{ statement_timeout: string }[]>`show statement_timeout`.simple();
     return row?.statement_timeout !== `${PROBE_TIMEOUT_MS}ms`;
   } catch (error) {
-    // Any other failure is told by whoever uses the database next.
+    // Any other failure is reported by the next use of the database.
     return error instanceof postgres.PostgresError && error.message.startsWith("unsupported startup parameter");
   } finally {
     await sql.end({ timeout: 5 });

@@ -11,7 +11,7 @@ const OTHERS =
 const POSTGRESQL = /^PostgreSQL (\d+)(?:\.\d+)*(?:devel|(?:alpha|beta|rc)\d+)?(?=[\s,(]|$)/;
 
 /**
- * Why an engine is not one to trade on; undefined for PostgreSQL 15 or newer, whoever built it. What only speaks its
+ * Why an engine is not one to trade on; undefined for PostgreSQL 15 or newer, of any build. What only speaks its
  * protocol has other rules for types, isolation and commits than those that exactness rests on.
  * @param version as the engine answers `select version()`
  */

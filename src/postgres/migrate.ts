@@ -163,7 +163,7 @@ function newerSchema(version: number, known: number): Fault {
 }
 
 /**
- * Lets whoever serves add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
+ * Lets the server's login add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
  * are taken back; all of it is one message, so a running server never sees a moment without rights.
  * @param server the server's login; undefined where it is the owner's, who then takes a role that has no more rights
  */

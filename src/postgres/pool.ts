@@ -23,7 +23,7 @@ export interface Pool {
   end(options: { timeout: number }): Promise<void>;
 }
 
-/** Whoever only asks, one question at a time. */
+/** What reads only, one query at a time. */
 export type Reader = Pick<Pool, "read">;
 
 /** Whether a write took effect, and lasts, is not known, and it is not sent again. */

@@ -54,7 +54,7 @@ export interface LimitImpact {
   complete: boolean;
   /** Purchases above the new limit per trade. */
   overTrade: Amount;
-  /** Purchases of exactly the old limit: what was held back by it, nobody knows. */
+  /** Purchases of exactly the old limit: how much more their traders wanted is unknown. */
   atTradeLimit: Amount;
   /** Purchases that alone were above the new exposure cap of their user. */
   overCap: Amount;

@@ -1,7 +1,7 @@
 import { GRANTS, JOURNALS } from "../ledger/schema.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** What the login of a connection may do that whoever serves should not. */
+/** What the login of a connection may do although a server should not. */
 export interface LoginRights {
   login: string;
   /** In words, such as `may update and delete audit`; each says by which role, where it is not the login itself. */

@@ -177,7 +177,7 @@ export interface ClosedRow {
   terms: string | null;
 }
 
-/** Markets past their closing time that nobody has settled, suspended ones left out, by id. */
+/** Markets past their closing time and not settled, suspended ones left out, by id. */
 export async function listClosedMarkets(
   sql: ReadSql,
   page: { now: number; after: string; limit: number },

@@ -35,7 +35,7 @@ export async function listLiveMarkets(
   }));
 }
 
-/** An audit entry as followers read it; nobody verifies anything here. */
+/** An audit entry as followers of the log read it; its seal is not verified here. */
 export type FollowedEntry = Pick<AuditEntry, "seq" | "type" | "payloadText" | "ts" | "hash">;
 
 /** Entries after `after`, oldest first. */

@@ -21,7 +21,7 @@ export interface TradeRecord {
   entry: AuditEntry;
 }
 
-/** One trade, whoever made it. Nothing indexes trades by market, so the price before it is looked for backwards. */
+/** One trade of any user. Nothing indexes trades by market, so the price before it is looked for backwards. */
 export async function findTradeRecord(sql: ReadSql, id: string): Promise<TradeRecord | undefined> {
   const [row] = await sql`
     select t.id, t.market_id, m.question, t.trader_id, t.side, t.amount_micro, t.fee_micro, t.shares_micro,

@@ -3,8 +3,7 @@ import type { MarketTerms } from "../../src/domain/market/terms.ts";
 import type { PaymentFact } from "../../src/engine/payments.ts";
 import { leaveOutVouched, SCHEMA, VOUCHED } from "../../src/ledger/schema.ts";
 import type { Sql } from "../../src/postgres/connect.ts";
-import { findWrongPools } from "../../src/queries/reconcile/opened-pools.ts";
-import { findUnexplained } from "../../src/queries/reconcile/unexplained.ts";
+import { findUnexplained, findWrongPools } from "../../src/queries/reconcile/unexplained.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { config, DOLLAR, type Live, market, sale, trade } from "../ledger/sequencer/live.ts";
 

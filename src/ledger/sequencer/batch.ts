@@ -8,7 +8,7 @@ import { execute } from "../../engine/execute.ts";
 import { answerKey, type Need, type StoredAnswer, type Table } from "../../engine/rows.ts";
 import type { Batch, Head } from "../commit.ts";
 
-/** First results are kept for a day (decision 4). */
+/** How long the first answer to an `Idempotency-Key` is repeated. */
 const ANSWER_LIFE_MS = DAY_MS;
 
 /** Who asks, and how a repeat of the request is recognised. */
@@ -61,7 +61,7 @@ export function isQuiet({ audit }: Batch): boolean {
   return audit.length === 0;
 }
 
-/** Whether anybody is told that something holds, now or as an earlier attempt left it; refusals say nothing of the kind. */
+/** Whether any caller is answered with a result, a new one or that of an earlier attempt; a refusal acknowledges nothing. */
 export function acknowledges({ outcomes }: Prepared): boolean {
   return outcomes.some(({ kind }) => kind !== "refused");
 }

@@ -155,7 +155,7 @@ export class Sequencer {
     return true;
   }
 
-  /** Where the head stands, and what the clock says. Memory is of use only if nobody else has written. */
+  /** Where the head stands, and what the clock says. Memory may be used only if no other process has written. */
   async #readHead(): Promise<Head> {
     const reading = await this.#journal.readHead();
     if (this.#head && !sameHead(this.#head, reading.head)) this.#forget();
@@ -163,7 +163,7 @@ export class Sequencer {
     return this.#head;
   }
 
-  /** The head row is locked first, so nobody can overtake: with two busy processes both make progress. */
+  /** The head row is locked first, so no other process overtakes: two busy processes both make progress. */
   async #commitLocked(jobs: Job[]): Promise<boolean> {
     const sent: { prepared?: Prepared; swapped?: boolean } = {};
     const work = async (reading: HeadReading): Promise<boolean> => {
@@ -224,7 +224,7 @@ export class Sequencer {
     return sameHead(head, reading.head);
   }
 
-  /** Whether a batch is in, after a commit that said so. A quiet one is in if nobody has written since. */
+  /** Whether a batch is in, after a commit that said so. A quiet one is in if no other process has written since. */
   async #stands(batch: Batch): Promise<boolean> {
     return isQuiet(batch) ? this.#unmoved(batch.next) : this.#journal.contains(batch.next);
   }

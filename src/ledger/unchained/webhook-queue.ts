@@ -148,7 +148,7 @@ export interface AttemptRecord {
   lastExcerpt: string;
 }
 
-/** Keeps what came of a claim. A claim whose lease ended and that somebody else took over changes nothing any more. */
+/** Records the result of a claimed attempt. A claim whose lease ended and that another process took over changes nothing. */
 export async function recordAttempt(
   sql: Sql,
   receiver: string,
@@ -183,7 +183,7 @@ export async function recordFailure(
      where name = ${receiver}`;
 }
 
-/** Ends all deliveries to a receiver until somebody enables it, or its configuration changes. */
+/** Stops deliveries to a receiver until an operator enables it or its configuration changes. */
 export async function disableReceiver(sql: Sql, receiver: string, now: number): Promise<void> {
   await sql`update webhook_receiver set disabled_at = ${now} where name = ${receiver} and disabled_at is null`;
 }
@@ -199,7 +199,7 @@ export async function oldestPending(sql: ReadSql, receivers: readonly string[]):
 }
 
 /**
- * Forgets what nobody will ask for, a bounded number at a time. What a receiver is still to be told is kept for as long as
+ * Deletes deliveries that are past their keeping time, a bounded number at a time. What a receiver is still to be told is kept for as long as
  * it is one: one that was disabled may come back much later.
  * @param receivers those that the tenant file names
  */

@@ -118,7 +118,7 @@ export interface Inspected {
 }
 
 /**
- * Reads a whole backup and writes none of it anywhere, so that what nobody vouches for reaches no database.
+ * Reads a whole backup and writes none of it anywhere, so that no row of an unverified file reaches a database.
  *
  * @param tenant whose backup it must be
  * @param keys the tenant's audit keys, those of the past too

@@ -19,7 +19,7 @@ import { BackupReader } from "./backup-reader.ts";
 
 /**
  * A tenant's database as text: the manifest, each table as the server's own COPY writes it, and a checksum under the audit
- * key. All of one snapshot, so it is the state after one commit, whoever writes meanwhile. Tables that a crash empties
+ * key. All of one snapshot, so it is the state after one commit, whatever is written meanwhile. Tables that a crash empties
  * anyway are left out.
  *
  * @param told the manifest and the checksum, at the end
@@ -140,7 +140,7 @@ export async function loadDatabase(
 }
 
 /**
- * Fills one table. The driver (postgres 3.4.9) tells nobody when the server refuses rows after the last one was sent, so
+ * Fills one table. The driver (postgres 3.4.9) does not report when the server refuses rows after the last one was sent, so
  * the rows are counted: that query waits behind the copy, however it ended.
  */
 async function copyIn(sql: Sql, { name, copy }: { name: string; copy: string }, reader: BackupReader): Promise<void> {

@@ -13,7 +13,7 @@ export interface Replacement {
   keptAs: string | undefined;
   /**
    * Puts it into the place of the other one, in one step: whatever ends this process, one of the two is there whole.
-   * @throws Fault REFUSED while somebody is connected to the old one, or when one came or went meanwhile
+   * @throws Fault REFUSED while a session is connected to the old one, or when one came or went meanwhile
    */
   takeOver(): Promise<void>;
   drop(): Promise<void>;
@@ -23,7 +23,7 @@ export interface Replacement {
  * Creates an empty database beside the connection's own.
  *
  * @param stamp tells it and the one that it replaces from others, such as `20270131t120000z`
- * @throws Fault REFUSED while somebody is connected to the database that is to be replaced
+ * @throws Fault REFUSED while a session is connected to the database that is to be replaced
  */
 export async function createReplacement(connection: Connection, stamp: string): Promise<Replacement> {
   const name = databaseName(connection);
@@ -76,7 +76,7 @@ export async function dropLeftovers(connection: Connection): Promise<string[]> {
        order by 1`;
     const dropped: string[] = [];
     for (const { name } of rows.filter((row) => STAMP.test(row.name.slice(start.length)))) {
-      // What cannot be dropped now is tried again the next time, and keeps nobody from a backup.
+      // What cannot be dropped now is tried again the next time, and stops no restore.
       const isGone = await sql.unsafe(`drop database ${quoted(name)}`).then(
         () => true,
         () => false,

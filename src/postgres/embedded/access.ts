@@ -50,7 +50,7 @@ export async function writeFirstRules(site: Site, dataDir: string, account: Acco
   await writeRules(dataDir, account, await operators(site));
 }
 
-/** User ids: root, and whoever `.pmctl` belongs to. The account that root runs the server as is not among them. */
+/** User ids: root, and the owner of `.pmctl`. The account that root runs the server as is not among them. */
 async function operators({ root }: Site): Promise<number[]> {
   return [...new Set([0, (await stat(root)).uid])];
 }

@@ -6,7 +6,7 @@ import { ClusterError, unlessMissing } from "./errors.ts";
 export interface Account {
   uid: number;
   gid: number;
-  /** True when it is simply the user who runs pmctl; false when root runs it for somebody else. */
+  /** True when it is simply the user who runs pmctl; false when root runs it as another user. */
   isCaller: boolean;
 }
 
@@ -15,8 +15,8 @@ const unprivilegedNames = ["postgres", "nobody"];
 
 /**
  * Chooses the server's account. PostgreSQL refuses to run as root, so root runs it as the owner of the existing data,
- * else as an unprivileged user; anybody else runs it as themselves.
- * @throws ClusterError when the data belongs to somebody whom this process cannot become.
+ * else as an unprivileged user; every other user runs it as themselves.
+ * @throws ClusterError when the data belongs to a user that this process cannot become.
  */
 export async function serverAccount(dataDir: string): Promise<Account> {
   const uid = process.geteuid?.() ?? -1;

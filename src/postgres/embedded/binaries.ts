@@ -61,7 +61,7 @@ export async function prepareBinaries(
   const version = await packageVersion(packageRoot);
   const digest = await requireGenuine(`${version} ${build}`, native);
   await linkLibraries(packageRoot, native).catch(() => {
-    // Somebody else's node_modules: without the links the programs do not run, and the copy gets them.
+    // A node_modules that another user owns: without the links the programs do not run, and the copy gets them.
   });
   if ((await failureOf(native, account)) === undefined) return programsIn(native);
   const copiesDir = await findCopiesDir();
@@ -93,7 +93,7 @@ async function failureOf(native: string, account: Account): Promise<string | und
 async function copyPrograms(packageRoot: string, copy: string): Promise<void> {
   const parent = dirname(copy);
   for (const name of await readdir(parent)) {
-    // Holding the lock, whatever another copier left unfinished is nobody's.
+    // Holding the lock, no other copier is at work, so what one left unfinished may go.
     if (name.startsWith("copying-")) await rm(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = await mkdtemp(join(parent, "copying-"));

@@ -28,7 +28,7 @@ export interface Cluster {
   stop(): Promise<boolean>;
   /** Looks, and starts nothing. */
   status(database?: string): Promise<ClusterStatus>;
-  /** Starts the server when it ended by a crash, never when somebody stopped it. Resolves to true when it started it. */
+  /** Starts the server when it ended by a crash, never when it was stopped on purpose. Resolves to true when it started it. */
   restartAfterCrash(): Promise<boolean>;
   /** Creates a database of the owner role unless it exists. The server must be running. */
   createDatabase(name: string): Promise<void>;

@@ -25,7 +25,7 @@ export async function clearStopped(home: string): Promise<void> {
 }
 
 /**
- * Whether the server that is not running now was ended on purpose: by `stop()`, or by an orderly shutdown that somebody
+ * Whether the server that is not running now was ended on purpose: by `stop()`, or by an orderly shutdown that was
  * asked for otherwise (`kill`, `pg_ctl`), which PostgreSQL records. After a crash it has recorded "in production".
  */
 export async function endedOnPurpose(site: Site): Promise<boolean> {

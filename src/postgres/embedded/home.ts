@@ -21,7 +21,7 @@ import { shortHash } from "./socket.ts";
 
 /** Where a project's cluster lies. */
 export interface Site {
-  /** `<directory>/.pmctl`, which belongs to whoever ran pmctl first. */
+  /** `<directory>/.pmctl`, which belongs to the user who ran pmctl first. */
   root: string;
   /** `<directory>/.pmctl/postgres`: the home itself, or the link to it, which is then the only record of its place. */
   entry: string;
@@ -50,7 +50,7 @@ export async function createRoot(root: string): Promise<void> {
     if (errorCode(error) === "EEXIST") return;
     throw new ClusterError(`Cannot create ${root} for the embedded database.`, { cause: error });
   }
-  // Root's server runs as somebody else, who must pass through. chmod, because the umask takes bits from mkdir's mode.
+  // Root's server runs as another user, who must pass through. chmod, because the umask takes bits from mkdir's mode.
   if (process.geteuid?.() === 0) await chmod(root, 0o711);
   await writeFile(join(root, ".gitignore"), "*\n");
 }
@@ -76,7 +76,7 @@ export async function prepareHome(directory: string, systemDir: string, account:
     );
   }
   const site = findSite(directory);
-  // Again, in case whoever created it was killed half-way.
+  // Again, in case the process that created it was killed half-way.
   await furnish(site.home, account);
   if (account.isCaller || (await canReach(account, site.home))) return site;
   if (found.isSymbolicLink()) {

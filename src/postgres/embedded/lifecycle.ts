@@ -42,7 +42,7 @@ export async function ensureStarted(places: Places): Promise<void> {
   });
 }
 
-/** Starts the server when it ended by a crash, never when somebody stopped it. Resolves to whether it started it. */
+/** Starts the server when it ended by a crash, never when it was stopped on purpose. Resolves to whether it started it. */
 export async function restartAfterCrash(places: Places): Promise<boolean> {
   const { directory } = places;
   const { dataDir } = findSite(directory);
@@ -65,7 +65,7 @@ export async function stop(directory: string): Promise<boolean> {
     const found = await findPostmaster(site.dataDir);
     if (!found) return false;
     await shutDown(site, found.pid);
-    // Nothing may stay in /tmp. Not empty means that somebody else uses it, which the next start will say.
+    // Nothing may stay in /tmp. Not empty means that another program uses it, which the next start will say.
     await rmdir(socketDirectory(site.home)).catch(() => undefined);
     return true;
   });

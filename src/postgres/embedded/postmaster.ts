@@ -56,7 +56,7 @@ async function isServerOf(pid: number, dataDir: string): Promise<boolean> {
     return false;
   }
   if (process.platform !== "linux") return true;
-  // The server's working directory is its data directory, also after somebody moved it. A zombie has none.
+  // The server's working directory is its data directory, also after it was moved. A zombie has none.
   const [workingDir, data] = await Promise.all([stat(`/proc/${pid}/cwd`).catch(() => undefined), stat(dataDir)]);
   if (workingDir) return workingDir.dev === data.dev && workingDir.ino === data.ino;
   // Root in a container lacks CAP_SYS_PTRACE and may not follow that link of another user's process, but may read the arguments.

@@ -22,7 +22,7 @@ export function socketDirectory(home: string): string {
 
 /**
  * Creates the socket directory, for a server that is not alive.
- * @throws ClusterError when somebody else has put something there.
+ * @throws ClusterError when something else is already there.
  */
 export async function prepareSocketDirectory(path: string, account: Account): Promise<void> {
   try {

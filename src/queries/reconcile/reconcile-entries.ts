@@ -10,7 +10,7 @@ const decimal = (sql: ReadSql, column: string) => sql.unsafe(`trim_scale(${colum
 const quickDecimal = (sql: ReadSql, column: string) => sql.unsafe(`(${column} / 1e6::float8)`);
 const QUICK_BELOW = "1000000000000000";
 
-/** An amount in an entry's text, in micro-units. No JSON parser: it would fail on the entry that somebody broke. */
+/** An amount in an entry's text, in micro-units. No JSON parser: it would fail on a tampered entry. */
 const amountIn = (sql: ReadSql, field: string) =>
   sql.unsafe(
     `coalesce(substring(a.payload from '"${field}":"([0-9]{1,15}(?:[.][0-9]{1,6})?)"')::numeric * 1000000, 0)`,

@@ -1,4 +1,5 @@
 import { CAPITAL } from "../../domain/accounts.ts";
+import { openPool } from "../../domain/market/market.ts";
 import { literal } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { bookRows, marketRows, priceRows, tradeRows, watchRows } from "./unexplained-markets.ts";
@@ -129,4 +130,24 @@ function logRows(sql: ReadSql) {
              (select coalesce(sum(amount_micro), 0) as amount from transfer where debit = ${literal(sql, CAPITAL)}) moved
        where stated.amount <> moved.amount
     )`;
+}
+
+const PAGE = 1000;
+
+/**
+ * Markets whose house shares are not those that their terms give. What the pool holds follows from them, the trades and
+ * the escrow, so a pool that was moved shows here.
+ */
+export async function findWrongPools(sql: ReadSql): Promise<Unexplained[]> {
+  const wrong: Unexplained[] = [];
+  const pages = sql`select id, kind, p0_ppm, fund_micro, house_yes_micro, house_no_micro from market order by id`;
+  await pages.cursor(PAGE, (markets) => {
+    for (const { id, kind, p0_ppm, fund_micro, house_yes_micro, house_no_micro } of markets) {
+      const fundMicro = BigInt(fund_micro);
+      const { yesMicro, noMicro } = openPool({ kind, fundMicro, p0Ppm: p0_ppm });
+      const same = BigInt(house_yes_micro) === fundMicro - yesMicro && BigInt(house_no_micro) === fundMicro - noMicro;
+      if (!same) wrong.push({ table: "market", place: id });
+    }
+  });
+  return wrong;
 }

@@ -46,7 +46,7 @@ export async function listOrders(sql: ReadSql, { traderId, marketId, before, lim
   return rows.map(toOrder);
 }
 
-/** Somebody else's trade is as good as none. */
+/** Another user's trade is answered like an unknown one, so ids cannot be probed. */
 export async function findOrder(sql: ReadSql, traderId: string, id: string): Promise<OrderRow | undefined> {
   const rows = await sql`${select(sql)} where t.id = ${id} and t.trader_id = ${traderId}`;
   return rows.map(toOrder)[0];
