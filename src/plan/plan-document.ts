@@ -1,5 +1,5 @@
 import type { DeclaredMarket } from "../config/market-files.ts";
-import type { TenantConfig } from "../config/tenant-file.ts";
+import type { TenantConfig } from "../config/tenant-config.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { normalPolicy } from "../domain/policy/values.ts";
