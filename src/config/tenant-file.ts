@@ -4,7 +4,7 @@ import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
-import { checkMarketFiles, type DeclaredMarket } from "./market-files.ts";
+import { checkMarketFiles, type PlacedMarket } from "./market-files.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
 import { tenantJsonSchema } from "./schema/json-schema.ts";
@@ -17,7 +17,7 @@ import { LayeredSource } from "./yaml/layers.ts";
 /** A tenant with the markets that its files declare. */
 export interface Tenant {
   config: TenantConfig;
-  markets: DeclaredMarket[];
+  markets: PlacedMarket[];
 }
 
 /**

@@ -1,10 +1,11 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { PolicyPatch } from "../domain/policy/policy.ts";
 import { policyPatchOf } from "../domain/policy/policy.ts";
 import { policyFieldOf } from "./plan-compare.ts";
 import { readDocument } from "./plan-document.ts";
-import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+import type { Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** What a person, or a flag, has decided about the questions of a plan. */
 export interface Choices {

@@ -1,9 +1,10 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { coversRanges } from "../domain/networks.ts";
 import type { Direction } from "../domain/policy/fields.ts";
 import { coversScopes } from "../domain/scopes.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import { keyText, readDocument } from "./plan-document.ts";
-import type { ConfigDocument, Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
+import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
  * API keys by name. One that was created live and stands in no document is not managed and not touched; one that left

@@ -1,3 +1,4 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS } from "../domain/policy/fields.ts";
@@ -6,7 +7,7 @@ import { policyValue } from "../domain/policy/values.ts";
 import { readDocument } from "./plan-document.ts";
 import { liveText } from "./plan-keys.ts";
 import { changedSettings, SEARCH } from "./plan-settings.ts";
-import type { ConfigDocument, LiveConfig } from "./plan-types.ts";
+import type { LiveConfig } from "./plan-types.ts";
 
 /** What an apply left live: its document, with the values that it kept in place of the file's. */
 export function meantBy(document: ConfigDocument): ConfigDocument {

@@ -1,3 +1,4 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
 import { mergePolicy, type Policy } from "../domain/policy/policy.ts";
@@ -8,7 +9,7 @@ import { planKeys } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
 import { planSecrets } from "./plan-secrets.ts";
 import { changedSettings } from "./plan-settings.ts";
-import type { ConfigDocument, Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /**
  * Compares what the files want with what was last applied and with what is live, field by field (operator's contract,
