@@ -32,7 +32,7 @@ export function blockers({ items }: Plan): PlanItem[] {
   return items.filter(({ problem }) => problem !== undefined);
 }
 
-/** Fields whose live value was changed behind the file's back. */
+/** Fields whose live value was changed other than by an apply of the file. */
 export function contested({ items }: Plan): PlanItem[] {
   return items.filter(({ kind, problem }) => (kind === "drift" || kind === "conflict") && problem === undefined);
 }
@@ -81,7 +81,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   };
 }
 
-/** `drift --write` writes neither over what somebody changed in the file meanwhile, nor the value of a key. */
+/** `drift --write` leaves alone what the file changed too, and the values of keys. */
 function driftHint(open: readonly PlanItem[]): string {
   const keys = open.filter(({ field }) => field.startsWith("keys."));
   const conflicts = open.filter(({ kind }) => kind === "conflict");

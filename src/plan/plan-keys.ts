@@ -25,7 +25,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
     findings.items.push(
       ...compare({
         field: `keys.${key.name}`,
-        // A name that was taken live is somebody's: never replaced as if it were the file's own.
+        // A key that was created live under the name is not the file's own, so replacing it is drift and not a change.
         base: keyring[key.name] ?? null,
         desired,
         live: current,
@@ -53,7 +53,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
 }
 
 /**
- * Whether a value that was ended, or that somebody live gave an end, would work again: that lets in whoever holds it.
+ * Whether a value that was ended live, or given an end, would work again: that lets its holder back in.
  * @param base what was applied under the name
  * @param current what is in force under it
  */

@@ -11,10 +11,7 @@ import { planSecrets } from "./plan-secrets.ts";
 import { changedSettings } from "./plan-settings.ts";
 import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
-/**
- * Compares what the files want with what was last applied and with what is live, field by field (operator's contract,
- * section 4). Pure.
- */
+/** Compares what the files want with what was last applied and with what is live, field by field. Pure. */
 export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const base = readDocument(live.document) ?? {};
   const parts = [planPolicy(desired, base, live), planSettings(desired, base, live)];
