@@ -4,7 +4,6 @@ import { Fault } from "../domain/fault.ts";
 import type { PolicyPatch } from "../domain/policy/policy.ts";
 import { policyPatchOf } from "../domain/policy/policy.ts";
 import { policyFieldOf } from "./plan-compare.ts";
-import { readDocument } from "./plan-document.ts";
 import type { Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** What a person, or a flag, has decided about the questions of a plan. */
@@ -151,7 +150,7 @@ function marketKey({ field }: PlanItem): string {
 
 /** What was kept before and still is, and what is kept now. */
 function adoptedOf(plan: Plan, { onDrift }: Choices, open: readonly PlanItem[], live: LiveConfig) {
-  const before = readDocument(live.document)?.adopted ?? {};
+  const before = live.document?.adopted ?? {};
   const still = plan.items.filter(({ kind }) => kind === "adopted").map(({ field }) => [field, before[field] ?? null]);
   const now = onDrift === "adopt" ? open.map((item) => [item.field, item.live]) : [];
   return Object.fromEntries([...still, ...now]) as ConfigDocument["adopted"];

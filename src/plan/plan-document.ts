@@ -39,12 +39,6 @@ export function documentOf(
   return JSON.parse(canonicalJson(document)) as ConfigDocument;
 }
 
-/** A stored document; undefined for one that is none. */
-export function readDocument(text: string | undefined): Partial<ConfigDocument> | undefined {
-  if (text === undefined) return undefined;
-  return JSON.parse(text) as Partial<ConfigDocument>;
-}
-
 /** How a key stands in plans and documents. What is usual for its type is not stated. */
 export function keyText({ type, fingerprint, scopes, from, expiresAt }: Omit<DesiredKey, "hash" | "name">): string {
   const isUsual = scopes.join() === usualScopes(type).join();

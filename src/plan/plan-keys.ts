@@ -3,7 +3,7 @@ import { coversRanges } from "../domain/networks.ts";
 import type { Direction } from "../domain/policy/fields.ts";
 import { coversScopes } from "../domain/scopes.ts";
 import { compare, type Findings } from "./plan-compare.ts";
-import { keyText, readDocument } from "./plan-document.ts";
+import { keyText } from "./plan-document.ts";
 import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
@@ -86,7 +86,7 @@ function reaches(a: Pick<LiveKey, "scopes" | "from">, b: Pick<LiveKey, "scopes" 
  * applied.
  */
 export function assumedFingerprint(name: string, live: LiveConfig): string {
-  const applied = readDocument(live.document)?.keyring?.[name];
+  const applied = live.document?.keyring?.[name];
   const inForce = newestFirst(live, name).map(({ fingerprint }) => fingerprint);
   return inForce.find((fingerprint) => applied?.includes(fingerprint)) ?? inForce[0] ?? "fp:unknown";
 }

@@ -58,8 +58,8 @@ export interface LiveConfig {
   /** Those that were revoked or have expired. */
   endedKeys: readonly LiveKey[];
   markets: readonly AppliedMarket[];
-  /** The last applied document as it is stored; undefined before the first apply. */
-  document: string | undefined;
+  /** The last applied document, which an older version may have written; undefined before the first apply. */
+  document: Partial<ConfigDocument> | undefined;
   /** By the database's clock, milliseconds since 1970. */
   now: number;
 }

@@ -4,7 +4,6 @@ import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
 import { mergePolicy, type Policy } from "../domain/policy/policy.ts";
 import { directionOf, policyValue } from "../domain/policy/values.ts";
 import { compare, type Findings } from "./plan-compare.ts";
-import { readDocument } from "./plan-document.ts";
 import { planKeys } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
 import { planSecrets } from "./plan-secrets.ts";
@@ -13,7 +12,7 @@ import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** Compares what the files want with what was last applied and with what is live, field by field. Pure. */
 export function makePlan(desired: Desired, live: LiveConfig): Plan {
-  const base = readDocument(live.document) ?? {};
+  const base = live.document ?? {};
   const parts = [planPolicy(desired, base, live), planSettings(desired, base, live)];
   parts.push(planKeys(desired, base, live), planMarkets(desired, base, live), planSecrets(desired, base, live));
   const items = parts.flatMap((part) => part.items);

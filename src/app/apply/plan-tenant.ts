@@ -104,7 +104,7 @@ export async function readPlanMoney(
 /** Where keys are left alone, what was applied of them stands on. */
 function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
   if (desired.keys || document === undefined) return desired;
-  const { keyring = {} } = JSON.parse(document) as Partial<ConfigDocument>;
+  const { keyring = {} } = document;
   return { ...desired, document: { ...desired.document, keyring } };
 }
 
