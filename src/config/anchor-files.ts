@@ -8,7 +8,7 @@ import { isMarketFile } from "./market-walk.ts";
 import { OPERATOR_FILE } from "./operator-file.ts";
 import type { Draft } from "./rules.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
-import type { TenantConfig } from "./tenant-file.ts";
+import type { TenantConfig } from "./tenant-config.ts";
 
 /** Where a tenant's files may lie. */
 interface Places {

@@ -6,7 +6,7 @@ import { OutOfBounds, readBelow } from "./bounded-file.ts";
 import { ConfigError } from "./config-error.ts";
 import { type Environment, isErrno } from "./environment.ts";
 import { resolveSecret } from "./secrets/secrets.ts";
-import type { TenantConfig } from "./tenant-file.ts";
+import type { TenantConfig } from "./tenant-config.ts";
 
 /** What a server shows to its clients, checked. */
 export interface Certificate {

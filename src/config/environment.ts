@@ -25,7 +25,7 @@ export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
 
 /**
  * The process's variables over those of `.env` in the operator's directory, when there is one, over those of the demo.
- * A variable that is set for the process wins even when it is empty: whoever blanked it did not mean the file's value.
+ * A variable that is set for the process wins even when it is empty: it was emptied so that the file's value does not count.
  *
  * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
  */

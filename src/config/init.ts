@@ -21,11 +21,11 @@ export interface InitOptions {
   template: "minimal" | "full";
   /** Whose workflow to write. */
   ci?: CiService | undefined;
-  /** Where traders will find the tenant; a name that nobody can own unless given. */
+  /** Where traders will find the tenant; unless given, a reserved example name. */
   baseUrl?: string | undefined;
   /** Where to serve it; the defaults of the file unless given. */
   ports?: Ports | undefined;
-  /** Text that nobody can guess, fit for a header and for `.env`. */
+  /** Makes text that cannot be guessed, fit for a header and for `.env`. */
   makeSecret?: () => string;
 }
 

@@ -8,13 +8,13 @@ import { SchemaGuide } from "./schema/schema-guide.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 
 /** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
-export interface DeclaredMarket extends MarketEntry {
+export interface PlacedMarket extends MarketEntry {
   source: Position & { file: string };
 }
 
 export interface CheckedMarkets {
   /** Those that are sound in themselves. */
-  markets: DeclaredMarket[];
+  markets: PlacedMarket[];
   problems: Problem[];
 }
 
@@ -60,7 +60,7 @@ export function checkMarketFile(text: string, file: string, taken: Map<string, s
   const entries: [Path, unknown][] = Array.isArray(yaml.value)
     ? yaml.value.map((entry, index) => [[index], entry])
     : [[[], yaml.value]];
-  const markets: DeclaredMarket[] = [];
+  const markets: PlacedMarket[] = [];
   const findings: Finding[] = [];
   if (entries.length > MAX_MARKETS_PER_FILE)
     findings.push({ path: [MAX_MARKETS_PER_FILE], message: `a file holds at most ${MAX_MARKETS_PER_FILE} markets` });

@@ -9,7 +9,7 @@ import type { TenantFile } from "./schema/schema.ts";
 /** The sections of a file that are sound in themselves. A rule passes over what is missing: that has its own problem. */
 export type Draft = Partial<TenantFile>;
 
-/** What no section can know of itself. Each rule is one sentence of the operator's contract. */
+/** What no section can know of itself. Each rule is one sentence. */
 export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   keyNamesAreUnique,
   webhookNamesAreUnique,

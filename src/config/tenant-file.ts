@@ -1,50 +1,23 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
-import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
+import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
 import { findingsFrom, sentenceFor } from "./issues.ts";
-import { checkMarketFiles, type DeclaredMarket } from "./market-files.ts";
+import { checkMarketFiles, type PlacedMarket } from "./market-files.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
 import { tenantJsonSchema } from "./schema/json-schema.ts";
-import { type TenantFile, TenantFileSchema } from "./schema/schema.ts";
+import { TenantFileSchema } from "./schema/schema.ts";
 import { SchemaGuide } from "./schema/schema-guide.ts";
 import { secretsStayInBounds } from "./secrets/secret-rules.ts";
+import type { ConfigSource, TenantConfig } from "./tenant-config.ts";
 import { LayeredSource } from "./yaml/layers.ts";
-
-/** The file that a configuration came from, so that later errors can point into it. */
-export interface ConfigSource {
-  /** As problems name it. */
-  readonly file: string;
-  /** The tenant's folder, absolute: what paths in the file are relative to. */
-  readonly directory: string;
-  /** Folders beyond it that files of secrets and keys may lie below, absolute. */
-  readonly roots: readonly string[];
-  /** Of the file's text, in hex; of all the texts when it extends others. */
-  readonly sha256: string;
-  /** Where the value of a path stands, or its key, or its nearest ancestor that is stated; the file may be one that this extends. */
-  positionOf(path: Path, atKey?: boolean): Position & { file: string };
-  /** Whether the file states a value for a path, or it has its default. */
-  states(path: Path): boolean;
-  /** Findings of a later stage with their positions and frames. */
-  problems(findings: readonly Finding[]): Problem[];
-}
-
-/**
- * A tenant's configuration: the file decoded, defaults filled in. Amounts (`...Usd`) are dollars as in the file, time
- * spans are milliseconds, percentages are ratios, timestamps are milliseconds since 1970. `policy` holds only what the
- * file states.
- */
-export interface TenantConfig extends TenantFile {
-  name: string;
-  source: ConfigSource;
-}
 
 /** A tenant with the markets that its files declare. */
 export interface Tenant {
   config: TenantConfig;
-  markets: DeclaredMarket[];
+  markets: PlacedMarket[];
 }
 
 /**

@@ -1,10 +1,10 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { PolicyPatch } from "../domain/policy/policy.ts";
 import { policyPatchOf } from "../domain/policy/policy.ts";
 import { policyFieldOf } from "./plan-compare.ts";
-import { readDocument } from "./plan-document.ts";
-import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+import type { Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** What a person, or a flag, has decided about the questions of a plan. */
 export interface Choices {
@@ -31,7 +31,7 @@ export function blockers({ items }: Plan): PlanItem[] {
   return items.filter(({ problem }) => problem !== undefined);
 }
 
-/** Fields whose live value was changed behind the file's back. */
+/** Fields whose live value was changed other than by an apply of the file. */
 export function contested({ items }: Plan): PlanItem[] {
   return items.filter(({ kind, problem }) => (kind === "drift" || kind === "conflict") && problem === undefined);
 }
@@ -80,7 +80,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   };
 }
 
-/** `drift --write` writes neither over what somebody changed in the file meanwhile, nor the value of a key. */
+/** `drift --write` leaves alone what the file changed too, and the values of keys. */
 function driftHint(open: readonly PlanItem[]): string {
   const keys = open.filter(({ field }) => field.startsWith("keys."));
   const conflicts = open.filter(({ kind }) => kind === "conflict");
@@ -150,7 +150,7 @@ function marketKey({ field }: PlanItem): string {
 
 /** What was kept before and still is, and what is kept now. */
 function adoptedOf(plan: Plan, { onDrift }: Choices, open: readonly PlanItem[], live: LiveConfig) {
-  const before = readDocument(live.document)?.adopted ?? {};
+  const before = live.document?.adopted ?? {};
   const still = plan.items.filter(({ kind }) => kind === "adopted").map(({ field }) => [field, before[field] ?? null]);
   const now = onDrift === "adopt" ? open.map((item) => [item.field, item.live]) : [];
   return Object.fromEntries([...still, ...now]) as ConfigDocument["adopted"];

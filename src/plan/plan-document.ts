@@ -1,15 +1,16 @@
-import type { DeclaredMarket } from "../config/market-files.ts";
-import type { TenantConfig } from "../config/tenant-file.ts";
+import type { PlacedMarket } from "../config/market-files.ts";
+import type { TenantConfig } from "../config/tenant-config.ts";
+import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { normalPolicy } from "../domain/policy/values.ts";
 import { usualScopes } from "../domain/scopes.ts";
-import type { ConfigDocument, DeclaredTerms, DesiredKey } from "./plan-types.ts";
+import type { DesiredKey } from "./plan-types.ts";
 
 /** The document of a tenant's files. */
 export function documentOf(
   { source, ...config }: TenantConfig,
-  markets: readonly DeclaredMarket[],
+  markets: readonly PlacedMarket[],
   keys: readonly DesiredKey[],
 ): ConfigDocument {
   const { server, webhooks, network, embed, cors } = config;
@@ -38,12 +39,6 @@ export function documentOf(
   return JSON.parse(canonicalJson(document)) as ConfigDocument;
 }
 
-/** A stored document; undefined for one that is none. */
-export function readDocument(text: string | undefined): Partial<ConfigDocument> | undefined {
-  if (text === undefined) return undefined;
-  return JSON.parse(text) as Partial<ConfigDocument>;
-}
-
 /** How a key stands in plans and documents. What is usual for its type is not stated. */
 export function keyText({ type, fingerprint, scopes, from, expiresAt }: Omit<DesiredKey, "hash" | "name">): string {
   const isUsual = scopes.join() === usualScopes(type).join();
@@ -52,19 +47,8 @@ export function keyText({ type, fingerprint, scopes, from, expiresAt }: Omit<Des
   return `${type} ${fingerprint}${kept}${until}`;
 }
 
-function declaredTerms(market: DeclaredMarket): DeclaredTerms {
-  const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd, state } = market;
-  return {
-    question,
-    category,
-    kind,
-    p0,
-    closeAt,
-    resolutionRef,
-    meta: meta as DeclaredTerms["meta"],
-    liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd),
-    state,
-  };
+function declaredTerms({ key: _, source: __, liquidityUsd, ...terms }: PlacedMarket): DeclaredTerms {
+  return { ...terms, liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd) };
 }
 
 function sorted<T extends string>(set: readonly T[]): T[] {

@@ -1,9 +1,10 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { coversRanges } from "../domain/networks.ts";
 import type { Direction } from "../domain/policy/fields.ts";
 import { coversScopes } from "../domain/scopes.ts";
 import { compare, type Findings } from "./plan-compare.ts";
-import { keyText, readDocument } from "./plan-document.ts";
-import type { ConfigDocument, Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
+import { keyText } from "./plan-document.ts";
+import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
  * API keys by name. One that was created live and stands in no document is not managed and not touched; one that left
@@ -24,7 +25,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
     findings.items.push(
       ...compare({
         field: `keys.${key.name}`,
-        // A name that was taken live is somebody's: never replaced as if it were the file's own.
+        // A key that was created live under the name is not the file's own, so replacing it is drift and not a change.
         base: keyring[key.name] ?? null,
         desired,
         live: current,
@@ -52,7 +53,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
 }
 
 /**
- * Whether a value that was ended, or that somebody live gave an end, would work again: that lets in whoever holds it.
+ * Whether a value that was ended live, or given an end, would work again: that lets its holder back in.
  * @param base what was applied under the name
  * @param current what is in force under it
  */
@@ -85,7 +86,7 @@ function reaches(a: Pick<LiveKey, "scopes" | "from">, b: Pick<LiveKey, "scopes" 
  * applied.
  */
 export function assumedFingerprint(name: string, live: LiveConfig): string {
-  const applied = readDocument(live.document)?.keyring?.[name];
+  const applied = live.document?.keyring?.[name];
   const inForce = newestFirst(live, name).map(({ fingerprint }) => fingerprint);
   return inForce.find((fingerprint) => applied?.includes(fingerprint)) ?? inForce[0] ?? "fp:unknown";
 }

@@ -1,12 +1,12 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS } from "../domain/policy/fields.ts";
 import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";
-import { readDocument } from "./plan-document.ts";
 import { liveText } from "./plan-keys.ts";
 import { changedSettings, SEARCH } from "./plan-settings.ts";
-import type { ConfigDocument, LiveConfig } from "./plan-types.ts";
+import type { LiveConfig } from "./plan-types.ts";
 
 /** What an apply left live: its document, with the values that it kept in place of the file's. */
 export function meantBy(document: ConfigDocument): ConfigDocument {
@@ -47,7 +47,7 @@ export interface Beside {
  * @param applied the earlier document as it was stored
  */
 export function leftBy(applied: ConfigDocument, { before, live, file }: Beside): string[] {
-  const base = readDocument(before.document) ?? {};
+  const base = before.document ?? {};
   const meant = meantBy(applied);
   const { kyc, markets, treasury } = meant;
   return [

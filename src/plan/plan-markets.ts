@@ -1,7 +1,8 @@
+import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
-import type { ConfigDocument, DeclaredTerms, Desired, LiveConfig, LiveMarket, PlanItem } from "./plan-types.ts";
+import type { AppliedMarket, Desired, LiveConfig, PlanItem } from "./plan-types.ts";
 
 /** Terms that traders have traded on: a file that states others means another market. */
 const FIXED = ["question", "kind", "closeAt"] as const;
@@ -40,7 +41,7 @@ function creation(key: string, terms: DeclaredTerms, { markets }: ConfigDocument
   return { ...item, kind: "conflict", problem: `it would close in the past (${iso(closeAt)}) and cannot be created` };
 }
 
-function conflicts(key: string, terms: DeclaredTerms, market: LiveMarket): PlanItem[] {
+function conflicts(key: string, terms: DeclaredTerms, market: AppliedMarket): PlanItem[] {
   return FIXED.filter((term) => terms[term] !== market[term]).map((term) => ({
     field: `markets.${key}.${term}`,
     kind: "conflict",
@@ -52,7 +53,7 @@ function conflicts(key: string, terms: DeclaredTerms, market: LiveMarket): PlanI
   }));
 }
 
-function state(key: string, terms: DeclaredTerms, market: LiveMarket, base: Partial<ConfigDocument>): PlanItem[] {
+function state(key: string, terms: DeclaredTerms, market: AppliedMarket, base: Partial<ConfigDocument>): PlanItem[] {
   // What has closed or is settled is past suspending.
   if (market.status !== "open" && market.status !== "suspended") return [];
   return compare({
@@ -65,7 +66,7 @@ function state(key: string, terms: DeclaredTerms, market: LiveMarket, base: Part
   });
 }
 
-function ignored(key: string, terms: DeclaredTerms, market: LiveMarket): string[] {
+function ignored(key: string, terms: DeclaredTerms, market: AppliedMarket): string[] {
   return FIRST.filter((term) => {
     const stated = terms[term];
     return stated !== undefined && !isSame(stated, market[term]);

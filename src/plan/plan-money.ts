@@ -1,18 +1,10 @@
-import type { WireInput, WireOutput } from "../contract/operations.ts";
+import type { WireInput } from "../contract/operations.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
 import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";
 import { policyFieldOf } from "./plan-compare.ts";
-import type { Desired, LiveConfig, Plan } from "./plan-types.ts";
-
-/** The money in a plan. */
-export interface PlanMoney {
-  newMarkets: { count: number; worstCaseLossUsd: number };
-  treasury: { nowUsd: number; addedUsd: number; afterUsd: number };
-  /** Null where no rule changes. */
-  trades: WireOutput<"previewPolicy"> | null;
-}
+import type { Desired, LiveConfig, Plan, PlanMoney } from "./plan-types.ts";
 
 /** The terms before and after an apply that writes all that the files want. */
 export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): WireInput<"previewPolicy"> {

@@ -2,9 +2,10 @@ import { formatPath, type Path } from "../config/config-error.ts";
 import { destinationsOf, type StatedSources } from "../config/secrets/secret-destinations.ts";
 import { kindOf, referencesIn, type SecretPlace } from "../config/secrets/secret-places.ts";
 import { describeReference } from "../config/secrets/secrets.ts";
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import type { Findings } from "./plan-compare.ts";
-import type { ConfigDocument, Desired, LiveConfig } from "./plan-types.ts";
+import type { Desired, LiveConfig } from "./plan-types.ts";
 
 /**
  * A reference to a secret at a place where the last applied document has none, or that sends it to another host: who

@@ -1,45 +1,9 @@
+import type { WireOutput } from "../contract/operations.ts";
+import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
-import type { MarketKind } from "../domain/market/market-makers.ts";
 import type { Direction } from "../domain/policy/fields.ts";
-import type { Override, Policy, PolicyPatch } from "../domain/policy/policy.ts";
+import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { Scope } from "../domain/scopes.ts";
-import type { PlanMoney } from "./plan-money.ts";
-
-/**
- * A market as a document states it. Amounts are dollars, instants milliseconds since 1970. A type and no interface, as the
- * document, so that the compiler knows both to be plain JSON.
- */
-export type DeclaredTerms = {
-  question: string;
-  category: string;
-  kind: MarketKind;
-  p0: number;
-  closeAt: number;
-  resolutionRef: string;
-  meta: { [key: string]: Json };
-  /** The tenant's default unless stated. */
-  liquidityUsd?: number | undefined;
-  state: "open" | "suspended";
-};
-
-/**
- * What an apply leaves behind for the next plan, in a form that neither the order of keys, nor that of lists that are
- * sets, nor stated defaults change. Secrets are references in it, API keys fingerprints. Further sections are those of
- * the tenant file.
- */
-export type ConfigDocument = {
-  tenant: string;
-  kyc: { required: boolean };
-  treasury: { capitalUsd: number };
-  markets: { liquidityUsd: number };
-  policy: PolicyPatch;
-  /** API keys by name: type, fingerprint, scopes, networks, expiry. */
-  keyring: { [name: string]: string };
-  /** Markets by key. */
-  declared: { [key: string]: DeclaredTerms };
-  /** Live values that a person decided to keep although the file says otherwise, by field. */
-  adopted: { [field: string]: Json };
-};
 
 /** An API key of the file. */
 export interface DesiredKey {
@@ -69,7 +33,7 @@ export interface Desired {
 export type LiveKey = Omit<DesiredKey, "hash"> & { createdAt: number };
 
 /** A market that a file created, as it stands. */
-export interface LiveMarket extends Omit<DeclaredTerms, "state" | "liquidityUsd"> {
+export interface AppliedMarket extends Omit<DeclaredTerms, "state" | "liquidityUsd"> {
   key: string;
   id: string;
   liquidityUsd: number;
@@ -93,9 +57,9 @@ export interface LiveConfig {
   keys: readonly LiveKey[];
   /** Those that were revoked or have expired. */
   endedKeys: readonly LiveKey[];
-  markets: readonly LiveMarket[];
-  /** The last applied document as it is stored; undefined before the first apply. */
-  document: string | undefined;
+  markets: readonly AppliedMarket[];
+  /** The last applied document, which an older version may have written; undefined before the first apply. */
+  document: Partial<ConfigDocument> | undefined;
   /** By the database's clock, milliseconds since 1970. */
   now: number;
 }
@@ -133,6 +97,14 @@ export interface PlanItem {
   by?: Blame | undefined;
   /** Why nothing but a change of the file resolves it. */
   problem?: string | undefined;
+}
+
+/** The money in a plan. */
+export interface PlanMoney {
+  newMarkets: { count: number; worstCaseLossUsd: number };
+  treasury: { nowUsd: number; addedUsd: number; afterUsd: number };
+  /** Null where no rule changes. */
+  trades: WireOutput<"previewPolicy"> | null;
 }
 
 /** What an apply would do. It holds no secret. */

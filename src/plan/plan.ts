@@ -1,21 +1,18 @@
+import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
 import { mergePolicy, type Policy } from "../domain/policy/policy.ts";
 import { directionOf, policyValue } from "../domain/policy/values.ts";
 import { compare, type Findings } from "./plan-compare.ts";
-import { readDocument } from "./plan-document.ts";
 import { planKeys } from "./plan-keys.ts";
 import { planMarkets } from "./plan-markets.ts";
 import { planSecrets } from "./plan-secrets.ts";
 import { changedSettings } from "./plan-settings.ts";
-import type { ConfigDocument, Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
-/**
- * Compares what the files want with what was last applied and with what is live, field by field (operator's contract,
- * section 4). Pure.
- */
+/** Compares what the files want with what was last applied and with what is live, field by field. Pure. */
 export function makePlan(desired: Desired, live: LiveConfig): Plan {
-  const base = readDocument(live.document) ?? {};
+  const base = live.document ?? {};
   const parts = [planPolicy(desired, base, live), planSettings(desired, base, live)];
   parts.push(planKeys(desired, base, live), planMarkets(desired, base, live), planSecrets(desired, base, live));
   const items = parts.flatMap((part) => part.items);

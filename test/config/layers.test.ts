@@ -1,7 +1,8 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadTenantFile, type TenantConfig } from "../../src/config/tenant-file.ts";
+import type { TenantConfig } from "../../src/config/tenant-config.ts";
+import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { configErrorOf, directoryWith, tenantText } from "./support.ts";
 
 type Files = Record<string, string>;

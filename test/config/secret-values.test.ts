@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { loadEnvironment } from "../../src/config/environment.ts";
 import { freshSecrets, randomSecret } from "../../src/config/init.ts";
 import { checkSecretsAtHand, resolveTenant } from "../../src/config/resolve-tenant.ts";
-import { loadTenantFile, type TenantConfig } from "../../src/config/tenant-file.ts";
+import type { TenantConfig } from "../../src/config/tenant-config.ts";
+import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { configErrorOf, directoryWith, tenantText } from "./support.ts";
 
 const base64 = (bytes: number, fill = "s") => `whsec_${Buffer.alloc(bytes, fill).toString("base64")}`;

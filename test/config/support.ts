@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { ConfigError, type Problem } from "../../src/config/config-error.ts";
-import { parseTenantFile, type TenantConfig } from "../../src/config/tenant-file.ts";
+import type { TenantConfig } from "../../src/config/tenant-config.ts";
+import { parseTenantFile } from "../../src/config/tenant-file.ts";
 
 /** The sections that a file needs, one a line, for tests to replace. */
 const REQUIRED: Record<string, string> = {

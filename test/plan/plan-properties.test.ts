@@ -75,7 +75,7 @@ describe("a plan", () => {
           expect(tenant.plan(second)).toMatchObject({ empty: true, settings: [] });
           const before = tenant.live().document;
           tenant.apply(second);
-          expect(tenant.live().document).toBe(before);
+          expect(tenant.live().document).toEqual(before);
         },
       ),
       eachPlan,
@@ -103,7 +103,7 @@ describe("a plan", () => {
         expect(plan).toMatchObject({ empty: true, items: [], settings: [] });
         const before = tenant.live().document;
         tenant.apply(rewritten);
-        expect(tenant.live().document).toBe(before);
+        expect(tenant.live().document).toEqual(before);
       }),
       eachPlan,
     );

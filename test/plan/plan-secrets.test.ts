@@ -21,7 +21,7 @@ function desired(sections: Record<string, string>): Desired {
 /** What a plan says of secrets once a document was applied. */
 function items(sections: Record<string, string>, applied: Record<string, string> | Json) {
   const document = isSections(applied) ? desired(applied).document : applied;
-  const live = { ...neverApplied(0), version: 1, document: canonicalJson(document) };
+  const live = { ...neverApplied(0), version: 1, document: JSON.parse(canonicalJson(document)) };
   return makePlan(desired(sections), live).items.filter(({ field }) => field.startsWith("secrets."));
 }
 
@@ -149,7 +149,7 @@ describe("the plan's view of secrets", () => {
     expect(items({}, partial).map(({ field }) => field)).toEqual(["secrets.env ACME_AUDIT_KEY"]);
     const declared = { rain: { closeAt: 1, meta: { env: "ACME_X", note: { file: "x" } } } };
     const withMarket = { ...desired({}), document: { ...document, declared: declared as never } };
-    const live = { ...neverApplied(0), version: 1, document: canonicalJson(document) };
+    const live = { ...neverApplied(0), version: 1, document: JSON.parse(canonicalJson(document)) };
     expect(makePlan(withMarket, live).items.filter(({ field }) => field.startsWith("secrets."))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { applyInputOf, liveConfigOf } from "../../src/app/apply/live-config.ts";
-import type { DeclaredMarket } from "../../src/config/market-files.ts";
+import type { PlacedMarket } from "../../src/config/market-files.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { keyFingerprint } from "../../src/domain/api-key.ts";
 import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
@@ -19,14 +19,14 @@ import { NOW, World } from "../engine/world.ts";
 export interface Files {
   /** YAML in flow style, as `tenantText` takes it. */
   sections?: Record<string, string | undefined>;
-  markets?: Partial<DeclaredMarket>[];
+  markets?: Partial<PlacedMarket>[];
   /** The value of each key by its name. */
   keys?: Record<string, string>;
   /** What each key is kept to by its name; a key that is not named here may do everything from anywhere. */
   kept?: Record<string, { scopes?: Scope[]; from?: string[] }> | undefined;
 }
 
-const market: DeclaredMarket = {
+const market: PlacedMarket = {
   key: "rain",
   question: "Will it rain?",
   category: "weather",

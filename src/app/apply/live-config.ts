@@ -24,12 +24,8 @@ export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
     })),
     keys: keys.map(keyOf),
     endedKeys: endedKeys.map(keyOf),
-    markets: markets.map(({ closeAt, meta, ...market }) => ({
-      ...market,
-      meta: meta as { [key: string]: Json },
-      closeAt: at(closeAt),
-    })),
-    document: document === null ? undefined : canonicalJson(document as Json),
+    markets: markets.map(({ closeAt, ...market }) => ({ ...market, closeAt: at(closeAt) })),
+    document: (document ?? undefined) as LiveConfig["document"],
     now: at(now),
   };
 }
@@ -96,9 +92,8 @@ export function applyInputOf(
       };
     }),
     revoke: writes.revoke,
-    markets: declared.map(({ liquidityUsd = document.markets.liquidityUsd, closeAt, meta, ...market }) => ({
+    markets: declared.map(({ liquidityUsd = document.markets.liquidityUsd, closeAt, ...market }) => ({
       ...market,
-      meta: meta as WireInput<"createMarket">["meta"],
       liquidityUsd,
       closeAt: iso(closeAt),
     })),

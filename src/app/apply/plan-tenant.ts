@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { anchorWarnings } from "../../config/anchor-files.ts";
 import type { KeyAtHand } from "../../config/resolve-tenant.ts";
 import type { Api } from "../../contract/operations.ts";
+import type { ConfigDocument } from "../../contract/resources/config-document.ts";
 import { ConfigDocumentInput } from "../../contract/resources/config-document.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
@@ -11,9 +12,9 @@ import { withBlame } from "../../plan/plan-blame.ts";
 import { documentOf } from "../../plan/plan-document.ts";
 import { assumedFingerprint } from "../../plan/plan-keys.ts";
 import { meantBy } from "../../plan/plan-left.ts";
-import { changesRules, marketMoney, type PlanMoney, termsOf } from "../../plan/plan-money.ts";
+import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
 import { scopeWarnings } from "../../plan/plan-scopes.ts";
-import type { ConfigDocument, Desired, DesiredKey, LiveConfig, Plan } from "../../plan/plan-types.ts";
+import type { Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import { wallClockMs } from "../clock.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
@@ -103,7 +104,7 @@ export async function readPlanMoney(
 /** Where keys are left alone, what was applied of them stands on. */
 function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
   if (desired.keys || document === undefined) return desired;
-  const { keyring = {} } = JSON.parse(document) as Partial<ConfigDocument>;
+  const { keyring = {} } = document;
   return { ...desired, document: { ...desired.document, keyring } };
 }
 

@@ -1,4 +1,4 @@
-import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/networks.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 

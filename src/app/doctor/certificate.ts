@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { readCertificate } from "../../config/certificate.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
-import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { wallClockMs } from "../clock.ts";
 import { type Check, fail, ok, warn } from "./check.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { type Certificate, certificateFile, readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
-import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import { wallClockMs } from "../clock.ts";
 import { selfSigned, selfSignedFile } from "./self-signed.ts";
 

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { ResolvedAnchorTarget, TenantSecrets } from "../../config/resolve-tenant.ts";
-import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import {
   directoryTarget,

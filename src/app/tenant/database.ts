@@ -1,5 +1,5 @@
 import { ConfigError } from "../../config/config-error.ts";
-import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import { externalConnection, loginOf } from "../../postgres/database.ts";
 import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.ts";

@@ -1,7 +1,8 @@
 import { loadEnvironment } from "../../config/environment.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { resolveSecret } from "../../config/secrets/secrets.ts";
-import { loadTenantFile, type TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
+import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
 import type { DatabaseUrls } from "./database.ts";
 

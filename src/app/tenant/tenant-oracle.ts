@@ -1,5 +1,5 @@
 import type { TenantSecrets } from "../../config/resolve-tenant.ts";
-import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { newMemory, type OracleContext } from "../../oracle/context.ts";
 import { type SourceSet, sourceSet } from "../../oracle/sources.ts";

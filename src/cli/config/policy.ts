@@ -86,7 +86,7 @@ export async function runPolicyShow(_: object, api: Api, { output }: Io): Promis
 
 /**
  * Changes the given fields, after showing what they are now.
- * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask at
  */
 export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<ExitCode> {
   const { patch } = options;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Door } from "../../app/doors/doors.ts";
 import type { SessionOptions } from "../../app/tenant/session.ts";
 import { formatPath, type Path } from "../../config/config-error.ts";
-import type { TenantConfig } from "../../config/tenant-file.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";

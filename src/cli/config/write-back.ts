@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import type { Path } from "../../config/config-error.ts";
-import type { DeclaredMarket } from "../../config/market-files.ts";
+import type { PlacedMarket } from "../../config/market-files.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
 import { setInYaml } from "../../config/yaml/yaml-edit.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
@@ -23,7 +23,7 @@ export function editFor({ field, live, problem }: PlanItem, { config, markets }:
 }
 
 /** Where a market stands in its file, which holds one or a list. */
-function placeOf({ key, source }: DeclaredMarket): Path {
+function placeOf({ key, source }: PlacedMarket): Path {
   const content: unknown = parseDocument(readFileSync(source.file, "utf8"), { version: "1.2" }).toJS();
   if (!Array.isArray(content)) return [];
   return [content.findIndex((entry: { key?: unknown }) => entry.key === key)];

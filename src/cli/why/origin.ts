@@ -1,4 +1,4 @@
-import type { ConfigSource, TenantConfig } from "../../config/tenant-file.ts";
+import type { ConfigSource, TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 
 type Entry = WireResult<"listAudit">["entries"][number];

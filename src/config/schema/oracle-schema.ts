@@ -127,7 +127,7 @@ const InstrumentName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,31}$/, "must be an instrument name in lower case such as btc");
 
-/** The `oracle` section (operator's contract, section 5). */
+/** The `oracle` section of the tenant file. */
 export const OracleSection = z.strictObject({
   sweepSeconds: z.number().int().min(1).max(3600).default(30).meta({ description: "Seconds between two sweeps." }),
   resolutionSecret: SecretReference.optional().meta({

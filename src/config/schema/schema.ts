@@ -94,7 +94,7 @@ const Jwks = z.union([
 ]);
 const Jwt = z.discriminatedUnion("algorithm", [
   z.strictObject({
-    algorithm: z.literal("HS256").meta({ description: "One secret shared with whoever issues the tokens." }),
+    algorithm: z.literal("HS256").meta({ description: "One secret shared with the issuer of the tokens." }),
     secret: SecretReference.meta({ description: "Where the secret is kept; at least 32 bytes." }),
     previous: z
       .array(SecretReference)
@@ -105,7 +105,7 @@ const Jwt = z.discriminatedUnion("algorithm", [
     audience,
   }),
   z.strictObject({
-    algorithm: z.enum(["ES256", "EdDSA", "RS256"]).meta({ description: "Public keys of whoever issues the tokens." }),
+    algorithm: z.enum(["ES256", "EdDSA", "RS256"]).meta({ description: "Public keys of the issuer of the tokens." }),
     jwks: Jwks.meta({ description: "Where the public keys are." }),
     issuer,
     audience,
@@ -168,7 +168,7 @@ const Webhooks = z.strictObject({
 
 const originList = z.array(Origin).max(200).default([]);
 
-/** The tenant file (operator's contract, section 3). Every field is described: editors show it. */
+/** The tenant file. Every field has a description, which editors show. */
 export const TenantFileSchema = z
   .strictObject({
     extends: z

@@ -1,7 +1,7 @@
 import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import type { Path } from "../config-error.ts";
 import type { SecretReference } from "../schema/scalars.ts";
-import type { TenantConfig } from "../tenant-file.ts";
+import type { TenantConfig } from "../tenant-config.ts";
 
 /** A list of references, and where it stands in the tenant file. */
 export interface SecretList {

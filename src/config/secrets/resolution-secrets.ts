@@ -1,6 +1,6 @@
 import type { Path } from "../config-error.ts";
 import type { SecretReference } from "../schema/scalars.ts";
-import type { TenantConfig } from "../tenant-file.ts";
+import type { TenantConfig } from "../tenant-config.ts";
 import type { SecretPlace } from "./secret-places.ts";
 
 /** What requests to `resolution_url` are signed with. A receiver may hold any of several, while one is replaced. */

@@ -1,11 +1,17 @@
 import { formatPath, type Path } from "../config-error.ts";
 import { isAnchorPlace } from "../schema/audit-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
+import type { TenantConfig } from "../tenant-config.ts";
 
 /** A reference to a secret, and where in the tenant file it stands. */
 export interface SecretPlace {
   reference: SecretReference;
   path: Path;
+}
+
+/** Every reference of a tenant's file. */
+export function secretPlaces({ source: _, ...document }: TenantConfig): SecretPlace[] {
+  return referencesIn(document);
 }
 
 /** Every reference in a document, wherever it stands: new sections need no line here. */

@@ -21,8 +21,8 @@ export interface ProgramContext {
 }
 
 /**
- * What a program of the tenant file prints, trimmed. A tenant file may come with somebody's pull request, so nothing of it
- * is run unless whoever runs pmctl says so.
+ * What a program of the tenant file prints, trimmed. A tenant file may come with a stranger's pull request, so nothing of it
+ * runs unless the operator passes --allow-exec.
  *
  * @throws Error with a sentence that holds neither output nor arguments
  */

@@ -1,9 +1,10 @@
 import { dirname } from "node:path";
 import { ConfigError, type Finding, formatPath, type Path } from "../config-error.ts";
 import type { Environment } from "../environment.ts";
-import { loadTenantFile, type TenantConfig } from "../tenant-file.ts";
+import type { TenantConfig } from "../tenant-config.ts";
+import { loadTenantFile } from "../tenant-file.ts";
 import { openWorkspace, tenantPath } from "../workspace.ts";
-import { kindOf, referencesIn } from "./secret-places.ts";
+import { kindOf, secretPlaces } from "./secret-places.ts";
 import { valueAtHand } from "./secrets.ts";
 
 /** The value of a secret, and the place of a tenant file that refers to it. Never shown. */
@@ -23,9 +24,8 @@ export function placedValue({ tenant, source }: TenantConfig, path: Path, value:
 
 /** Every secret of a tenant that can be had without running anything; what is missing is passed over. */
 export function valuesAtHand(config: TenantConfig, environment: Environment): PlacedValue[] {
-  const { source, ...document } = config;
-  const { directory, roots } = source;
-  return referencesIn(document).flatMap(({ reference, path }) => {
+  const { directory, roots } = config.source;
+  return secretPlaces(config).flatMap(({ reference, path }) => {
     const value = valueAtHand(reference, { environment, directory, roots });
     return value === undefined ? [] : [placedValue(config, path, value)];
   });

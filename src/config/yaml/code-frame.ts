@@ -59,7 +59,7 @@ function maskedText(text: string, [from, to]: Span, visible: Visibility): string
     const character = text.charAt(place);
     const isShown = covers(shownSpans, place);
     const isValue = isShown || covers(hiddenSpans, place);
-    // What somebody commented out may be a secret too.
+    // A line that was commented out may hold a secret too.
     if (!isValue && character === "#" && (place === 0 || /\s/.test(text.charAt(place - 1)))) return `${masked}# ...`;
     const mask = !isShown && (isValue || !isPunctuation(text, place));
     if (!mask) masked += /\p{Cc}/u.test(character) ? " " : character;

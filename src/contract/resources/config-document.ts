@@ -17,38 +17,46 @@ export const ConfigMarketInput = MarketInput.extend({ key: MarketKey, state: Sta
 
 const usd = z.number().min(0).max(MAX_AMOUNT_USD);
 
-/** A market's terms as a document keeps them: dollars, and instants in milliseconds. */
-const DeclaredTerms = z
-  .object({
-    question: text(500),
-    category: text(64),
-    kind: z.enum(MARKET_KINDS),
-    p0: z.number().min(0).max(1),
-    closeAt: z.number().int(),
-    resolutionRef: text(500),
-    meta: z.record(z.string(), z.json()),
-    liquidityUsd: usd.optional(),
-    state: State,
-  })
-  .catchall(z.json());
+const Terms = z.object({
+  question: text(500),
+  category: text(64),
+  kind: z.enum(MARKET_KINDS),
+  p0: z.number().min(0).max(1),
+  closeAt: z.number().int(),
+  resolutionRef: text(500),
+  meta: z.record(z.string(), z.json()),
+  liquidityUsd: usd.optional(),
+  state: State,
+});
+/** A market's terms as a document keeps them: dollars, the tenant's default unless stated, and instants in milliseconds. */
+export type DeclaredTerms = z.output<typeof Terms>;
+
+const Document = z.object({
+  tenant: text(64),
+  kyc: z.object({ required: z.boolean() }).catchall(z.json()),
+  treasury: z.object({ capitalUsd: usd }).catchall(z.json()),
+  markets: z.object({ liquidityUsd: usd }).catchall(z.json()),
+  policy: PolicyPatchSchema,
+  /** API keys by name: type, fingerprint, scopes, networks, expiry. */
+  keyring: z.record(text(64), text(2000)),
+  /** Markets by key. */
+  declared: z.record(text(64), Terms.catchall(z.json())),
+  /** Live values that a person decided to keep although the file says otherwise, by field. */
+  adopted: z.record(text(200), z.json()),
+});
+
+/**
+ * What an apply leaves behind for the next plan, in a form that neither the order of keys, nor that of lists that are
+ * sets, nor stated defaults change. Secrets are references in it, API keys fingerprints. Further sections are those of
+ * the tenant file.
+ */
+export type ConfigDocument = Omit<z.output<typeof Document>, "declared"> & { declared: Record<string, DeclaredTerms> };
 
 /**
  * The document of an apply, as far as later plans read it; the other sections are those of the tenant file. Nothing here
  * changes a value, because documents are compared by their text.
  */
-export const ConfigDocumentInput = z
-  .object({
-    tenant: text(64),
-    kyc: z.object({ required: z.boolean() }).catchall(z.json()),
-    treasury: z.object({ capitalUsd: usd }).catchall(z.json()),
-    markets: z.object({ liquidityUsd: usd }).catchall(z.json()),
-    policy: PolicyPatchSchema,
-    keyring: z.record(text(64), text(2000)),
-    declared: z.record(text(64), DeclaredTerms),
-    adopted: z.record(text(200), z.json()),
-  })
-  .catchall(z.json())
-  .meta({
-    id: "ConfigDocument",
-    description: "What the files say, without secrets, for later plans to compare with.",
-  });
+export const ConfigDocumentInput = Document.catchall(z.json()).meta({
+  id: "ConfigDocument",
+  description: "What the files say, without secrets, for later plans to compare with.",
+});
