@@ -1,4 +1,4 @@
-import type { Json } from "../domain/audit/audit-link.ts";
+import type { ResolutionEvidence } from "../domain/audit/audit-payloads.ts";
 import { type Decimal, decimalText } from "../domain/decimal.ts";
 import type { SourceValue } from "../domain/market/resolution.ts";
 import { type MarketTerms, termsJson } from "../domain/market/terms.ts";
@@ -7,7 +7,7 @@ import { type MarketTerms, termsJson } from "../domain/market/terms.ts";
 const MOST_OBSERVATIONS = 100;
 
 /** What a resolution by feed rests on: enough for anybody to come to the same outcome. Numbers are decimal texts. */
-export function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): Record<string, Json> {
+export function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): ResolutionEvidence {
   return {
     ref: terms.feed,
     price: decimalText(price),
