@@ -139,7 +139,7 @@ export interface PastRecord {
   applied: { at: number; keys: readonly { name: string; type: string; fingerprint: string }[] };
 }
 
-/** A provider's event that was taken into account, for ever (decision 25). */
+/** A provider's event that was taken into account, for ever. */
 export interface Receipt {
   provider: string;
   reference: string;
@@ -167,7 +167,7 @@ export interface Payment extends Versioned {
   takenBackMicro: bigint;
 }
 
-/** The first result of a request with an `Idempotency-Key` (decision 4). */
+/** The first result of a request with an `Idempotency-Key`. */
 export interface StoredAnswer {
   caller: string;
   key: string;

@@ -3,7 +3,7 @@ import { decide, isConfirmed, SETTLING_MS, type SourceRecord, type Verdict } fro
 import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
 import { LONGEST_WINDOW_MS } from "../domain/reference.ts";
 import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../queries/oracle.ts";
-import { keepsPromise } from "../services/feeds.ts";
+import { isFeedUnchanged } from "../services/feeds.ts";
 import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { feedEvidence } from "./evidence.ts";
 import { type Fetched, fetchHistory, fetchPrices, keyOf, remembers, type SourceSymbol } from "./fetch.ts";
@@ -99,7 +99,7 @@ async function decideAll(
   const judged = new Map<Watched, Judged>();
   for (const market of markets) {
     const { feed, parsed } = market;
-    if (!feed || !keepsPromise(oracle, parsed)) {
+    if (!feed || !isFeedUnchanged(oracle, parsed)) {
       judged.set(market, { records: [], verdict: otherFeed(parsed, feed) });
       continue;
     }

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time.ts";
 
-/** How long after each failed attempt the next one follows (decision 27); a failure after the last makes a dead letter. */
+/** How long after each failed attempt the next one follows; a failure after the last makes a dead letter. */
 const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS] as const;
 /** A receiver may ask for more patience than the schedule has, but not for ever. */
 const LONGEST_WAIT_MS = DAY_MS;

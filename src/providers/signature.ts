@@ -7,7 +7,7 @@ const REPLAY_WINDOW_MS = 5 * 60 * 1000;
 
 /**
  * Whether `header` is the HMAC-SHA256 of the bytes that arrived under one of the active secrets: hex in any case, with or
- * without the prefix `sha256=` (interface specification 5.6). A header sent twice arrives joined by a comma and fails.
+ * without the prefix `sha256=`. A header sent twice arrives joined by a comma and fails.
  */
 export function verifySignature(rawBody: Uint8Array, header: string | undefined, secrets: readonly string[]): boolean {
   return isHmac(rawBody, SHAPE.exec(header ?? "")?.[1], secrets);

@@ -1,6 +1,6 @@
-import type { AuditEntry } from "../domain/audit/audit-link.ts";
+import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditType } from "../domain/audit/audit-payloads.ts";
-import type { ChainPoint, SealedLines } from "../domain/audit/chain-walk.ts";
+import type { SealedLines } from "../domain/audit/chain-walk.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 export interface AuditQuery {
