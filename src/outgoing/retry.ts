@@ -30,7 +30,12 @@ export type Verdict =
  * @param nowMs when the attempt ended
  * @param random from 0 to 1
  */
-export function judge({ status, retryAfter }: AttemptResult, attempts: number, nowMs: number, random: number): Verdict {
+export function evaluateAttempt(
+  { status, retryAfter }: AttemptResult,
+  attempts: number,
+  nowMs: number,
+  random: number,
+): Verdict {
   if (status !== null && status >= 200 && status < 300) return { kind: "delivered" };
   if (status === GONE) return { kind: "dead", disables: true };
   const delayMs = DELAYS_MS[attempts - 1];

@@ -1,4 +1,4 @@
-import { type Json, isSame } from "../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS } from "../domain/policy/fields.ts";
 import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";

@@ -1,4 +1,4 @@
-import { type Json, isSame } from "../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import type { ConfigDocument, DeclaredTerms, Desired, LiveConfig, LiveMarket, PlanItem } from "./plan-types.ts";
 

@@ -1,5 +1,5 @@
 import { isMapping } from "../config/yaml/mapping.ts";
-import { type Json, isSame } from "../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import type { ConfigDocument } from "./plan-types.ts";
 
 /** Sections and fields with a live counterpart: the plan has items for them. */
