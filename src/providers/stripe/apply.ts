@@ -5,7 +5,7 @@ import { loadByKey } from "../../ledger/load.ts";
 import { TABLES } from "../../ledger/tables.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import type { ServiceContext } from "../../services/context.ts";
-import type { Caller, Handlers } from "../../services/invoke.ts";
+import type { Caller, ProviderHandlers } from "../../services/invoke.ts";
 import { readStripeEvent } from "./read.ts";
 
 const PROVIDER = "stripe";
@@ -15,10 +15,8 @@ const MAX_LOOKS = 3;
 type Context = Pick<ServiceContext, "sequencer" | "pool">;
 
 /** The handler of Stripe's webhook. The server adds it to those of the services, which know no provider. */
-export function stripeHandlers(context: Context) {
-  return {
-    receiveStripe: (event, { delivery }) => receiveStripe(context, event, delivery),
-  } satisfies Handlers;
+export function stripeHandlers(context: Context): ProviderHandlers {
+  return { receiveStripe: (event, { delivery }) => receiveStripe(context, event, delivery) };
 }
 
 /**
