@@ -7,7 +7,7 @@ export type Comparator = ">" | ">=" | "<" | "<=" | "between";
 /** How the price of an instant is made from what the feed showed. */
 export type PriceRule = { kind: "last" } | { kind: "twap" | "median"; windowMs: number };
 
-/** A reference that settles itself (decision 33). Strikes are plain decimals as text, so that nothing is lost of them. */
+/** A reference that settles itself. Strikes are plain decimals as text, so that nothing is lost of them. */
 export interface Reference {
   /** `venue:instrument` in lower case. */
   feed: string;

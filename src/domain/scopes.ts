@@ -9,8 +9,10 @@ export const SCOPES = [...OPERATION_SCOPES, "*"] as const;
 export type OperationScope = (typeof OPERATION_SCOPES)[number];
 export type Scope = (typeof SCOPES)[number];
 
+export type KeyType = "admin" | "public";
+
 /** Of a key for which none are stated: a public key needs none. */
-export function usualScopes(type: "admin" | "public"): readonly Scope[] {
+export function usualScopes(type: KeyType): readonly Scope[] {
   return type === "admin" ? ["*"] : [];
 }
 

@@ -1,5 +1,6 @@
 import { mayBeNegative } from "../domain/accounts.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
+import type { AuditPayloads, AuditType } from "../domain/audit/audit-payloads.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
@@ -41,7 +42,7 @@ export interface Trade {
 }
 
 export interface AuditDraft {
-  type: string;
+  type: AuditType;
   payload: { [key: string]: Json | undefined };
 }
 
@@ -97,7 +98,7 @@ export class Draft implements Reader {
     return this.get("account", id) ?? { id, balanceMicro: 0n, version: 0 };
   }
 
-  record(type: string, payload: AuditDraft["payload"]): void {
+  record<T extends AuditType>(type: T, payload: AuditPayloads[T]): void {
     this.audit.push({ type, payload });
   }
 }

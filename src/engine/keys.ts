@@ -1,4 +1,4 @@
-import type { Json } from "../domain/audit/audit-link.ts";
+import type { CreatedKey, StatedKeys } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
 import { requireScopes, type Scope, usualScopes } from "../domain/scopes.ts";
 import { type CommandKind, KEYRING } from "./command.ts";
@@ -152,7 +152,7 @@ export const revokeKey: CommandKind<RevokeKey, { name: string; type: KeyType; re
 };
 
 /** Of a new or renewed value: the hash tells which it is, and that is all that is known of it. */
-export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey) {
+export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey): CreatedKey {
   return { name, type, sha256: hash, scopes: [...scopes], from: [...from], expiresAt: isoOrNull(expiresAt) };
 }
 
@@ -160,7 +160,7 @@ export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey
  * Every value of a name that an entry changes, as it stands from then on. With the name and type that the entry gives,
  * the last entry to list a value says all that there is of it.
  */
-export function statedKeys(keys: readonly ApiKey[]): { [hash: string]: Json } {
+export function statedKeys(keys: readonly ApiKey[]): StatedKeys {
   return Object.fromEntries(
     keys.map(({ hash, scopes, from, createdAt, expiresAt }) => [
       hash,

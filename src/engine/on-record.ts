@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Json } from "../domain/audit/audit-link.ts";
+import type { StatedTenant } from "../domain/audit/audit-payloads.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { usualScopes } from "../domain/scopes.ts";
 import { type CommandKind, KEYRING, PAST_RECORD, TENANT } from "./command.ts";
@@ -30,10 +30,10 @@ export const putOnRecord: CommandKind<PutOnRecord, StatedRecord | undefined> = {
  * The tenant's row as an entry states it, so that the last entry to change the row says all of it. The document stands
  * whole in the entry of its apply; here its SHA-256 says which one holds.
  */
-export function statedTenant(tenant: Tenant): { [field: string]: Json } {
+export function statedTenant(tenant: Tenant): StatedTenant {
   return {
-    policy: { ...tenant.policy } as unknown as Json,
-    overrides: tenant.overrides.map((each) => ({ ...each, until: new Date(each.until).toISOString() })) as Json,
+    policy: tenant.policy,
+    overrides: tenant.overrides.map((each) => ({ ...each, until: new Date(each.until).toISOString() })),
     policyUpdatedAt: new Date(tenant.policyUpdatedAt).toISOString(),
     kycRequired: tenant.kycRequired,
     liquidity: decimalFromMicro(tenant.liquidityMicro),

@@ -1,4 +1,4 @@
-import type { Json } from "../domain/audit/audit-link.ts";
+import type { ResolutionEvidence } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
 import { type Side, statusAt } from "../domain/market/market.ts";
@@ -11,8 +11,7 @@ import { type Book, type Market, SINGLE, type Watch } from "./rows.ts";
 export interface OracleEvidence {
   /** The address that said the outcome; null for the built-in oracle. */
   resolutionUrl: string | null;
-  /** Price, strike, terms, observations: whatever led to the outcome. Numbers in it are decimal texts. */
-  evidence: { [key: string]: Json | undefined };
+  evidence: ResolutionEvidence;
 }
 
 export interface Resolution {

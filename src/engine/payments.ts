@@ -1,9 +1,10 @@
 import { externalOf, receivableOf, walletOf } from "../domain/accounts.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, need } from "./command.ts";
-import { creditUser } from "./credit.ts";
 import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
+
+import { creditUser } from "./funding.ts";
 import { type Payment, receiptKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 

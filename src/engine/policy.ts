@@ -1,4 +1,5 @@
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
+import type { PolicyChanges } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Override } from "../domain/policy/policy.ts";
 import { mergePolicy, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
@@ -97,8 +98,8 @@ function requireSound({ suitabilityThresholds }: Policy): void {
 }
 
 /** Changed fields as `{field: {from, to}}`, for the audit entry. */
-export function policyChanges(before: Policy, after: Policy): { [field: string]: Json } {
-  const changes: { [field: string]: Json } = {};
+export function policyChanges(before: Policy, after: Policy): PolicyChanges {
+  const changes: PolicyChanges = {};
   for (const field of Object.keys(after) as (keyof Policy)[]) {
     const [from, to] = [before[field], after[field]];
     if (!isSame(from, to)) changes[field] = { from, to };

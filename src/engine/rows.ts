@@ -1,7 +1,7 @@
 import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
-import type { Scope } from "../domain/scopes.ts";
+import type { KeyType, Scope } from "../domain/scopes.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
 /** A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded. */
@@ -102,7 +102,7 @@ export interface Portfolio {
   exposureMicro: bigint;
 }
 
-export type KeyType = "admin" | "public";
+export type { KeyType };
 
 export interface ApiKey extends Versioned {
   /** SHA-256 of the key, hex. The key itself is never stored. */

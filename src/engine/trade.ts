@@ -1,5 +1,4 @@
 import { escrowOf, FEES, walletOf } from "../domain/accounts.ts";
-import type { Json } from "../domain/audit/audit-link.ts";
 import { invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
@@ -147,7 +146,7 @@ function recordTrade(
     userId: traderId,
     side,
     ...(releasedMicro === null ? {} : { action: "sell", cost: decimalFromMicro(releasedMicro) }),
-    ...(hedgeRef === null ? {} : { hedgeRef: { ...hedgeRef } satisfies Json }),
+    ...(hedgeRef === null ? {} : { hedgeRef }),
     amount: decimalFromMicro(amountMicro),
     fee: decimalFromMicro(feeMicro),
     shares: decimalFromMicro(sharesMicro),

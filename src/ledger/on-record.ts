@@ -1,4 +1,5 @@
 import { type AuditEntry, GENESIS_HASH, payloadOf } from "../domain/audit/audit-link.ts";
+import type { AuditType } from "../domain/audit/audit-payloads.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
@@ -97,11 +98,7 @@ export function keysSaid(sql: ReadSql) {
 }
 
 /** The last entry of a type about a user, as a `link`, of a row `u` with an `id`. */
-export function userSaid(
-  sql: ReadSql,
-  type: "kyc.updated" | "user.restricted" | "suitability.submitted" | "session.revoked",
-  also = sql``,
-) {
+export function userSaid(sql: ReadSql, type: AuditType, also = sql``) {
   return sql`
     select ${linkOf(sql)} as link
       from (

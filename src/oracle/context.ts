@@ -1,7 +1,7 @@
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
 import type { OracleEvidence } from "../engine/oracle.ts";
-import { MACHINE } from "../services/sweepers/sweeper.ts";
+import { SYSTEM_ACTOR } from "../services/sweepers/sweeper.ts";
 import type { TenantServices } from "../services/tenant.ts";
 import type { FetchContext } from "./fetch.ts";
 
@@ -44,9 +44,9 @@ export interface SweepReport {
 }
 
 /** Whoever was quicker, or decided otherwise, is right: the market is left as it is. */
-const OVERTAKEN = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
+const ALREADY_DECIDED = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
 /** With these no other market would fare better, so the sweep ends and the next one tries again. */
-const HOPELESS = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
+const RETRY_NEXT_SWEEP = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
 
 /** Does what concerns one market. What goes wrong with it is told of, and the sweep goes on with the others. */
 export async function apart(report: SweepReport, work: () => Promise<void> | void): Promise<void> {
@@ -54,8 +54,8 @@ export async function apart(report: SweepReport, work: () => Promise<void> | voi
     await work();
   } catch (error) {
     const code = error instanceof Fault ? error.code : "INTERNAL";
-    if (HOPELESS.has(code)) throw error;
-    if (!OVERTAKEN.has(code)) report.failures.push(error);
+    if (RETRY_NEXT_SWEEP.has(code)) throw error;
+    if (!ALREADY_DECIDED.has(code)) report.failures.push(error);
   }
 }
 
@@ -65,7 +65,7 @@ export async function settleMarket(
   market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
   report: SweepReport,
 ): Promise<void> {
-  await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: MACHINE });
+  await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: SYSTEM_ACTOR });
   report.settled.push(market.marketId);
 }
 
@@ -75,7 +75,7 @@ export async function holdMarket(
   hold: { marketId: string; reason: HoldReason; detail: string },
   report: SweepReport,
 ): Promise<void> {
-  await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: MACHINE });
+  await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: SYSTEM_ACTOR });
   report.held.push({ marketId: hold.marketId, reason: hold.reason });
 }
 

@@ -1,11 +1,19 @@
+import type { ResolutionEvidence } from "../domain/audit/audit-payloads.ts";
+import { type Decimal, decimalText } from "../domain/decimal.ts";
 import type { FeedDefinition } from "../domain/feeds/feed.ts";
-import { decide, isConfirmed, SETTLING_MS, type SourceRecord, type Verdict } from "../domain/market/resolution.ts";
-import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
+import {
+  decide,
+  isConfirmed,
+  SETTLING_MS,
+  type SourceRecord,
+  type SourceValue,
+  type Verdict,
+} from "../domain/market/resolution.ts";
+import { decodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
 import { LONGEST_WINDOW_MS } from "../domain/reference.ts";
 import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../queries/oracle.ts";
-import { keepsPromise } from "../services/feeds.ts";
+import { isFeedUnchanged } from "../services/feeds.ts";
 import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
-import { feedEvidence } from "./evidence.ts";
 import { type Fetched, fetchHistory, fetchPrices, keyOf, remembers, type SourceSymbol } from "./fetch.ts";
 import { keepTicks, readRecords, symbolOf, usableSources } from "./records.ts";
 
@@ -18,6 +26,9 @@ export const LAST_LOOK_MS = 500;
 const FRESH_MS = 5000;
 /** A window is looked at so many times. */
 const LOOKS_PER_WINDOW = 12;
+
+/** Of each source the latest observations; an hour's window may hold thousands. */
+const MOST_OBSERVATIONS = 100;
 
 /** A market that the sweep looks at. */
 interface Watched extends WatchedRow {
@@ -99,7 +110,7 @@ async function decideAll(
   const judged = new Map<Watched, Judged>();
   for (const market of markets) {
     const { feed, parsed } = market;
-    if (!feed || !keepsPromise(oracle, parsed)) {
+    if (!feed || !isFeedUnchanged(oracle, parsed)) {
       judged.set(market, { records: [], verdict: otherFeed(parsed, feed) });
       continue;
     }
@@ -167,4 +178,24 @@ function wakeAt(watched: readonly Watched[], now: number): number | null {
     return inWindow ? [...next, Math.max(now, instant - rule.windowMs) + rule.windowMs / LOOKS_PER_WINDOW] : next;
   });
   return times.length === 0 ? null : Math.min(...times);
+}
+
+/** What a resolution by feed rests on: enough for anybody to come to the same outcome. Numbers are decimal texts. */
+function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): ResolutionEvidence {
+  return {
+    ref: terms.feed,
+    price: decimalText(price),
+    strike: terms.strike,
+    terms: termsJson(terms),
+    sources: used.map(({ source, price: ofSource, observations }) => ({
+      source: source.use,
+      id: source.id,
+      price: decimalText(ofSource),
+      observations: observations.slice(-MOST_OBSERVATIONS).map((observation) => ({
+        price: decimalText(observation.price),
+        observedAt: new Date(observation.observedAt).toISOString(),
+        receivedAt: new Date(observation.receivedAt).toISOString(),
+      })),
+    })),
+  };
 }

@@ -41,7 +41,7 @@ const Resolution = z.discriminatedUnion("status", [
 ]);
 type Resolved = Extract<z.output<typeof Resolution>, { status: "resolved" }>;
 
-/** The tenant's own oracle: it is asked about every market past its closing time until it says an outcome (decision 35). */
+/** The tenant's own oracle: it is asked about every market past its closing time until it says an outcome. */
 export async function sweepResolutionUrl(context: OracleContext, url: string, now: number): Promise<SweepReport> {
   const markets = await nextMarkets(context, now);
   const report = { ...emptyReport(), watched: markets.length, asked: markets.length };

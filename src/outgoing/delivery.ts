@@ -36,7 +36,7 @@ interface Line {
   registered: boolean;
 }
 
-/** Decision 27: an answer within ten seconds. */
+/** A receiver has this long to answer. */
 const TIMEOUT_MS = 10_000;
 const POLL_MS = 1000;
 const HOUSEKEEPING_MS = 5000;

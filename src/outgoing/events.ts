@@ -4,7 +4,7 @@ import {
   webhookBodies,
   webhookOperationId,
 } from "../contract/resources/webhooks.ts";
-import { payloadOf } from "../domain/audit/audit-link.ts";
+import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { averagePrice, microFromDecimal, usdFromMicro } from "../domain/money.ts";
 import type { FollowedEntry } from "../queries/stream.ts";
 import { holdAgainst } from "../services/answers.ts";
@@ -22,39 +22,23 @@ export type OutgoingEvent = EventName &
     [Type in WebhookEventType]: { type: Type; timestamp: string; data: WebhookData[Type] };
   }[WebhookEventType];
 
-type Payload = Record<string, unknown>;
-
 /** Events that an audit entry causes; an anchor is about an entry, and caused by none. */
 type LoggedEventType = Exclude<WebhookEventType, "audit.anchored">;
 
-/** The events that an audit entry of a type causes. A failed identity check is also something to tell the user. */
-const TYPES: Readonly<Record<string, LoggedEventType>> = {
-  "trade.executed": "order.filled",
-  "market.created": "market.created",
-  "market.suspended": "market.suspended",
-  "market.resumed": "market.resumed",
-  "market.closed": "market.closed",
-  "market.settled": "market.settled",
-  "wallet.credited": "wallet.credited",
-  "kyc.updated": "kyc.updated",
-};
+/** An event of an entry. Its data is made only where it is sent. */
+type LoggedEvent = {
+  [Type in LoggedEventType]: { id: string; type: Type; data: () => WebhookData[Type] };
+}[LoggedEventType];
 
 /** Enough of the entry's hash that an id is never used twice, not even by a database that was put back to an older state. */
 const HASH_DIGITS = 16;
 
 /**
- * The names of the events of an entry; none for most types. They follow from the entry alone, so whoever reads the log
- * gives them alike, however often.
+ * The names of the events of an entry; none for most types. They follow from the entry alone, so every server gives them
+ * alike, however often it reads the entry.
  */
 export function eventNamesOf(entry: FollowedEntry): (EventName & { type: LoggedEventType })[] {
-  const event = TYPES[entry.type];
-  const payload: Payload = payloadOf(entry);
-  if (event === undefined || Object.keys(payload).length === 0) return [];
-  const suffix = suffixOf(entry);
-  const names: ReturnType<typeof eventNamesOf> = [{ id: `evt_${suffix}`, type: event }];
-  if (entry.type === "kyc.updated" && payload.status === "failed")
-    names.push({ id: `ntf_${suffix}`, type: "user.notified" });
-  return names;
+  return loggedEventsOf(entry, "").map(({ id, type }) => ({ id, type }));
 }
 
 function suffixOf({ seq, hash }: Pick<FollowedEntry, "seq" | "hash">): string {
@@ -72,9 +56,8 @@ export function anchorEvent(entry: FollowedEntry, data: WebhookData["audit.ancho
 }
 
 /** The market that an entry is about, whose question its events carry. */
-export function marketOf(entry: FollowedEntry): string | undefined {
-  const { marketId }: Payload = payloadOf(entry);
-  return marketId === undefined ? undefined : String(marketId);
+export function marketOf({ content }: FollowedEntry): string | undefined {
+  return content && "marketId" in content.payload ? String(content.payload.marketId) : undefined;
 }
 
 /**
@@ -82,9 +65,8 @@ export function marketOf(entry: FollowedEntry): string | undefined {
  * @param question that of the market; the log states it once, when the market is created
  */
 export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
-  const payload: Payload = payloadOf(entry);
-  return eventNamesOf(entry).map(({ id, type }) => {
-    const body = { type, timestamp: entry.ts, data: dataOf(type, payload, entry, question) };
+  return loggedEventsOf(entry, question).map(({ id, type, data }) => {
+    const body = { type, timestamp: entry.ts, data: data() };
     return { id, ...holdAgainst(webhookOperationId(type), webhookBodies[type], body) } as OutgoingEvent;
   });
 }
@@ -94,67 +76,82 @@ export function bodyOf({ type, timestamp, data }: OutgoingEvent): string {
   return JSON.stringify({ type, timestamp, data });
 }
 
-function dataOf(type: LoggedEventType, payload: Payload, entry: FollowedEntry, question: string) {
+/** The events that an entry of each type causes. A failed identity check is also something to tell the user. */
+function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
+  const { content, ts } = entry;
+  const id = `evt_${suffixOf(entry)}`;
   const sequence = Number(entry.seq);
-  const market = { sequence, marketId: String(payload.marketId), question };
-  const { closeAt, outcome } = payload;
-  switch (type) {
-    case "order.filled":
-      return orderFilled(payload, entry, question);
+  const market = ({ marketId }: { marketId: string }) => ({ sequence, marketId: String(marketId), question });
+  switch (content?.type) {
+    case "trade.executed":
+      return [{ id, type: "order.filled", data: () => orderFilled(content.payload, { sequence, question, ts }) }];
     case "market.created": {
-      const { category, kind, p0, resolutionRef } = payload;
-      return { ...market, status: "open", category, kind, p0: Number(p0), closeAt, resolutionRef };
+      const { category, kind, p0, closeAt, resolutionRef } = content.payload;
+      const terms = { category, kind, p0: Number(p0), closeAt, resolutionRef };
+      return [{ id, type: "market.created", data: () => ({ ...market(content.payload), status: "open", ...terms }) }];
     }
     case "market.suspended":
-      return { ...market, status: "suspended" };
+      return [{ id, type: "market.suspended", data: () => ({ ...market(content.payload), status: "suspended" }) }];
     case "market.resumed":
-      return { ...market, status: "open" };
-    case "market.closed":
-      return { ...market, status: "closed", closeAt };
+      return [{ id, type: "market.resumed", data: () => ({ ...market(content.payload), status: "open" }) }];
+    case "market.closed": {
+      const closing = { status: "closed", closeAt: content.payload.closeAt } as const;
+      return [{ id, type: "market.closed", data: () => ({ ...market(content.payload), ...closing }) }];
+    }
     case "market.settled": {
-      const totals = { payoutsProcessed: Number(payload.payouts), paid: Number(payload.paid) };
-      return { ...market, status: "settled", outcome, settledAt: entry.ts, ...totals };
+      const { outcome, payouts, paid } = content.payload;
+      const totals = { outcome, settledAt: ts, payoutsProcessed: Number(payouts), paid: Number(paid) };
+      return [
+        { id, type: "market.settled", data: () => ({ ...market(content.payload), status: "settled", ...totals }) },
+      ];
     }
     case "wallet.credited": {
-      const { userId, amount, provider, txRef, cause } = payload;
-      return { sequence, userId, amount: Number(amount), provider, txRef, cause };
+      const { userId, amount, provider, txRef, cause } = content.payload;
+      const credit = { sequence, userId, amount: Number(amount), provider, txRef, cause };
+      return [{ id, type: "wallet.credited", data: () => credit }];
     }
     case "kyc.updated": {
-      const { userId, status, provider, verifiedAt, jurisdiction } = payload;
-      return { sequence, userId, status, provider, verifiedAt, jurisdiction };
+      const { userId, status, provider, verifiedAt, jurisdiction } = content.payload;
+      const check = { sequence, userId, status, provider, verifiedAt, jurisdiction };
+      const updated: LoggedEvent = { id, type: "kyc.updated", data: () => check };
+      if (status !== "failed") return [updated];
+      const reason = `Identity verification by ${provider} failed`;
+      const failed = { sequence, userId: String(userId), kind: "kyc.failed", reason } as const;
+      return [updated, { id: `ntf_${suffixOf(entry)}`, type: "user.notified", data: () => failed }];
     }
-    case "user.notified":
-      return {
-        sequence,
-        userId: String(payload.userId),
-        kind: "kyc.failed",
-        reason: `Identity verification by ${String(payload.provider)} failed`,
-      };
+    default:
+      return [];
   }
 }
 
 /** A trade is an order that was filled at once, under the same identifier. */
-function orderFilled(payload: Payload, { seq, ts }: FollowedEntry, question: string) {
-  const micro = (field: string): bigint => microFromDecimal(String(payload[field]));
-  const [amountMicro, feeMicro, sharesMicro] = [micro("amount"), micro("fee"), micro("shares")];
-  const sold = payload.action === "sell";
+function orderFilled(
+  payload: AuditPayloads["trade.executed"],
+  { sequence, question, ts }: { sequence: number; question: string; ts: string },
+): WebhookData["order.filled"] {
+  const { tradeId, userId, marketId, side, hedgeRef, cost } = payload;
+  const [amountMicro, feeMicro, sharesMicro] = [
+    microFromDecimal(payload.amount),
+    microFromDecimal(payload.fee),
+    microFromDecimal(payload.shares),
+  ];
   return {
-    sequence: Number(seq),
-    orderId: payload.tradeId,
-    tradeId: payload.tradeId,
-    userId: payload.userId,
-    marketId: payload.marketId,
+    sequence,
+    orderId: tradeId,
+    tradeId,
+    userId,
+    marketId,
     question,
-    side: payload.side,
-    outcome: payload.side === "yes" ? 1 : 0,
-    ...(sold ? { action: "sell" } : {}),
+    side,
+    outcome: side === "yes" ? 1 : 0,
+    ...(cost === undefined ? {} : { action: "sell" }),
     amount: usdFromMicro(amountMicro),
     fee: usdFromMicro(feeMicro),
     shares: usdFromMicro(sharesMicro),
     avgPrice: averagePrice(amountMicro, sharesMicro),
     yesPriceAfter: Number(payload.yesPriceAfter),
-    ...(sold ? { realizedPnl: usdFromMicro(amountMicro - feeMicro - micro("cost")) } : {}),
+    ...(cost === undefined ? {} : { realizedPnl: usdFromMicro(amountMicro - feeMicro - microFromDecimal(cost)) }),
     ts,
-    ...(payload.hedgeRef === undefined ? {} : { hedgeRef: payload.hedgeRef }),
+    ...(hedgeRef === undefined ? {} : { hedgeRef }),
   };
 }

@@ -24,7 +24,7 @@ import {
   outgoingEventsOf,
 } from "./events.ts";
 import { OutgoingFailure, type OutgoingHttp } from "./guarded-fetch.ts";
-import { type AttemptResult, judge, type Verdict } from "./retry.ts";
+import { type AttemptResult, evaluateAttempt, type Verdict } from "./retry.ts";
 import { signMessage } from "./sign.ts";
 
 /** Where events go. */
@@ -156,7 +156,7 @@ export class ReceiverQueue {
     // The log of a database that was put back to an older state does not hold what its rows once named.
     const result = event ? await this.#send(event, now) : { status: null, excerpt: "The log does not hold this event" };
     const endedAt = await clock();
-    const verdict = judge(result, claim.attempts, endedAt, random());
+    const verdict = evaluateAttempt(result, claim.attempts, endedAt, random());
     await pool.write((sql) => recordAttempt(sql, name, claim, recordOf(verdict, result)));
     if (verdict.kind === "delivered") await pool.write((sql) => recordSuccess(sql, name));
     else {

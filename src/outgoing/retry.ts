@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time.ts";
 
-/** How long after each failed attempt the next one follows (decision 27); a failure after the last makes a dead letter. */
+/** How long after each failed attempt the next one follows; a failure after the last makes a dead letter. */
 const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS] as const;
 /** A receiver may ask for more patience than the schedule has, but not for ever. */
 const LONGEST_WAIT_MS = DAY_MS;
@@ -30,7 +30,12 @@ export type Verdict =
  * @param nowMs when the attempt ended
  * @param random from 0 to 1
  */
-export function judge({ status, retryAfter }: AttemptResult, attempts: number, nowMs: number, random: number): Verdict {
+export function evaluateAttempt(
+  { status, retryAfter }: AttemptResult,
+  attempts: number,
+  nowMs: number,
+  random: number,
+): Verdict {
   if (status !== null && status >= 200 && status < 300) return { kind: "delivered" };
   if (status === GONE) return { kind: "dead", disables: true };
   const delayMs = DELAYS_MS[attempts - 1];

@@ -1,5 +1,5 @@
-import type { Json } from "../domain/audit/audit-link.ts";
 import { isSame } from "../domain/audit/audit-link.ts";
+import { isOfType, type PolicyChanges } from "../domain/audit/audit-payloads.ts";
 import type { PolicyField } from "../domain/policy/fields.ts";
 import { policyValue } from "../domain/policy/values.ts";
 import { policyFieldOf } from "./plan-compare.ts";
@@ -27,19 +27,23 @@ function blameOf({ seq, ts, actor, payload }: ChangeEntry): Blame {
   return { seq, ts, actor, reason: typeof payload.reason === "string" ? payload.reason : null };
 }
 
-function touches({ type, payload }: ChangeEntry, item: PlanItem, live: LiveConfig): boolean {
+function touches(entry: ChangeEntry, item: PlanItem, live: LiveConfig): boolean {
   const field = policyFieldOf(item);
   // What holds for a time only is in neither side of the comparison.
-  if (field) return type === "policy.updated" && payload.until === undefined && changed(payload, field);
+  if (field) {
+    if (!isOfType(entry, "policy.updated")) return false;
+    const { until, changes } = entry.payload;
+    return until === undefined && changed(changes, field);
+  }
   if (item.field.startsWith("keys."))
-    return (type === "key.created" || type === "key.revoked") && item.field === `keys.${payload.name}`;
+    return isOfType(entry, "key.created", "key.revoked") && item.field === `keys.${entry.payload.name}`;
   const market = live.markets.find(({ key }) => item.field === `markets.${key}`);
-  return market !== undefined && type.startsWith("market.") && payload.marketId === market.id;
+  return isOfType(entry, "market.suspended", "market.resumed") && entry.payload.marketId === market?.id;
 }
 
-function changed(payload: Record<string, unknown>, field: PolicyField): boolean {
+function changed(changes: PolicyChanges | undefined, field: PolicyField): boolean {
   const [name = field] = field.split(".");
-  const change = (payload.changes as Record<string, { from: Json; to: Json } | undefined> | undefined)?.[name];
+  const change = changes?.[name];
   if (!change) return false;
   const [from, to] = [change.from, change.to].map((value) => policyValue({ [name]: value }, field) ?? null);
   return !isSame(from ?? null, to ?? null);

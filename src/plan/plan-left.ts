@@ -1,6 +1,5 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
-import type { Json } from "../domain/audit/audit-link.ts";
-import { isSame } from "../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS } from "../domain/policy/fields.ts";
 import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";

@@ -1,6 +1,5 @@
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
-import type { Json } from "../domain/audit/audit-link.ts";
-import { isSame } from "../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import type { AppliedMarket, Desired, LiveConfig, PlanItem } from "./plan-types.ts";
 

@@ -1,7 +1,6 @@
 import { isMapping } from "../config/yaml/mapping.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
-import type { Json } from "../domain/audit/audit-link.ts";
-import { isSame } from "../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
 
 /** Sections and fields with a live counterpart: the plan has items for them. */
 const PLANNED = new Set([

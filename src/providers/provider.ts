@@ -1,7 +1,7 @@
 import type { KycNews } from "../services/inbound.ts";
 import { isHmac } from "./signature.ts";
 
-/** A result of an identity check in the shape of the generic webhook (interface specification, section 4). */
+/** A result of an identity check in the shape of the generic webhook. */
 export interface KycResult {
   /** Undefined when the provider names nobody, which the contract refuses. */
   userId: string | undefined;

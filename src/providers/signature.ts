@@ -7,7 +7,7 @@ const REPLAY_WINDOW_MS = 5 * 60 * 1000;
 
 /**
  * Whether `header` is the HMAC-SHA256 of the bytes that arrived under one of the active secrets: hex in any case, with or
- * without the prefix `sha256=` (interface specification 5.6). A header sent twice arrives joined by a comma and fails.
+ * without the prefix `sha256=`. A header sent twice arrives joined by a comma and fails.
  */
 export function verifySignature(rawBody: Uint8Array, header: string | undefined, secrets: readonly string[]): boolean {
   return isHmac(rawBody, SHAPE.exec(header ?? "")?.[1], secrets);
@@ -24,14 +24,23 @@ export function isHmac(
 ): boolean {
   // The shape comes first: Buffer.from(x, "hex") stops at the first bad digit, and timingSafeEqual throws on other lengths.
   if (hex?.length !== HEX_DIGITS[algorithm] || !/^[0-9a-f]*$/i.test(hex)) return false;
-  const signature = Buffer.from(hex, "hex");
+  return isMac(message, [Buffer.from(hex, "hex")], secrets, algorithm);
+}
+
+/** Whether one of the signatures is the HMAC of the message under one of the keys. All are as long as the HMAC. */
+export function isMac(
+  message: Uint8Array,
+  signatures: readonly Buffer[],
+  keys: readonly (string | Buffer)[],
+  algorithm: keyof typeof HEX_DIGITS = "sha256",
+): boolean {
   let authentic = false;
-  for (const secret of secrets) {
-    // Anybody can compute an HMAC under an empty secret.
-    if (secret === "") continue;
-    const expected = createHmac(algorithm, secret).update(message).digest();
-    // No early exit: the time taken must not tell which secret matched.
-    authentic = timingSafeEqual(signature, expected) || authentic;
+  for (const key of keys) {
+    // Anybody can compute an HMAC under an empty key.
+    if (key.length === 0) continue;
+    const expected = createHmac(algorithm, key).update(message).digest();
+    // No early exit: the time taken must not tell which key matched.
+    for (const signature of signatures) authentic = timingSafeEqual(signature, expected) || authentic;
   }
   return authentic;
 }

@@ -1,5 +1,6 @@
-import type { AuditEntry } from "../domain/audit/audit-link.ts";
-import type { ChainPoint, SealedLines } from "../domain/audit/chain-walk.ts";
+import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
+import type { AuditType } from "../domain/audit/audit-payloads.ts";
+import type { SealedLines } from "../domain/audit/chain-walk.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 export interface AuditQuery {
@@ -23,7 +24,7 @@ export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise
   return rows.map(toEntry);
 }
 
-const TRADE = "trade.executed";
+const TRADE: AuditType = "trade.executed";
 const USER = "user:";
 
 /**

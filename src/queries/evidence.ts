@@ -1,5 +1,4 @@
-import type { AuditEntry } from "../domain/audit/audit-link.ts";
-import type { ChainPoint } from "../domain/audit/chain-walk.ts";
+import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { type AuditRow, toEntry } from "./audit.ts";

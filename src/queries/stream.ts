@@ -1,4 +1,5 @@
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
+import { type AuditContent, contentOf } from "../domain/audit/audit-payloads.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
 import { textArray } from "../postgres/arrays.ts";
 import { nowMs } from "../postgres/clock.ts";
@@ -35,8 +36,11 @@ export async function listLiveMarkets(
   }));
 }
 
-/** An audit entry as followers of the log read it; its seal is not verified here. */
-export type FollowedEntry = Pick<AuditEntry, "seq" | "type" | "payloadText" | "ts" | "hash">;
+/** An audit entry as followers read it: parsed, once for all of them, and not verified. */
+export interface FollowedEntry extends Pick<AuditEntry, "seq" | "ts" | "hash"> {
+  /** Undefined for one whose text says nothing, which only a row that was changed holds. */
+  content: AuditContent | undefined;
+}
 
 /** Entries after `after`, oldest first. */
 export async function readEntriesAfter(sql: ReadSql, after: bigint, limit: number): Promise<FollowedEntry[]> {
@@ -64,6 +68,6 @@ interface EntryRow {
   hash: string;
 }
 
-function toFollowed(row: EntryRow): FollowedEntry {
-  return { seq: BigInt(row.seq), type: row.type, payloadText: row.payload, ts: row.ts, hash: row.hash };
+function toFollowed({ seq, type, payload, ts, hash }: EntryRow): FollowedEntry {
+  return { seq: BigInt(seq), ts, hash, content: contentOf({ type, payloadText: payload }) };
 }

@@ -11,6 +11,7 @@ import { OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { withinDeadline } from "../postgres/client.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { InboundProvider } from "../providers/provider.ts";
+import { stripeHandlers } from "../providers/stripe/apply.ts";
 import type { AuditTail } from "../services/audit/audit-tail.ts";
 import type { Cursors } from "../services/cursor.ts";
 import type { Handlers } from "../services/invoke.ts";
@@ -52,7 +53,7 @@ export interface TenantSiteOptions {
   tenantId: string;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
-  /** Without a tail there is no stream of events; an identity provider's news needs the sequencer, the widget cursors. */
+  /** Without a tail there is no stream of events; providers' webhooks need the sequencer, the widget cursors. */
   services: {
     handlers: Handlers;
     isSealed: IsSealed;
@@ -130,7 +131,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const outgoing = new OutgoingHttp(options.network);
   const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);
-  const { handlers } = services;
+  const handlers = withProviders(options);
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.write((sql) => recordKeyUse(sql, seen)),
@@ -210,6 +211,11 @@ function frontDoor(
 ): FrontDoor {
   const { refusals = new RefusalLog() } = services;
   return new FrontDoor({ ...surroundings, limits: rateLimit, refusals, strictTransport, log });
+}
+
+/** The services' handlers, and those of providers whose webhooks have a route of their own. */
+function withProviders({ services: { handlers, sequencer }, pool }: TenantSiteOptions): Handlers {
+  return sequencer ? { ...stripeHandlers({ sequencer, pool }), ...handlers } : handlers;
 }
 
 function widgetRoutes(

@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Json } from "../domain/audit/audit-link.ts";
-import { definitionText, type FeedDefinition, feedCatalogue, promiseText, type Venues } from "../domain/feeds/feed.ts";
+import {
+  definitionText,
+  type FeedDefinition,
+  feedCatalogue,
+  feedFingerprintText,
+  type Venues,
+} from "../domain/feeds/feed.ts";
 import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
 import type { OutgoingRules } from "../domain/networks.ts";
 
@@ -26,12 +32,12 @@ export function oracleSetup(
   stated: ReadonlyMap<string, Json> = new Map(),
 ): OracleSetup {
   const feeds = feedCatalogue(venues);
-  const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(promiseText(feed, stated))]));
+  const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(feedFingerprintText(feed, stated))]));
   return { feeds, hashes, pushSources: new Set(pushSources), lacking, network };
 }
 
 /** Whether a feed is what it was when a market was created on it. */
-export function keepsPromise(
+export function isFeedUnchanged(
   { feeds, hashes }: Pick<OracleSetup, "feeds" | "hashes">,
   { feed: key, feedSha256 }: Pick<MarketTerms, "feed" | "feedSha256">,
 ): boolean {

@@ -19,7 +19,7 @@ import { securityHandlers } from "./security/security-events.ts";
 import { userHandlers } from "./users.ts";
 import { walletHandlers } from "./wallets.ts";
 
-/** The handlers of all operations; one that lacks its handler does not compile. */
+/** The handlers of all operations but those of providers; one that lacks its handler does not compile. */
 export function allHandlers(
   context: ServiceContext,
   { refusals, isDatabaseUp }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean> },

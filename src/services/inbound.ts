@@ -4,14 +4,12 @@ import { text, UserId } from "../contract/scalars.ts";
 import { Fault } from "../domain/fault.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Caller, describeIssue, type Handlers } from "./invoke.ts";
-import { receiveStripe } from "./stripe/payments.ts";
 
-/** Providers' webhooks. The door has verified the signature over the raw bytes. */
+/** Webhooks in our own shape, and what is read into it. The server has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {
   return {
     receiveKyc: (event, { delivery }) => receiveKyc(context, event, delivery),
     receivePayment: (event, { delivery }) => receivePayment(context, event, delivery),
-    receiveStripe: (event, { delivery }) => receiveStripe(context, event, delivery),
   } satisfies Handlers;
 }
 

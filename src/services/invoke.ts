@@ -71,8 +71,14 @@ export type Handler<Id extends OperationId> = (
 /** One handler per operation that is served; an operation without one answers 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
 
-/** A handler for every operation but those on the session cookie, which the HTTP server answers without a service. */
-export type AllHandlers = { [Id in Exclude<OperationId, keyof typeof sessionOperations>]: Handler<Id> };
+/** Webhooks that a provider sends in a shape of its own. Services know no provider: the server adds these handlers. */
+type ProviderOperation = "receiveStripe";
+export type ProviderHandlers = { [Id in ProviderOperation]: Handler<Id> };
+
+/** A handler for every other operation but those on the session cookie, which the HTTP server answers without a service. */
+export type AllHandlers = {
+  [Id in Exclude<OperationId, keyof typeof sessionOperations | ProviderOperation>]: Handler<Id>;
+};
 
 export interface Invocation<Id extends OperationId> {
   wire: Wire<WireResult<Id>>;

@@ -1,5 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { payloadOf } from "../domain/audit/audit-link.ts";
+import { contentOf } from "../domain/audit/audit-payloads.ts";
 import { decimalText, parseDecimal } from "../domain/decimal.ts";
 import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
@@ -46,10 +46,9 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
 
 /** A custom oracle may resolve without a feed or a price; such a resolution stands in the audit log only. */
 function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
-  const { marketId, ref, price, strike, outcome } = payloadOf({ payloadText: payload }) as Record<
-    string,
-    string | undefined
-  >;
+  const content = contentOf({ type: "oracle.resolved", payloadText: payload });
+  if (content?.type !== "oracle.resolved") return [];
+  const { marketId, ref, price, strike, outcome } = content.payload;
   if (!marketId || !ref || price === undefined || strike === undefined) return [];
   const strikes = strikesOf(Number(strike), terms === null ? undefined : decodeTerms(terms));
   return [

@@ -1,6 +1,6 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { walletOf } from "../domain/accounts.ts";
-import { payloadOf } from "../domain/audit/audit-link.ts";
+import { type AuditContent, contentOf } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Withdrawal } from "../engine/rows.ts";
 import { listStatement, type StatementRow } from "../queries/traders/statement.ts";
@@ -108,17 +108,33 @@ function entryOf({
   balanceMicro,
   payload,
 }: StatementRow): Result<"listStatement">["items"][0] {
-  const about = payloadOf({ payloadText: payload }) as Record<string, string | undefined>;
-  const { marketId, tradeId, withdrawalId, txRef } = about;
   return {
     seq,
     ts: Date.parse(ts),
     type,
     amount: amountMicro,
     balance: balanceMicro,
-    ...(marketId === undefined ? {} : { marketId }),
-    ...(tradeId === undefined ? {} : { tradeId }),
-    ...(withdrawalId === undefined ? {} : { withdrawalId }),
-    ...(txRef === undefined ? {} : { reference: txRef }),
+    ...causeOf(contentOf({ type, payloadText: payload })),
   };
+}
+
+type Cause = Pick<Result<"listStatement">["items"][0], "marketId" | "tradeId" | "withdrawalId" | "reference">;
+
+/** By what an entry that moved money goes on. */
+function causeOf(content: AuditContent | undefined): Cause {
+  switch (content?.type) {
+    case "trade.executed":
+      return { marketId: content.payload.marketId, tradeId: content.payload.tradeId };
+    case "market.settled":
+      return { marketId: content.payload.marketId };
+    case "withdrawal.requested":
+    case "withdrawal.approved":
+    case "withdrawal.rejected":
+      return { withdrawalId: content.payload.withdrawalId };
+    case "wallet.credited":
+    case "wallet.debited":
+      return { reference: content.payload.txRef };
+    default:
+      return {};
+  }
 }

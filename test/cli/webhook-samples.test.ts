@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SAMPLE_EVENTS, sampleWebhook } from "../../src/cli/webhook/webhook-samples.ts";
 import { Deposit, KycEvent, StripeEvent } from "../../src/contract/resources/inbound.ts";
-import { readStripeEvent } from "../../src/services/stripe/events.ts";
+import { readStripeEvent } from "../../src/providers/stripe/read.ts";
 
 const seed = { id: "0199", now: Date.UTC(2027, 0, 1) };
 

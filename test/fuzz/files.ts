@@ -18,11 +18,11 @@ import { BACKUP_FORMAT, backupMac } from "../../src/postgres/backup/backup-forma
 import { inspectBackup } from "../../src/postgres/backup/backup-reader.ts";
 import { verifyInbound } from "../../src/providers/endpoint.ts";
 import { kycProvider } from "../../src/providers/kyc.ts";
+import { readStripeEvent } from "../../src/providers/stripe/read.ts";
 import { verifyStripeSignature } from "../../src/providers/stripe/verify.ts";
 import { parseJsonObject } from "../../src/server/body.ts";
 import { AnchorScan } from "../../src/services/anchors/anchor-scan.ts";
 import { Cursors } from "../../src/services/cursor.ts";
-import { readStripeEvent } from "../../src/services/stripe/events.ts";
 import type { Random } from "../model/random.ts";
 import {
   onfidoRun,

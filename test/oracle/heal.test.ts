@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { judgePromises } from "../../src/app/doctor/oracle.ts";
-import { type FeedDefinition, promiseText } from "../../src/domain/feeds/feed.ts";
+import { type FeedDefinition, feedFingerprintText } from "../../src/domain/feeds/feed.ts";
 import type { CandleList, HttpSource } from "../../src/domain/feeds/source.ts";
 import type { OracleContext } from "../../src/oracle/context.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
@@ -73,7 +73,7 @@ test("a market whose feed is read elsewhere than at its creation is held, and to
 
 test("what a feed promises changes with what the file says of its own sources, and not with anything else", () => {
   const feed = { key: "acme:x", sources: [{ use: "a", id: "X" }] } as unknown as FeedDefinition;
-  const told = (of: string) => promiseText(feed, new Map([[of, { price: { pointer: "/bid" } }]]));
-  expect(told("a")).not.toBe(promiseText(feed, new Map()));
-  expect(told("b")).toBe(promiseText(feed, new Map()));
+  const told = (of: string) => feedFingerprintText(feed, new Map([[of, { price: { pointer: "/bid" } }]]));
+  expect(told("a")).not.toBe(feedFingerprintText(feed, new Map()));
+  expect(told("b")).toBe(feedFingerprintText(feed, new Map()));
 });

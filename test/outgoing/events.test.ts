@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
+import { contentOf } from "../../src/domain/audit/audit-payloads.ts";
 import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/outgoing/events.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/queries/stream.ts";
 import { liveEventsOf } from "../../src/services/streams/stream-events.ts";
@@ -102,14 +103,15 @@ describe("events derived from the log", () => {
   });
 
   test("come of no other entries", () => {
-    const entry = { seq: 1n, hash: "0".repeat(64), ts: "2027-01-01T00:00:00.000Z", payloadText: "{}" };
+    const entry = (type: string, payloadText: string): FollowedEntry => ({
+      seq: 1n,
+      hash: "0".repeat(64),
+      ts: "2027-01-01T00:00:00.000Z",
+      content: contentOf({ type, payloadText }),
+    });
     for (const type of ["policy.updated", "wallet.debited", "key.created", "payment.conflict", "oracle.held"])
-      expect(outgoingEventsOf({ ...entry, type })).toEqual([]);
-    const closed = {
-      ...entry,
-      type: "market.closed",
-      payloadText: '{"marketId":"m","closeAt":"2027-01-01T00:00:00Z"}',
-    };
+      expect(outgoingEventsOf(entry(type, '{"userId":"usr_1"}'))).toEqual([]);
+    const closed = entry("market.closed", '{"marketId":"m","closeAt":"2027-01-01T00:00:00Z"}');
     const [event] = outgoingEventsOf(closed, QUESTION);
     expect(webhookBodies["market.closed"].safeParse(JSON.parse(bodyOf(event as OutgoingEvent))).error).toBeUndefined();
   });
@@ -117,7 +119,8 @@ describe("events derived from the log", () => {
 
 test("an entry whose text was broken has no events, and stops no other's", () => {
   for (const type of ["trade.executed", "kyc.updated", "market.settled"]) {
-    const broken = { ...(entries[0] as FollowedEntry), type, payloadText: '{"marketId":' };
+    const content = contentOf({ type, payloadText: '{"marketId":' });
+    const broken = { ...(entries[0] as FollowedEntry), content };
     expect([eventNamesOf(broken), outgoingEventsOf(broken), marketOf(broken)]).toEqual([[], [], undefined]);
     expect(liveEventsOf(broken)).toEqual([]);
   }

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { judge } from "../../src/outgoing/retry.ts";
+import { evaluateAttempt } from "../../src/outgoing/retry.ts";
 
 const NOW = Date.UTC(2027, 0, 1);
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const SCHEDULE = [5 * SECOND, 30 * SECOND, 120 * SECOND, 600 * SECOND, HOUR, 6 * HOUR, 24 * HOUR];
 const failed = { status: 500, excerpt: "" };
-const waitAfter = (result: Parameters<typeof judge>[0], attempts: number, random = 0) => {
-  const verdict = judge(result, attempts, NOW, random);
+const waitAfter = (result: Parameters<typeof evaluateAttempt>[0], attempts: number, random = 0) => {
+  const verdict = evaluateAttempt(result, attempts, NOW, random);
   return verdict.kind === "retry" ? verdict.atMs - NOW : verdict.kind;
 };
 
 describe("an attempt", () => {
   test.each([200, 201, 204, 299])("that is answered with %i is the last one", (status) => {
-    expect(judge({ status, excerpt: "" }, 1, NOW, 0)).toEqual({ kind: "delivered" });
+    expect(evaluateAttempt({ status, excerpt: "" }, 1, NOW, 0)).toEqual({ kind: "delivered" });
   });
 
   test.each([null, 100, 301, 302, 307, 400, 401, 404, 429, 500, 503])("that ends with %s is made again", (status) => {
@@ -40,6 +40,6 @@ describe("an attempt", () => {
   });
 
   test("that is answered with 410 is the last one of all", () => {
-    expect(judge({ status: 410, excerpt: "" }, 1, NOW, 0)).toEqual({ kind: "dead", disables: true });
+    expect(evaluateAttempt({ status: 410, excerpt: "" }, 1, NOW, 0)).toEqual({ kind: "dead", disables: true });
   });
 });

@@ -1,6 +1,6 @@
 import { counted } from "../../domain/text.ts";
 import type { PromiseRow } from "../../queries/oracle.ts";
-import { keepsPromise, type OracleSetup } from "../../services/feeds.ts";
+import { isFeedUnchanged, type OracleSetup } from "../../services/feeds.ts";
 import { tooFewSources } from "../apply/market-warnings.ts";
 import { type Check, ok, warn } from "./check.ts";
 
@@ -18,7 +18,7 @@ function judgePromise(setup: OracleSetup, { markets, first, ...promise }: Promis
   const feed = setup.feeds.get(key);
   const waiting = `${counted(markets, "market")}, ${first} first`;
   const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes|no`;
-  if (!feed || !keepsPromise(setup, promise))
+  if (!feed || !isFeedUnchanged(setup, promise))
     return [
       warn(
         `oracle ${key}`,

@@ -1,4 +1,5 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { isOfType } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Io } from "../command.ts";
 import { PAGE } from "../input/paging.ts";
@@ -28,7 +29,8 @@ export async function openMarkets(api: Api): Promise<readonly Offer[]> {
 /** The markets that were halted last and still are: the interface lists open ones only, so the record tells which. */
 export async function suspendedMarkets(api: Api): Promise<readonly Offer[]> {
   const { entries } = await api.listAudit({ type: "market.suspended", limit: PAGE });
-  const ids = [...new Set(entries.map(({ payload }) => String(payload.marketId)))].slice(0, RECENTLY_HALTED);
+  const halts = entries.filter((entry) => isOfType(entry, "market.suspended"));
+  const ids = [...new Set(halts.map(({ payload }) => payload.marketId))].slice(0, RECENTLY_HALTED);
   const markets = await Promise.all(ids.map((id) => api.getMarket({ id })));
   return markets.filter(({ status }) => status === "suspended");
 }

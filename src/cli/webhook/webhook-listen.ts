@@ -6,8 +6,9 @@ import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { connectionFailure } from "../../client/http-answer.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type WebhookEventType, webhookEventTypes } from "../../contract/resources/webhooks.ts";
+import { contentOf } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
-import { bodyOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../outgoing/events.ts";
+import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../outgoing/events.ts";
 import { signMessage } from "../../outgoing/sign.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
@@ -135,8 +136,8 @@ async function entriesAfter(api: Api, position: number): Promise<Entry[]> {
 }
 
 async function eventsIn(entry: Entry, api: Api, questions: Map<string, string>): Promise<OutgoingEvent[]> {
-  const followed = { ...entry, seq: BigInt(entry.seq) };
-  const id = outgoingEventsOf(followed).length > 0 ? marketOf(followed) : undefined;
+  const followed = { ...entry, seq: BigInt(entry.seq), content: contentOf(entry) };
+  const id = eventNamesOf(followed).length > 0 ? marketOf(followed) : undefined;
   if (id !== undefined && !questions.has(id)) questions.set(id, (await api.getMarket({ id })).question);
   return outgoingEventsOf(followed, questions.get(id ?? ""));
 }

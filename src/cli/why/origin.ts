@@ -1,7 +1,9 @@
 import type { ConfigSource, TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { type AuditContent, type AuditPayloads, type AuditType, isOfType } from "../../domain/audit/audit-payloads.ts";
 
 type Entry = WireResult<"listAudit">["entries"][number];
+type EntryOf<T extends AuditType> = Entry & AuditContent<T>;
 
 /** The entry that set a value, as far as an operator wants to know. */
 export interface SetBy {
@@ -72,10 +74,10 @@ export async function findOrigin(
 }
 
 /** Whether an entry changed the field, and to this limit where both are plain numbers. */
-function setTo({ changes }: Entry["payload"], name: string, limit: unknown): boolean {
-  const change = object(changes)[name];
+function setTo({ changes }: AuditPayloads["policy.updated"], name: string, limit: unknown): boolean {
+  const change = changes?.[name];
   if (change === undefined) return false;
-  const { to } = object(change);
+  const { to } = change;
   return typeof limit !== "string" || typeof to !== "number" || String(to) === limit;
 }
 
@@ -85,18 +87,22 @@ function placeOf(source: ConfigSource, path: readonly string[]): string | null {
   return `${source.file}:${line}:${column}`;
 }
 
-async function lastEntry(
+async function lastEntry<T extends AuditType>(
   api: Api,
-  type: string,
+  type: T,
   { beforeSeq = Number.POSITIVE_INFINITY, notAfter }: Moment,
-  matches: (entry: Entry) => boolean,
-): Promise<Entry | undefined> {
+  matches: (entry: EntryOf<T>) => boolean,
+): Promise<EntryOf<T> | undefined> {
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const { entries, cursor: next } = await api.listAudit({ type, limit: PAGE, cursor });
     // Timestamps are all of one form, so their texts compare like the instants.
     const found = entries.find(
-      (entry) => entry.seq < beforeSeq && (notAfter === undefined || entry.ts <= notAfter) && matches(entry),
+      (entry): entry is EntryOf<T> =>
+        entry.seq < beforeSeq &&
+        (notAfter === undefined || entry.ts <= notAfter) &&
+        isOfType(entry, type) &&
+        matches(entry),
     );
     if (found || next === null) return found;
     cursor = next;

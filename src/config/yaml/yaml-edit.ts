@@ -11,8 +11,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
-import type { Json } from "../../domain/audit/audit-link.ts";
-import { isSame } from "../../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../../domain/audit/audit-link.ts";
 import type { Path } from "../config-error.ts";
 import { isMapping } from "./mapping.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The audit chain's text format (decision 29). It is fixed: a changed byte here forks every tenant's history, so a
+ * The audit chain's text format. It is fixed: a changed byte here forks every tenant's history, so a
  * vector in the tests pins it. The HMAC itself is computed where node:crypto may be imported.
  */
 export interface AuditEntry {
@@ -25,6 +25,12 @@ export function payloadOf({ payloadText }: Pick<AuditEntry, "payloadText">): { [
   } catch {
     return {};
   }
+}
+
+/** A place in the chain. Its hash pins every entry up to it. */
+export interface ChainPoint {
+  seq: bigint;
+  hash: string;
 }
 
 /** An entry's place in the chain. Its hash covers every entry before it, so to know one is to pin them all. */

@@ -1,4 +1,4 @@
-import { type ChainProblem, GENESIS_HASH } from "./audit-link.ts";
+import { type ChainPoint, type ChainProblem, GENESIS_HASH } from "./audit-link.ts";
 import { type AuditKey, auditHash } from "./seal.ts";
 import {
   anchorsNotHeld,
@@ -14,12 +14,6 @@ import {
 /** An entry as verification wants it: the lines that its hash covers (`auditLines`), ready made. */
 export interface SealedLines {
   lines: string;
-  hash: string;
-}
-
-/** A place in the chain. Its hash pins every entry up to it. */
-export interface ChainPoint {
-  seq: bigint;
   hash: string;
 }
 

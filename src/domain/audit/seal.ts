@@ -14,7 +14,7 @@ export function auditKey(secret: string): AuditKey {
 }
 
 /**
- * The entry's link in the chain: an HMAC over its lines and the previous hash (decision 29), hex.
+ * The entry's link in the chain: an HMAC over its lines and the previous hash, hex.
  * @param lines of `auditLines`
  */
 export function auditHash(key: AuditKey, previousHash: string, lines: string): string {

@@ -1,8 +1,8 @@
-import type { AuditEntry } from "./audit-link.ts";
-import type { ChainPoint } from "./chain-walk.ts";
+import type { AuditEntry, ChainPoint } from "./audit-link.ts";
+import type { AuditPayloads, AuditType } from "./audit-payloads.ts";
 
 /** The entry that puts an accepted rollback on record. */
-export const ROLLBACK_TYPE = "rollback.accepted";
+export const ROLLBACK_TYPE = "rollback.accepted" satisfies AuditType;
 
 /** An entry that the log is known to have held. */
 export interface KnownAnchor extends ChainPoint {
@@ -29,7 +29,7 @@ export interface Rollback {
 
 /** What an entry {@link ROLLBACK_TYPE} gives up. The caller has checked its seal, so its payload is our own. */
 export function rollbackOf({ ts, payloadText }: Pick<AuditEntry, "ts" | "payloadText">): Rollback {
-  const { anchorSeq, anchorHash } = JSON.parse(payloadText) as { anchorSeq: number; anchorHash: string };
+  const { anchorSeq, anchorHash } = JSON.parse(payloadText) as AuditPayloads[typeof ROLLBACK_TYPE];
   return { ts, anchorSeq: BigInt(anchorSeq), anchorHash };
 }
 

@@ -137,7 +137,7 @@ export function definitionText({ hours: _, ...definition }: FeedDefinition): str
  * from another place is another feed. What pmctl itself knows of a source is not in it; an upgrade would hold every market.
  * @param stated by source: what in the file decides which price it is
  */
-export function promiseText(feed: FeedDefinition, stated: ReadonlyMap<string, Json>): string {
+export function feedFingerprintText(feed: FeedDefinition, stated: ReadonlyMap<string, Json>): string {
   const sources = feed.sources.map(({ use }) => stated.get(use) ?? null);
   return `${definitionText(feed)}\n${canonicalJson(sources)}`;
 }

@@ -79,7 +79,7 @@ export function termsJson({ feed, comparator, strike, upperStrike, instant, rule
   };
 }
 
-/** Whether a price fulfils the terms, exactly. Both bounds of `between` are included (decision 33). */
+/** Whether a price fulfils the terms, exactly. Both bounds of `between` are included. */
 export function isFulfilled(
   { comparator, strike, upperStrike }: Pick<MarketTerms, "comparator" | "strike" | "upperStrike">,
   price: Decimal,

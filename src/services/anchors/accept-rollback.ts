@@ -1,5 +1,5 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
-import type { ChainPoint } from "../../domain/audit/chain-walk.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";

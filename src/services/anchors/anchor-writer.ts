@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type AnchorLine, signAnchor } from "../../domain/audit/anchor.ts";
-import type { ChainPoint } from "../../domain/audit/chain-walk.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { MINUTE_MS } from "../../domain/time.ts";

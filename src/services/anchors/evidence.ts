@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
-import { type ChainBreak, type ChainPoint, setBackBreak } from "../../domain/audit/chain-walk.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
+import { type ChainBreak, setBackBreak } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { type KnownAnchor, newestOf } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ChainPoint } from "../../domain/audit/chain-walk.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
 
 /** An entry up to which the chain was verified, with its own time where that is known. */

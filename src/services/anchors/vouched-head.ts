@@ -1,4 +1,5 @@
-import type { ChainBreak, ChainPoint, WalkOptions } from "../../domain/audit/chain-walk.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
+import type { ChainBreak, WalkOptions } from "../../domain/audit/chain-walk.ts";
 import { GENESIS } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { Reader } from "../../postgres/pool.ts";

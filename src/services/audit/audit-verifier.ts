@@ -1,11 +1,5 @@
-import {
-  type ChainBreak,
-  type ChainPoint,
-  GENESIS,
-  type Walked,
-  type WalkOptions,
-  walkChain,
-} from "../../domain/audit/chain-walk.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
+import { type ChainBreak, GENESIS, type Walked, type WalkOptions, walkChain } from "../../domain/audit/chain-walk.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readSealedLines } from "../../queries/audit.ts";
 import { firstGap, type LogReading, readLog } from "../../queries/evidence.ts";

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ChainBreak, ChainPoint } from "../../domain/audit/chain-walk.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
+import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readLog } from "../../queries/evidence.ts";

@@ -1,5 +1,5 @@
 import type { StreamEvents } from "../../contract/resources/stream.ts";
-import { payloadOf } from "../../domain/audit/audit-link.ts";
+import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
 import { roundPrice } from "../../domain/money.ts";
 import type { FollowedEntry } from "../../queries/stream.ts";
 
@@ -8,32 +8,35 @@ export type LiveEvent = {
   [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
 }["price" | "trade" | "market" | "fill"];
 
-const STATUS: Record<string, StreamEvents["market"]["status"]> = {
-  "market.created": "open",
-  "market.suspended": "suspended",
-  "market.resumed": "open",
-  "market.closed": "closed",
-  "market.settled": "settled",
-};
-
 /** What an audit entry means to people who watch; nothing for entries that are the operator's. */
-export function liveEventsOf(entry: FollowedEntry): LiveEvent[] {
-  const { type, ts } = entry;
-  const status = STATUS[type];
-  if (status === undefined && type !== "trade.executed") return [];
-  const payload = payloadOf(entry) as Record<string, string | undefined>;
-  const { marketId, userId = "", tradeId = "" } = payload;
-  if (marketId === undefined) return [];
-  if (status !== undefined) {
-    const data: StreamEvents["market"] = { marketId, status, ts };
-    if (payload.outcome === "yes" || payload.outcome === "no") data.outcome = payload.outcome;
-    return [{ name: "market", marketId, data }];
+export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
+  switch (content?.type) {
+    case "trade.executed":
+      return tradeEvents(content.payload, ts);
+    case "market.created":
+    case "market.resumed":
+      return marketEvent(content.payload, { status: "open", ts });
+    case "market.suspended":
+      return marketEvent(content.payload, { status: "suspended", ts });
+    case "market.closed":
+      return marketEvent(content.payload, { status: "closed", ts });
+    case "market.settled":
+      return marketEvent(content.payload, { status: "settled", ts, outcome: content.payload.outcome });
+    default:
+      return [];
   }
-  const side = payload.side === "no" ? "no" : "yes";
+}
+
+function marketEvent({ marketId }: { marketId: string }, state: Omit<StreamEvents["market"], "marketId">): LiveEvent[] {
+  return [{ name: "market", marketId, data: { marketId, ...state } }];
+}
+
+function tradeEvents(payload: AuditPayloads["trade.executed"], ts: string): LiveEvent[] {
+  const { tradeId, marketId, userId, side } = payload;
   const yesPriceAfter = Number(payload.yesPriceAfter);
   const [amount, fee, shares] = [Number(payload.amount), Number(payload.fee), Number(payload.shares)];
   const price = { marketId, yesPrice: yesPriceAfter, noPrice: roundPrice(1 - yesPriceAfter), ts };
-  const fill = { tradeId, marketId, side, amount, fee, shares, yesPriceAfter, ts } as const;
+  const fill = { tradeId, marketId, side, amount, fee, shares, yesPriceAfter, ts };
   return [
     { name: "price", marketId, data: price },
     { name: "trade", marketId, data: { marketId, side, amount, shares, yesPriceAfter, ts } },

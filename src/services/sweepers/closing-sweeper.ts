@@ -1,6 +1,6 @@
 import { listUnrecordedClosings } from "../../queries/closings.ts";
 import type { ServiceContext } from "../context.ts";
-import { MACHINE, type Sweeper, startSweeper } from "./sweeper.ts";
+import { type Sweeper, SYSTEM_ACTOR, startSweeper } from "./sweeper.ts";
 
 type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
@@ -16,7 +16,7 @@ const SWEEP_MS = 2000;
 export async function sweepClosings({ pool, sequencer }: SweeperContext): Promise<number> {
   const marketIds = await pool.read((sql) => listUnrecordedClosings(sql, MAX_CLOSINGS));
   const answers = await Promise.all(
-    marketIds.map((marketId) => sequencer.submit({ command: { type: "closeMarket", marketId }, actor: MACHINE })),
+    marketIds.map((marketId) => sequencer.submit({ command: { type: "closeMarket", marketId }, actor: SYSTEM_ACTOR })),
   );
   return answers.filter(({ result }) => result?.recorded).length;
 }

@@ -1,6 +1,6 @@
 import { hasEndedOverrides } from "../../queries/configuration.ts";
 import type { ServiceContext } from "../context.ts";
-import { MACHINE, type Sweeper, startSweeper } from "./sweeper.ts";
+import { type Sweeper, SYSTEM_ACTOR, startSweeper } from "./sweeper.ts";
 
 type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
@@ -13,7 +13,7 @@ const SWEEP_MS = 2000;
  */
 export async function sweepOverrides({ pool, sequencer }: SweeperContext): Promise<number> {
   if (!(await pool.read(hasEndedOverrides))) return 0;
-  const { result } = await sequencer.submit({ command: { type: "endOverrides" }, actor: MACHINE });
+  const { result } = await sequencer.submit({ command: { type: "endOverrides" }, actor: SYSTEM_ACTOR });
   return result?.ended ?? 0;
 }
 

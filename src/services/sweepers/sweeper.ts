@@ -1,5 +1,5 @@
 /** Who acts where nobody does: closings, ends of overrides, holds and resolutions are the machine's own doing. */
-export const MACHINE = "oracle";
+export const SYSTEM_ACTOR = "oracle";
 
 /** Something that is done again and again until it is stopped. */
 export interface Sweeper {

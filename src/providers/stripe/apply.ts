@@ -4,20 +4,27 @@ import { receiptKey } from "../../engine/rows.ts";
 import { loadByKey } from "../../ledger/load.ts";
 import { TABLES } from "../../ledger/tables.ts";
 import type { Reader } from "../../postgres/pool.ts";
-import type { ServiceContext } from "../context.ts";
-import type { Caller } from "../invoke.ts";
-import { readStripeEvent } from "./events.ts";
+import type { ServiceContext } from "../../services/context.ts";
+import type { Caller, ProviderHandlers } from "../../services/invoke.ts";
+import { readStripeEvent } from "./read.ts";
 
 const PROVIDER = "stripe";
 /** Only a first credit names an owner, and an owner never changes: the second look is right. */
 const MAX_LOOKS = 3;
 
+type Context = Pick<ServiceContext, "sequencer" | "pool">;
+
+/** The handler of Stripe's webhook. The server adds it to those of the services, which know no provider. */
+export function stripeHandlers(context: Context): ProviderHandlers {
+  return { receiveStripe: (event, { delivery }) => receiveStripe(context, event, delivery) };
+}
+
 /**
- * A Stripe event, verified by the door. Answered after the commit, and with 200 also where nothing moves: Stripe would
- * only repeat what cannot be used.
+ * Applies a Stripe event whose signature the server has verified. It is answered after the commit, and with 200 also where
+ * nothing moves: Stripe would only repeat what cannot be used.
  */
-export async function receiveStripe(
-  { sequencer, pool }: ServiceContext,
+async function receiveStripe(
+  { sequencer, pool }: Context,
   { id, type, data }: Input<"receiveStripe">,
   arrived: Caller["delivery"],
 ): Promise<Result<"receiveStripe">> {
