@@ -1,8 +1,8 @@
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
 import type { OracleEvidence } from "../engine/oracle.ts";
-import { MACHINE } from "../services/sweepers/sweeper.ts";
-import type { TenantServices } from "../services/tenant.ts";
+import { SYSTEM_ACTOR } from "../services/sweepers.ts";
+import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { FetchContext } from "./fetch.ts";
 
 /** What a sweep works with. */
@@ -65,7 +65,7 @@ export async function settleMarket(
   market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
   report: SweepReport,
 ): Promise<void> {
-  await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: MACHINE });
+  await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: SYSTEM_ACTOR });
   report.settled.push(market.marketId);
 }
 
@@ -75,7 +75,7 @@ export async function holdMarket(
   hold: { marketId: string; reason: HoldReason; detail: string },
   report: SweepReport,
 ): Promise<void> {
-  await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: MACHINE });
+  await services.sequencer.submit({ command: { type: "holdMarket", ...hold }, actor: SYSTEM_ACTOR });
   report.held.push({ marketId: hold.marketId, reason: hold.reason });
 }
 

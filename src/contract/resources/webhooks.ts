@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { MarketId, MarketKind, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
-import { AveragePrice, StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
-import { NumericOutcome } from "./trading.ts";
+import { MarketId, MarketKind, Price, Side, Timestamp, Usd } from "../scalars.ts";
+import { StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
+import { fillFields, NumericOutcome } from "./trading.ts";
 
 /** Endpoints whose webhooks we define ourselves: each may have secrets of its own. */
 export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
@@ -24,16 +24,10 @@ const OrderFilled = z
     orderId: z.string(),
     tradeId: z.string(),
     userId: StoredUserId,
-    side: Side,
     outcome: NumericOutcome,
-    action: z.literal("sell").optional().meta({ description: "Present on sales only." }),
-    amount: Usd,
-    fee: Usd,
-    shares: Shares,
-    avgPrice: AveragePrice,
-    yesPriceAfter: Price,
+    ...fillFields,
+    action: fillFields.action.meta({ description: "Present on sales only." }),
     realizedPnl: Usd.optional().meta({ description: "A sale's net proceeds less the cost of its shares." }),
-    ts: Timestamp,
     hedgeRef: StoredHedgeRef.optional(),
   })
   .meta({ id: "OrderFilledData", description: "A trade was executed." });

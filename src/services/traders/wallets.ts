@@ -1,13 +1,13 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { walletOf } from "../domain/accounts.ts";
-import { payloadOf } from "../domain/audit/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
-import type { Withdrawal } from "../engine/rows.ts";
-import { listStatement, type StatementRow } from "../queries/traders/statement.ts";
-import { readWallet } from "../queries/traders/traders.ts";
-import { listWithdrawals, ownerOfWithdrawal } from "../queries/traders/withdrawals.ts";
-import { requireUser, type ServiceContext, submit } from "./context.ts";
-import type { Caller, Handlers } from "./invoke.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { walletOf } from "../../domain/accounts.ts";
+import { payloadOf } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Withdrawal } from "../../engine/rows.ts";
+import { listStatement, type StatementRow } from "../../queries/traders/statement.ts";
+import { readWallet } from "../../queries/traders/traders.ts";
+import { listWithdrawals, ownerOfWithdrawal } from "../../queries/traders/withdrawals.ts";
+import { requireUser, type ServiceContext, submit } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
 
 const JSON_PAGE = 50;
 const CSV_PAGE = 10_000;
