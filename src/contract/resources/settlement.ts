@@ -15,7 +15,7 @@ export const SettlementInput = z
       .optional()
       .meta({ description: "Extension: pay nothing unless this many positions win.", examples: [3] }),
     expectTotalUsd: UsdTotal.optional().meta({
-      description: "Extension: pay nothing unless they are paid this much in all.",
+      description: "Extension: pay nothing unless the winners are paid this much in all.",
     }),
   })
   .meta({ id: "SettlementInput" });

@@ -43,7 +43,7 @@ type Terms = { selection: { action?: "buy" | "sell" | undefined } } & { [Field i
   hedgeRef?: unknown;
 };
 
-/** Which fields belong to which action; a bound that would be ignored is refused, because somebody relies on it. */
+/** Which fields belong to which action; a bound that would be ignored is refused, because the caller relies on it. */
 function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
   const selling = value.selection.action === "sell";
   const refuse = (field: string, message: string) =>

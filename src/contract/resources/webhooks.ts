@@ -90,7 +90,10 @@ const UserNotified = z
     kind: z.literal("kyc.failed").meta({ description: "What the user is to be told about." }),
     reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
   })
-  .meta({ id: "UserNotifiedData", description: "A user is to be told something, by whoever knows how to reach it." });
+  .meta({
+    id: "UserNotifiedData",
+    description: "The user should be told something; the receiver knows how to reach the user.",
+  });
 
 const AuditAnchored = z
   .object({
@@ -105,7 +108,7 @@ const AuditAnchored = z
   })
   .meta({ id: "AuditAnchoredData", description: "A signed statement of how far the audit log has come; keep it." });
 
-/** The data of each outgoing event, by its type (decision 27). */
+/** The data of each outgoing event, by its type. */
 export const webhookEvents = {
   "order.filled": OrderFilled,
   "market.created": MarketCreated,

@@ -9,7 +9,7 @@ export interface StripeFact {
 }
 
 const MICRO_PER_CENT = 10_000n;
-/** A billion dollars, as for deposits (decision 25). */
+/** A billion dollars, as for deposits. */
 const MAX_CENTS = 100_000_000_000;
 
 const Id = text(255);

@@ -47,7 +47,7 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
 /** A tenant's services on its database: what both doors call. */
 export interface TenantServices extends ServiceContext {
   handlers: AllHandlers;
-  /** For work that nobody waits for, so that it never stands in front of reads. Connects when it is used. */
+  /** For work that no request waits for, so that it never stands in front of reads. Connects when it is used. */
   background: Pool;
   auditKey: AuditKey;
   /** The current key and those that sealed earlier entries. */
@@ -135,7 +135,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   };
 }
 
-/** Apart from each other, so that reads wait behind neither long checks nor work that nobody waits for. */
+/** Apart from each other, so that reads wait behind neither long checks nor work that no request waits for. */
 function openPools(connection: Connection, { restricted }: DatabaseTerms, readers = 8) {
   const poolOf = (own: ConnectOptions & { statementTimeoutMs: number; snapshots?: number }) =>
     openPool((max) => connect(connection, { ...own, max, restricted }), {

@@ -63,7 +63,7 @@ async function decide(
   return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
 }
 
-/** Money out of nowhere wants a reason on record. */
+/** Money that no provider paid in needs a reason on record. */
 function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">, caller: Caller) {
   const words = reason ?? caller.reason;
   if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
