@@ -1,6 +1,6 @@
 import { readBeginning } from "../services/streams/live-snapshot.ts";
 import { liveEventsOf } from "../services/streams/stream-events.ts";
-import type { TenantServices } from "../services/tenant.ts";
+import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { StreamEvent } from "./event-source.ts";
 
 /** More than this unread, and what follows begins with the state afresh. */

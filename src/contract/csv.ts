@@ -1,6 +1,6 @@
 /**
  * A table as RFC 4180 has it. Text that a spreadsheet would take for a formula is quoted with an apostrophe: a user
- * chooses its own name, a provider its reference and an operator a question, and somebody else opens the file.
+ * chooses its own name, a provider its reference and an operator a question, and another person opens the file.
  */
 export function csvOf(columns: readonly string[], rows: readonly Readonly<Record<string, unknown>>[]): string {
   const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];

@@ -13,6 +13,7 @@ import { policyOperations } from "./resources/policy.ts";
 import { positionOperations } from "./resources/positions.ts";
 import { reportOperations } from "./resources/reports.ts";
 import { sessionOperations } from "./resources/session.ts";
+import { settlementOperations } from "./resources/settlement.ts";
 import { tradingOperations } from "./resources/trading.ts";
 import { userOperations } from "./resources/users.ts";
 import { walletOperations } from "./resources/wallets.ts";
@@ -25,6 +26,7 @@ export const operations = {
   ...auditOperations,
   ...inboundOperations,
   ...marketOperations,
+  ...settlementOperations,
   ...tradingOperations,
   ...positionOperations,
   ...walletOperations,

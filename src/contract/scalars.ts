@@ -148,7 +148,7 @@ export const MarketId = text(64).meta({
   examples: ["mkt_019f2c3a7b"],
 });
 
-/** Who trades: 1 to 255 characters, none of them a control character (decision 11). */
+/** Who trades: 1 to 255 characters, none of them a control character. */
 export const UserId = z
   .string()
   .min(1)

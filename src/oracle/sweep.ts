@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { pruneTicks, recordSweep } from "../queries/oracle.ts";
-import { readPolicy } from "../services/policy.ts";
+import { readPolicy } from "../services/configuration/policy.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { sweepFeeds } from "./sweep-feeds.ts";
 import { sweepResolutionUrl } from "./sweep-url.ts";

@@ -19,7 +19,7 @@ export interface ServiceContext {
   pool: Pool;
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Pool;
-  /** Knows whether the audit chain holds; whoever serves lets it walk in the background. */
+  /** Knows whether the audit chain holds; a server lets it walk in the background. */
   auditWatch: AuditWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;

@@ -10,7 +10,7 @@ type Place<Of extends Shape> = { -readonly [Index in keyof Of]: Of[Index] extend
 
 /** The key of cursors is derived under a name of its own, so that no cursor can ever be an entry's seal. */
 const KEY_LABEL = "pmctl-cursor-key-v1";
-/** 128 bits: nobody finds one by asking, and the cursor stays short. */
+/** 128 bits: a tag cannot be found by trying, and the cursor stays short. */
 const TAG_LENGTH = 22;
 /** What says where a page begins and how it is written, and so is no part of what the list shows. */
 const PAGING = ["limit", "cursor", "format"];

@@ -39,7 +39,7 @@ async function receiveKyc(
   return RECEIVED;
 }
 
-/** What a provider says about nobody whom it names and dates: it is kept, and nothing follows from it. */
+/** What a provider says that is no result of a check of a known user: it is kept on record and has no effect. */
 export interface KycNews {
   /** The provider's word for what happened. */
   news: string;
@@ -47,7 +47,7 @@ export interface KycNews {
   userId?: string | undefined;
 }
 
-/** Keeps news about nobody as what it is: a delivery without effect, the same bytes once. */
+/** Keeps such news as a delivery without effect, the same bytes once. */
 export async function keepNews(
   { sequencer }: Pick<ServiceContext, "sequencer">,
   { news, provider, userId }: KycNews,

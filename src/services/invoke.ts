@@ -112,7 +112,7 @@ export async function invoke<Id extends OperationId>(
     said.verifiedAt = verifiedAt;
   };
   const { method, auth } = operations[id];
-  // What traders read has nothing to say beside its answer.
+  // Trader reads carry no audit headers, so the caller is passed on unobserved.
   const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
   const result = await withDatabaseFaults(handler(decoded, observed));
   if (result instanceof Answered) {
@@ -133,7 +133,7 @@ export function withDatabaseFaults<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-/** What callers hear when the database is why a read, or a write past the sequencer, failed. */
+/** What callers are told when the database is why a read, or a write past the sequencer, failed. */
 function databaseFault(error: unknown): Fault | undefined {
   if (error instanceof OutcomeUnknown) {
     const message = "The connection to the database was lost: whether this took effect is not known";

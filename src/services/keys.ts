@@ -33,7 +33,7 @@ export function keyHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** 256 bits behind the prefix of its type (decision 10). */
+/** 256 bits behind the prefix of its type. */
 function newApiKey(type: KeyType): string {
   return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
 }
@@ -126,7 +126,7 @@ interface Rotated {
   oldUntil: number;
 }
 
-/** Of the newest key of the name; a name that nobody has is refused by the command. */
+/** Of the newest key of the name; a name that no key has is refused by the command. */
 async function typeOf({ pool, isSealed }: ServiceContext, name: string): Promise<KeyType> {
   const keys = await pool.read((sql) => listApiKeys(sql, isSealed));
   const named = keys.filter((key) => key.onRecord && key.name === name);

@@ -1,7 +1,7 @@
 /**
  * Reads by key that form batches by themselves, as writes do: while a query is in flight, the keys asked for meanwhile
  * wait for the next one. A crowd that looks at one market costs one row per round trip, and since a query starts only
- * after the question was asked, nobody sees anything older than it.
+ * after the question was asked, no answer is older than its question.
  */
 export function batchReads<Row>(
   load: (keys: readonly string[]) => Promise<Map<string, Row>>,

@@ -1,5 +1,5 @@
 import type { Input, Result } from "../contract/operations.ts";
-import { roundPrice } from "../domain/money.ts";
+import { centsFromMicro, roundPrice } from "../domain/money.ts";
 import {
   type CategoryRow,
   countActiveTraders,
@@ -9,6 +9,7 @@ import {
   readPeriodStart,
   sumPendingWithdrawals,
 } from "../queries/reports.ts";
+import { readHedgeBook } from "../queries/traders/hedges.ts";
 import { listTraderResults, type TraderResult } from "../queries/traders/trader-results.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
@@ -23,6 +24,7 @@ export function reportHandlers(context: ServiceContext) {
     getTradersReport: (input) => traders(context, input),
     getFundingReport: (input) => funding(context, input),
     listRisk: () => risk(context),
+    getHedgeExposure: () => hedgeExposure(context),
   } satisfies Handlers;
 }
 
@@ -134,6 +136,17 @@ async function risk({ pool }: ServiceContext): Promise<Result<"listRisk">> {
       noPayout: noPayoutMicro,
     };
   });
+}
+
+async function hedgeExposure({ pool }: ServiceContext): Promise<Result<"getHedgeExposure">> {
+  const { symbols, now } = await pool.snapshot(readHedgeBook);
+  return {
+    hedgeBook: symbols.map(({ activeCostMicro, ...row }) => ({
+      ...row,
+      activeCostMinor: centsFromMicro(activeCostMicro),
+    })),
+    updatedAt: now,
+  };
 }
 
 /** Fees, and what market making brought: below zero when the house lost more than it earned. */

@@ -3,7 +3,7 @@ import { auditKey } from "../../src/domain/audit/seal.ts";
 import type { ReadSql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { verifyChain } from "../../src/services/audit/audit-verifier.ts";
-import type { TenantServices } from "../../src/services/tenant.ts";
+import type { TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET } from "./scene.ts";
 
 const ROUNDS = 5;

@@ -6,8 +6,8 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import { provision } from "../../src/services/provision.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { provision } from "../../src/services/tenant/provision.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { checkRatio, reconcileRatio, verifyRatio } from "./ledger.ts";
 import { tpcbLike } from "./pgbench.ts";
 import { AUDIT_SECRET, benchState, createMarkets, fundTraders } from "./scene.ts";

@@ -8,8 +8,8 @@ import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { readClock } from "../../src/postgres/clock.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
-import { provision } from "../../src/services/provision.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { provision } from "../../src/services/tenant/provision.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { openMarkets } from "../oracle/open-markets.ts";
 import { AUDIT_SECRET, benchState } from "./scene.ts";
 

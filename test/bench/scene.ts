@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { WireOutput } from "../../src/contract/operations.ts";
 import { invoke } from "../../src/services/invoke.ts";
-import type { ProvisionOptions } from "../../src/services/provision.ts";
-import type { TenantServices } from "../../src/services/tenant.ts";
+import type { ProvisionOptions } from "../../src/services/tenant/provision.ts";
+import type { TenantServices } from "../../src/services/tenant/tenant.ts";
 
 export const AUDIT_SECRET = "bench-audit-secret-of-32-bytes!!";
 export const JWT_SECRET = "bench-jwt-secret-of-at-least-32-bytes";

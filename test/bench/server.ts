@@ -3,7 +3,7 @@ import pino from "pino";
 import type { Connection } from "../../src/postgres/connect.ts";
 import { Metrics } from "../../src/server/observe/metrics.ts";
 import { startServer } from "../../src/server/server.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, JWT_SECRET } from "./scene.ts";
 
 const connection = JSON.parse(process.argv[2] ?? "") as Connection;

@@ -11,7 +11,7 @@ import { type AuditKey, auditKey } from "../../src/domain/audit/seal.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { readVerifiedPoint, writeVerifiedPoint } from "../../src/services/anchors/verified-point.ts";
 import { invoke } from "../../src/services/invoke.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, doors, TENANT, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 

@@ -5,7 +5,7 @@ import type { ClusterConnection } from "../../src/postgres/embedded/connection.t
 import { kycProvider } from "../../src/providers/kyc.ts";
 import { Metrics } from "../../src/server/observe/metrics.ts";
 import { type RunningServer, startServer } from "../../src/server/server.ts";
-import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../engine/world.ts";
 import { SECRETS, TENANT } from "../model/tenant.ts";
 import { copyDatabase, type TestDatabase } from "../support/database-copy.ts";

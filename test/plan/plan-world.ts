@@ -11,7 +11,7 @@ import { type Choices, decide } from "../../src/plan/plan-decision.ts";
 import { documentOf } from "../../src/plan/plan-document.ts";
 import type { Desired, Plan } from "../../src/plan/plan-types.ts";
 import { encodeResult } from "../../src/services/answers.ts";
-import { applyCommandOf, configurationOf } from "../../src/services/configuration.ts";
+import { applyCommandOf, configurationOf } from "../../src/services/configuration/configuration.ts";
 import { parse, tenantText } from "../config/support.ts";
 import { NOW, World } from "../engine/world.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
 import type { RunningServer } from "../../src/server/server.ts";
-import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { ADMIN_KEY, PUBLIC_KEY, serve, sha256, TENANT } from "./support/harness.ts";
 import { type ServedTenant, serveTenant } from "./support/tenant.ts";
 

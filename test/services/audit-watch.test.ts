@@ -4,7 +4,7 @@ import type { Sql } from "../../src/postgres/connect.ts";
 import { type Reader, readerOf } from "../../src/postgres/pool.ts";
 import { AuditWatch } from "../../src/services/audit/audit-watch.ts";
 import { invoke } from "../../src/services/invoke.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 const SECRET = "an audit secret of the tests, long enough";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
-import { startClosingSweeper, sweepClosings } from "../../src/services/sweepers/closing-sweeper.ts";
-import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { startClosingSweeper, sweepClosings } from "../../src/services/sweepers.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
 
 describe("the closing sweeper", () => {

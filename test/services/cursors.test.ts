@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
 
 let scene: Scene;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { connect } from "../../src/postgres/connect.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { configOf } from "../engine/world.ts";
 import { createTestDatabase } from "../support/postgres.ts";
 

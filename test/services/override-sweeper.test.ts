@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { startOverrideSweeper, sweepOverrides } from "../../src/services/sweepers/override-sweeper.ts";
+import { startOverrideSweeper, sweepOverrides } from "../../src/services/sweepers.ts";
 import { openTestTenant, type TestTenant } from "./tenant.ts";
 
 let tenant: TestTenant;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
-import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
 
 /** A busy tenant: what a request reads must not depend on these numbers. */

@@ -3,7 +3,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { clusterIn, createDirectory } from "../postgres/embedded-support.ts";
 import { applyScene } from "./scene.ts";
 

@@ -3,7 +3,7 @@ import type { Api } from "../../src/contract/operations.ts";
 import { hashApiKey } from "../../src/domain/api-key.ts";
 import type { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import type { OracleSetup } from "../../src/services/feeds.ts";
-import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { anyMarket } from "../support/market.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

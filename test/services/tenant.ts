@@ -4,7 +4,7 @@ import { hashApiKey } from "../../src/domain/api-key.ts";
 import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import { openTenant, type TenantServices } from "../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { anyMarket } from "../support/market.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

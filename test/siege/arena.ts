@@ -2,7 +2,7 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { ConnectionLimits } from "../../src/domain/connection-limits.ts";
 import type { Connection } from "../../src/postgres/connect.ts";
-import { provision } from "../../src/services/provision.ts";
+import { provision } from "../../src/services/tenant/provision.ts";
 import { AUDIT_SECRET, benchState } from "../bench/scene.ts";
 import type { AttackTerms } from "./attack.ts";
 import type { ClientTerms, Measured } from "./clients.ts";

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import pino from "pino";
 import { startServer } from "../../src/server/server.ts";
-import { openTenant } from "../../src/services/tenant.ts";
+import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, JWT_SECRET } from "../bench/scene.ts";
 import { makePair } from "../support/certificates.ts";
 import type { ServerTerms, Usage } from "./arena.ts";

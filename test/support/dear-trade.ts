@@ -11,7 +11,7 @@ import type { PlaceTrade } from "../../src/engine/trade.ts";
 import { openJournal } from "../../src/ledger/journal.ts";
 import { loadRows } from "../../src/ledger/load.ts";
 import type { Connection } from "../../src/postgres/connect.ts";
-import type { TenantServices } from "../../src/services/tenant.ts";
+import type { TenantServices } from "../../src/services/tenant/tenant.ts";
 
 /**
  * Commits a purchase that costs more than it can pay, with everything that an older version wrote of one: transfers, trade,

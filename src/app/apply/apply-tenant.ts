@@ -4,7 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes } from "../../plan/plan-decision.ts";
 import type { Desired, Plan } from "../../plan/plan-types.ts";
 import { SchemaBehind } from "../../postgres/migrate.ts";
-import type { PutOnRecord } from "../../services/provision.ts";
+import type { PutOnRecord } from "../../services/tenant/provision.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";

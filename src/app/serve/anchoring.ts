@@ -13,7 +13,7 @@ import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { readClock } from "../../postgres/clock.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import { type AnchorTarget, AnchorWriter } from "../../services/anchors/anchor-writer.ts";
-import type { TenantServices } from "../../services/tenant.ts";
+import type { TenantServices } from "../../services/tenant/tenant.ts";
 
 export interface AnchoringOptions {
   directory: string;

@@ -3,8 +3,8 @@ import { localApi } from "../../client/local-api.ts";
 import type { Api } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Side } from "../../domain/market/market.ts";
-import { type Sweeper, startSweeper } from "../../services/sweepers/sweeper.ts";
-import type { TenantServices } from "../../services/tenant.ts";
+import { type Sweeper, startSweeper } from "../../services/sweepers.ts";
+import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { wallClockMs } from "../clock.ts";
 
 /** Programs with invented money, not people: the demo says so wherever it names them. */

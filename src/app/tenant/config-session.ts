@@ -18,8 +18,8 @@ import {
   type PutOnRecord,
   prepareDatabase,
   putOnRecord,
-} from "../../services/provision.ts";
-import { openTenant, type TenantOptions, type TenantServices } from "../../services/tenant.ts";
+} from "../../services/tenant/provision.ts";
+import { openTenant, type TenantOptions, type TenantServices } from "../../services/tenant/tenant.ts";
 import { chooseDoor } from "../doors/doors.ts";
 import { adminKey } from "./admin-key.ts";
 import { anchorPlaces } from "./anchor-sources.ts";

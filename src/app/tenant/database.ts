@@ -4,7 +4,7 @@ import type { Connection } from "../../postgres/connect.ts";
 import { externalConnection, loginOf } from "../../postgres/database.ts";
 import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { serverLogin } from "../../postgres/embedded/settings.ts";
-import type { OwnedDatabase } from "../../services/provision.ts";
+import type { OwnedDatabase } from "../../services/tenant/provision.ts";
 import { ownerProblem, ownerRemedy, requireServerLogin } from "./database-owner.ts";
 
 /** The connection strings of an external database. */

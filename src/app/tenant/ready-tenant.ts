@@ -2,7 +2,7 @@ import { loadEnvironment } from "../../config/environment.ts";
 import { resolveOwnerUrl, resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import { loadTenant, type Tenant } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
-import type { OwnedDatabase } from "../../services/provision.ts";
+import type { OwnedDatabase } from "../../services/tenant/provision.ts";
 import { openAsOwner, openDatabase, type TenantDatabase } from "./database.ts";
 
 /** A tenant with everything that serving it, and applying it to its database, need. */

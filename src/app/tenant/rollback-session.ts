@@ -1,4 +1,4 @@
-import { openTenant } from "../../services/tenant.ts";
+import { openTenant } from "../../services/tenant/tenant.ts";
 import { knownToOperator } from "./anchor-sources.ts";
 import { openDatabase } from "./database.ts";
 import { auditSecretsOf, databaseUrlOf, readOperatorTenant } from "./operator-tenant.ts";

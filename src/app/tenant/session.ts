@@ -6,7 +6,7 @@ import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isLoopback } from "../../domain/networks.ts";
 import { unplainIn } from "../../domain/text.ts";
-import type { TenantServices } from "../../services/tenant.ts";
+import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { wallClockMs } from "../clock.ts";
 import { chooseDoor, type HttpDoor, type Via } from "../doors/doors.ts";
 import { tenantFetch } from "../doors/trust.ts";
@@ -129,7 +129,7 @@ async function openDatabaseSession(
     { anchorPlaces },
   ] = await Promise.all([
     import("./database.ts"),
-    import("../../services/tenant.ts"),
+    import("../../services/tenant/tenant.ts"),
     import("../../client/local-api.ts"),
     import("../../client/local-events.ts"),
     import("./tenant-oracle.ts"),

@@ -1,4 +1,4 @@
-import type { OwnedDatabase } from "../../services/provision.ts";
+import type { OwnedDatabase } from "../../services/tenant/provision.ts";
 import { openAsOwner } from "./database.ts";
 import { databaseUrlsOf, readOperatorTenant } from "./operator-tenant.ts";
 

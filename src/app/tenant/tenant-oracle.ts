@@ -7,7 +7,7 @@ import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { readClock } from "../../postgres/clock.ts";
 import { readOracleGauges } from "../../queries/oracle.ts";
 import { type OracleSetup, oracleSetup } from "../../services/feeds.ts";
-import type { TenantServices } from "../../services/tenant.ts";
+import type { TenantServices } from "../../services/tenant/tenant.ts";
 
 /** The feeds that a tenant's file describes, the built-in ones among them. */
 export function tenantFeeds(config: TenantConfig): OracleSetup {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
 import { keyFingerprint } from "../../domain/api-key.ts";
 import { counted } from "../../domain/text.ts";
-import type { PutOnRecord } from "../../services/provision.ts";
+import type { PutOnRecord } from "../../services/tenant/provision.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";

@@ -196,7 +196,7 @@ export async function runDbRestore(options: RestoreOptions, io: Io): Promise<Exi
   ] = await Promise.all([
     import("../../app/backup/backup-file.ts"),
     import("../../postgres/backup/backup-reader.ts"),
-    import("../../services/restore.ts"),
+    import("../../services/tenant/restore.ts"),
     import("../../domain/audit/seal.ts"),
     import("../../app/tenant/session.ts"),
     import("../../domain/fault.ts"),

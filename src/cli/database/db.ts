@@ -92,7 +92,7 @@ export async function runDbStatus({ cluster, database }: ClusterOptions, { outpu
 
 export async function runDbMigrate(options: { tenant?: string | undefined }, { output }: Io): Promise<ExitCode> {
   const { openTenantDatabase } = await import("../../app/tenant/tenant-database.ts");
-  const { prepareDatabase } = await import("../../services/provision.ts");
+  const { prepareDatabase } = await import("../../services/tenant/provision.ts");
   const { tenant, ...database } = await openTenantDatabase(options.tenant);
   await output.print({ tenant, applied: await prepareDatabase(database) }, migratedView);
   return EXIT.ok;

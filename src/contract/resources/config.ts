@@ -78,8 +78,8 @@ export const LiveConfiguration = z
     treasuryUsd: Usd.meta({ description: "What the treasury holds." }),
     keys: z.array(ConfigKey).meta({ description: "Those in force." }),
     endedKeys: z.array(ConfigKey).meta({ description: "Those that were revoked or have expired." }),
-    markets: z.array(ConfigMarket).meta({ description: "Of files, settled ones too." }),
-    document: z.record(z.string(), z.json()).nullable().meta({ description: "The one that was applied last." }),
+    markets: z.array(ConfigMarket).meta({ description: "Markets that files created, settled ones too." }),
+    document: z.record(z.string(), z.json()).nullable().meta({ description: "The document of the last apply." }),
     changes: z.array(ConfigChange).meta({ description: "The newest first, at most 1000." }),
     now: Timestamp,
   })
@@ -116,7 +116,8 @@ const RuleImpact = z
       .object({ trades: seq, usd: z.number() })
       .meta({ description: "Executed trades that would have been refused." }),
     admittedUsers: seq.nullable().meta({
-      description: "Users who may not trade now and then might; null where the record does not tell.",
+      description:
+        "Users whom the rules before keep from trading and the rules after might not; null where the record does not tell.",
     }),
     note: z.string(),
   })
@@ -126,7 +127,7 @@ export const PolicyImpact = z
   .object({
     days: seq,
     examined: seq.meta({ description: "Trades looked at." }),
-    complete: z.boolean().meta({ description: "Whether there were none beyond those within the days." }),
+    complete: z.boolean().meta({ description: "Whether every trade of those days was looked at." }),
     rules: z.array(RuleImpact),
   })
   .meta({ id: "PolicyImpact" });
@@ -214,7 +215,7 @@ export const configOperations = {
     path: "/v1/config",
     auth: "admin",
     scope: "read",
-    summary: "What is live of the configuration, for a plan to compare with.",
+    summary: "The live configuration, for a plan to compare with.",
     input: NoInput,
     output: LiveConfiguration,
     refusals: [],

@@ -20,7 +20,7 @@ export const WebhookDelivery = z
     status: DeliveryStatus,
     attempts: z.number().int().min(0),
     createdAt: Timestamp.meta({ description: "When the event happened." }),
-    nextAttemptAt: Timestamp.nullable().meta({ description: "Null when there is none to come." }),
+    nextAttemptAt: Timestamp.nullable().meta({ description: "Null when no further attempt is planned." }),
     lastAnswer: z
       .object({
         at: Timestamp.meta({ description: "When that attempt began." }),
@@ -43,7 +43,11 @@ export const WebhookReceiver = z
     name: StoredReceiver,
     enabled: z.boolean().meta({ description: "False after it answered 410." }),
     disabledAt: Timestamp.nullable(),
-    sequence: z.number().int().min(0).meta({ description: "The last audit entry whose events are deliveries." }),
+    sequence: z
+      .number()
+      .int()
+      .min(0)
+      .meta({ description: "The last audit entry whose events were queued for this receiver." }),
     pending: z.number().int().min(0),
     dead: z.number().int().min(0),
   })
@@ -69,7 +73,7 @@ export const deliveryOperations = {
     path: "/v1/webhooks/deliveries/:id/replay",
     auth: "admin",
     scope: "config",
-    summary: "Send an event again, to one receiver or to all that were told.",
+    summary: "Send an event again, to one receiver or to all that it was sent to.",
     input: z.object({
       id: text(200).meta({
         description: "A delivery's id, or an event's for all of its deliveries. Delivered ones are sent again too.",
@@ -84,7 +88,7 @@ export const deliveryOperations = {
     path: "/v1/webhooks/receivers",
     auth: "admin",
     scope: "read",
-    summary: "Who is told, and how far.",
+    summary: "The receivers of outgoing webhooks, and how far each has been told.",
     input: NoInput,
     output: z.array(WebhookReceiver),
     refusals: [],
@@ -95,7 +99,7 @@ export const deliveryOperations = {
     path: "/v1/webhooks/receivers/:name/enable",
     auth: "admin",
     scope: "config",
-    summary: "Serve a receiver again that was disabled by its own 410.",
+    summary: "Send events again to a receiver that was disabled because it answered 410.",
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,
     refusals: [],

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { operationUnder } from "../operation.ts";
-import { MarketId, Price, Shares, Side, Timestamp, text, Usd } from "../scalars.ts";
-import { AveragePrice, StoredText, StoredUserId } from "../stored.ts";
+import { Price, Timestamp, text } from "../scalars.ts";
+import { StoredText, StoredUserId } from "../stored.ts";
 import { AuditEntry } from "./audit.ts";
+import { fillFields } from "./trading.ts";
 
 export const Refusal = z
   .object({
@@ -24,18 +25,11 @@ export const Refusal = z
 export const ExplainedTrade = z
   .object({
     tradeId: z.string(),
-    marketId: MarketId,
     question: z.string(),
     userId: StoredUserId,
-    side: Side,
+    ...fillFields,
     action: z.enum(["buy", "sell"]),
-    amount: Usd,
-    fee: z.number().meta({ description: "US dollars." }),
-    shares: Shares,
-    avgPrice: AveragePrice,
     yesPriceBefore: Price,
-    yesPriceAfter: Price,
-    ts: Timestamp,
     entry: AuditEntry.meta({ description: "Its audit entry." }),
   })
   .meta({ id: "ExplainedTrade" });

@@ -13,14 +13,14 @@ export const Reconciliation = z
 const sums = {
   discrepancy: z.number().meta({ description: "In the unit of the check." }),
   stated: z.number().meta({ description: "What the rows under test say." }),
-  expected: z.number().meta({ description: "What they should." }),
+  expected: z.number().meta({ description: "What they should say." }),
 };
 const held = z
   .string()
   .nullable()
   .optional()
   .meta({
-    description: "Of what is no amount: what the table holds, in words; null for no row.",
+    description: "Where a check compares rows and no amounts: what the table holds, in words; null for no row.",
     examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
   });
 const said = z.string().nullable().optional().meta({ description: "What the audit log says of it; null for nothing." });

@@ -40,7 +40,7 @@ export const StripeEvent = z
   .loose()
   .meta({ id: "StripeEvent" });
 
-/** Deposits are 0.01 to 1e9 dollars (decision 25). */
+/** Deposits are 0.01 to 1e9 dollars. */
 export const Deposit = z.object({
   userId: UserId,
   amountUsd: UsdAmount.refine(

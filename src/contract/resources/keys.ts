@@ -50,7 +50,7 @@ export const ApiKeyItem = z
     active: z.boolean().meta({ description: "Whether it works now." }),
     onRecord: z.boolean().meta({
       description:
-        "Whether an audit entry made it. A row that none did is listed as the table has it, and opens nothing.",
+        "Whether an audit entry records that the key was made. A row without one is listed as the table has it, and every request with it is refused.",
     }),
     fingerprint: z.string().meta({
       description: "The beginning of the SHA-256 of its value, as plans show it.",
@@ -64,7 +64,10 @@ export const ApiKeyItem = z
       description: "When a request last came with it, at most a minute late; null before the first.",
     }),
   })
-  .meta({ id: "ApiKey", description: "What may be told of a key. Its value is nowhere." });
+  .meta({
+    id: "ApiKey",
+    description: "What the tenant keeps of a key. The value is shown once, when the key is made, and never stored.",
+  });
 
 export const KeyInput = z
   .object({
@@ -86,7 +89,8 @@ const key = z
   .string()
   .nullable()
   .meta({
-    description: "The value, told this once; null in the repeat of an answer, because it is stored nowhere.",
+    description:
+      "The key's value, shown this once; null when an answer is repeated, because the value is never stored.",
     examples: ["sk_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
   });
 
@@ -106,7 +110,8 @@ export const KeyRotation = z
       .default(DAY_SECONDS)
       .meta({ description: "How long the old value goes on working; a day unless given.", examples: [3600] }),
     expiresAt: Timestamp.optional().meta({
-      description: "When the new value stops working; as long after now as the old one was given, unless stated.",
+      description:
+        "When the new value stops working. Unless given, it lasts as long from now as the old value was meant to last.",
     }),
   })
   .meta({ id: "KeyRotation" });

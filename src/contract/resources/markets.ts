@@ -18,9 +18,8 @@ import {
   text,
   Usd,
   UsdAmount,
-  UsdTotal,
 } from "../scalars.ts";
-import { StoredCategory, StoredMeta, StoredQuestion, StoredReference, StoredUserId } from "../stored.ts";
+import { StoredCategory, StoredMeta, StoredQuestion, StoredReference } from "../stored.ts";
 
 const META_BYTES = 8 * 1024;
 
@@ -131,50 +130,6 @@ export const TrendingItem = z
   .object({ id: MarketId, question: StoredQuestion, yesPrice: Price, volume24h: Usd })
   .meta({ id: "TrendingItem" });
 
-export const SettlementInput = z
-  .object({
-    marketId: MarketId,
-    outcome: Side,
-    expectPayouts: z
-      .number()
-      .int()
-      .min(0)
-      .optional()
-      .meta({ description: "Extension: pay nothing unless this many positions win.", examples: [3] }),
-    expectTotalUsd: UsdTotal.optional().meta({
-      description: "Extension: pay nothing unless they are paid this much in all.",
-    }),
-  })
-  .meta({ id: "SettlementInput" });
-export const SettlementResult = z
-  .object({
-    id: MarketId,
-    status: z.literal("settled"),
-    outcome: Side,
-    settledAt: Timestamp,
-    payoutsProcessed: z.number().int().min(0).meta({ description: "Winning positions paid." }),
-  })
-  .meta({ id: "SettlementResult" });
-
-export const SettlementPreview = z
-  .object({
-    marketId: MarketId,
-    question: StoredQuestion,
-    status: MarketStatus,
-    closeAt: Timestamp,
-    resolutionRef: StoredReference,
-    outcome: Side,
-    price: Price.meta({ description: "What the market gives this outcome." }),
-    payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
-    totalUsd: Usd.meta({ description: "What they would be paid in all." }),
-    houseResultUsd: Usd.meta({ description: "What the house keeps beyond its stake; below zero what it loses." }),
-    largest: z
-      .object({ userId: StoredUserId, amountUsd: Usd })
-      .nullable()
-      .meta({ description: "The account that would be paid most." }),
-  })
-  .meta({ id: "SettlementPreview" });
-
 /** How many markets one look at recent prices covers: a page of the list. */
 export const RECENT_MARKETS = 200;
 
@@ -280,28 +235,6 @@ export const marketOperations = {
     input: MarketRef,
     output: MarketStatusChange,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
-    writes: true,
-  }),
-  previewSettlement: operation({
-    method: "GET",
-    path: "/v1/markets/:id/settlement",
-    auth: "admin",
-    scope: "read",
-    summary: "What a settlement would pay now. Changes nothing.",
-    input: MarketRef.extend({ outcome: Side }),
-    output: SettlementPreview,
-    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED"],
-    extension: true,
-  }),
-  settleMarket: operation({
-    method: "POST",
-    path: "/v1/settle",
-    auth: "admin",
-    scope: "settle",
-    summary: "Settle a market and pay the winners. Irreversible.",
-    input: SettlementInput,
-    output: SettlementResult,
-    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "EXPECTATION_NOT_MET"],
     writes: true,
   }),
 };

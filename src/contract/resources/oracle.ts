@@ -37,7 +37,7 @@ export const oracleOperations = {
     path: "/v1/oracle/prices",
     auth: "admin",
     scope: "read",
-    summary: "The youngest price that any source of each feed has shown. Changes nothing.",
+    summary: "The latest price that any source of each feed has shown. Changes nothing.",
     input: z.object({
       feeds: z
         .array(z.object({ key: text(128), sources: z.array(z.object({ use: text(64), id: text(256) })).max(50) }))

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Operation, operationUnder } from "../operation.ts";
-import { MarketId, MarketStatus, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
+import { MarketId, MarketStatus, Price, Side, Timestamp } from "../scalars.ts";
+import { fillFields } from "./trading.ts";
 
 /** How many markets a snapshot holds, and a filter names. */
 export const STREAM_MARKETS = 500;
@@ -24,6 +25,8 @@ export function parseMarketFilter(list: string): string[] | undefined {
   return MarketFilter.safeParse(list).data;
 }
 
+const { marketId, side, amount, shares, yesPriceAfter, ts, fee } = fillFields;
+const anonymousFill = { marketId, side, amount, shares, yesPriceAfter, ts };
 const live = { marketId: MarketId, yesPrice: Price, noPrice: Price };
 
 /** The data of each event, by its name. */
@@ -33,22 +36,13 @@ export const streamEvents = {
     .meta({ id: "SnapshotEvent", description: "The state before all events that follow. Replaces what was known." }),
   price: z.object({ ...live, ts: Timestamp }).meta({ id: "PriceEvent", description: "A trade moved the price." }),
   trade: z
-    .object({ marketId: MarketId, side: Side, amount: Usd, shares: Shares, yesPriceAfter: Price, ts: Timestamp })
-    .meta({ id: "TradeEvent", description: "Somebody traded. Names nobody." }),
+    .object(anonymousFill)
+    .meta({ id: "TradeEvent", description: "A user traded; the event does not name the user." }),
   market: z
     .object({ marketId: MarketId, status: MarketStatus, outcome: Side.optional(), ts: Timestamp })
     .meta({ id: "MarketEvent", description: "A market was created, suspended, resumed, closed or settled." }),
   fill: z
-    .object({
-      tradeId: z.string(),
-      marketId: MarketId,
-      side: Side,
-      amount: Usd,
-      fee: Usd,
-      shares: Shares,
-      yesPriceAfter: Price,
-      ts: Timestamp,
-    })
+    .object({ tradeId: z.string(), ...anonymousFill, fee })
     .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),
   resync: z
     .object({ reason: z.enum(["slow", "credentials", "shutdown"]) })

@@ -43,7 +43,7 @@ type Terms = { selection: { action?: "buy" | "sell" | undefined } } & { [Field i
   hedgeRef?: unknown;
 };
 
-/** Which fields belong to which action; a bound that would be ignored is refused, because somebody relies on it. */
+/** Which fields belong to which action; a bound that would be ignored is refused, because the caller relies on it. */
 function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
   const selling = value.selection.action === "sell";
   const refuse = (field: string, message: string) =>
@@ -67,7 +67,8 @@ export const QuoteInput = z
 
 const Sold = z.literal("sell").optional().meta({ description: "Extension: present on sales only." });
 
-const Fill = {
+/** What is public of a fill, in answers, webhooks and streams alike. */
+export const fillFields = {
   marketId: MarketId,
   side: Side,
   action: Sold,
@@ -80,12 +81,12 @@ const Fill = {
 };
 
 /** A trade that did not happen. */
-export const Quote = z.object(Fill).meta({ id: "Quote" });
+export const Quote = z.object(fillFields).meta({ id: "Quote" });
 
 export const TradeResult = z
   .object({
     tradeId: z.string(),
-    ...Fill,
+    ...fillFields,
     position: z
       .object({ shares: Shares, avgCost: AveragePrice })
       .meta({ description: "Extension: the position after the trade." }),
@@ -121,7 +122,13 @@ export const OrderResult = TradeResult.extend(Filled).meta({ id: "OrderResult" }
 
 /** One of the user's own fills. */
 export const OrderItem = z
-  .object({ ...Filled, tradeId: z.string(), ...Fill, question: StoredQuestion, hedgeRef: StoredHedgeRef.optional() })
+  .object({
+    ...Filled,
+    tradeId: z.string(),
+    ...fillFields,
+    question: StoredQuestion,
+    hedgeRef: StoredHedgeRef.optional(),
+  })
   .meta({ id: "Order" });
 
 export const OrderFilter = z.object({

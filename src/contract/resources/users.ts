@@ -11,7 +11,9 @@ export const User = z
   .object({
     userId: StoredUserId,
     state: UserState,
-    kyc: z.enum(["unverified", "verified", "rejected"]).meta({ description: "What a restriction hides." }),
+    kyc: z.enum(["unverified", "verified", "rejected"]).meta({
+      description: "The state of identity verification, which `state` does not show while the user is restricted.",
+    }),
     jurisdiction: z.string().nullable(),
     suitabilityScore: z.number().int().nullable(),
     ...Wallet.shape,
@@ -31,7 +33,10 @@ export const RevocationInput = z
   })
   .meta({ id: "RevocationInput" });
 export const SessionsRevoked = z
-  .object({ userId: StoredUserId, revokeBefore: Timestamp.meta({ description: "What stands from now on." }) })
+  .object({
+    userId: StoredUserId,
+    revokeBefore: Timestamp.meta({ description: "The instant that holds from now on." }),
+  })
   .meta({ id: "SessionsRevoked" });
 
 export const UserStateChange = z.object({ userId: StoredUserId, state: UserState }).meta({ id: "UserStateChange" });

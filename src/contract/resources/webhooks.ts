@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { MarketId, MarketKind, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
-import { AveragePrice, StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
-import { NumericOutcome } from "./trading.ts";
+import { MarketId, MarketKind, Price, Side, Timestamp, Usd } from "../scalars.ts";
+import { StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
+import { fillFields, NumericOutcome } from "./trading.ts";
 
 /** Endpoints whose webhooks we define ourselves: each may have secrets of its own. */
 export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
@@ -24,16 +24,10 @@ const OrderFilled = z
     orderId: z.string(),
     tradeId: z.string(),
     userId: StoredUserId,
-    side: Side,
     outcome: NumericOutcome,
-    action: z.literal("sell").optional().meta({ description: "Present on sales only." }),
-    amount: Usd,
-    fee: Usd,
-    shares: Shares,
-    avgPrice: AveragePrice,
-    yesPriceAfter: Price,
+    ...fillFields,
+    action: fillFields.action.meta({ description: "Present on sales only." }),
     realizedPnl: Usd.optional().meta({ description: "A sale's net proceeds less the cost of its shares." }),
-    ts: Timestamp,
     hedgeRef: StoredHedgeRef.optional(),
   })
   .meta({ id: "OrderFilledData", description: "A trade was executed." });
@@ -96,7 +90,10 @@ const UserNotified = z
     kind: z.literal("kyc.failed").meta({ description: "What the user is to be told about." }),
     reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
   })
-  .meta({ id: "UserNotifiedData", description: "A user is to be told something, by whoever knows how to reach it." });
+  .meta({
+    id: "UserNotifiedData",
+    description: "The user should be told something; the receiver knows how to reach the user.",
+  });
 
 const AuditAnchored = z
   .object({
@@ -111,7 +108,7 @@ const AuditAnchored = z
   })
   .meta({ id: "AuditAnchoredData", description: "A signed statement of how far the audit log has come; keep it." });
 
-/** The data of each outgoing event, by its type (decision 27). */
+/** The data of each outgoing event, by its type. */
 export const webhookEvents = {
   "order.filled": OrderFilled,
   "market.created": MarketCreated,

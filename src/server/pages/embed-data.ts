@@ -6,11 +6,11 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { listLatestTrades, listRecentPrices } from "../../queries/market-views.ts";
 import { encodeResult } from "../../services/answers.ts";
+import { readPolicy } from "../../services/configuration/policy.ts";
 import type { Cursors } from "../../services/cursor.ts";
 import { decodeInput, withDatabaseFaults } from "../../services/invoke.ts";
 import { readHistory, readTrending, requireMarket } from "../../services/markets/market-views.ts";
 import { marketDetail, readMarkets } from "../../services/markets/markets.ts";
-import { readPolicy } from "../../services/policy.ts";
 import { wallClockMs } from "../clock.ts";
 
 /** A card's little curve: a week in steps of four hours. */

@@ -23,7 +23,7 @@ const LINE_START = '{"tenant":';
 
 /**
  * Opens a regular file, whatever links lead to it unless the flags say otherwise: only what our keys have signed counts
- * in it, wherever it stands. A pipe or a device may hold up or flood its reader, so it is refused, and opening it waits for nobody.
+ * in it, wherever it stands. A pipe or a device may hold up or flood its reader, so it is refused, and opening it never blocks.
  *
  * @param flags of `node:fs` constants
  * @throws Error with a sentence, for what is no regular file

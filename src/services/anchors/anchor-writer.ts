@@ -109,8 +109,8 @@ export class AnchorWriter {
   }
 
   /**
-   * Writes down an entry that the log has lost and only this process knows of, which it has vouched for: a restart would forget it, and whoever is
-   * to give it up finds it in the directory. Receivers are told of entries that the log holds, and not of this one.
+   * Writes down an entry that the log has lost and only this process knows of, which it has vouched for: a restart would
+   * forget it, and the operator who is to give it up finds it in the directory. Receivers are told of entries that the log holds, and not of this one.
    */
   remember(lost: ChainPoint & { ts: number }): void {
     if (lost.seq <= this.#anchored.seq) return;

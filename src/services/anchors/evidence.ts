@@ -58,7 +58,7 @@ export class Evidence {
     this.#acknowledged = { seq, hash, ts: new Date(ts).toISOString(), source: ACKNOWLEDGED };
   }
 
-  /** The same of an entry of the log, whoever wrote it, that this process has verified. */
+  /** The same of an entry of the log that this process has verified, whichever process wrote it. */
   acknowledgeSeen(entry: ChainPoint & { ts: string }): void {
     if (!this.#forbids && entry.seq >= (this.#acknowledged?.seq ?? 0n))
       this.#acknowledged = { ...entry, source: ACKNOWLEDGED };

@@ -37,7 +37,7 @@ export async function raiseVerifiedPoint(directory: string, tenant: string, poin
   if (!kept || point.seq > kept.seq) await writeVerifiedPoint(directory, tenant, point);
 }
 
-/** Renamed into place, so that nobody reads half of it. */
+/** Renamed into place, so that no reader sees half of it. */
 export async function writeVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
   // The embedded database made the folder's rules: who may pass, and what git sees.
   await createRoot(join(directory, ".pmctl"));

@@ -20,7 +20,7 @@ const OWN_HEADS = 1000;
 
 /**
  * How far this process may sign for the log: it has computed every seal itself, from the newest anchor that the log holds
- * on. A head row alone says nothing, since whoever can write to the database can move it to a row of their own.
+ * on. A head row alone says nothing, since an intruder who can write to the database can move it to a row of their own.
  */
 export class VouchedHead {
   readonly #options: VouchedHeadOptions;

@@ -10,7 +10,7 @@ const WAKE_MS = 15;
 const PAGE = 500;
 
 /**
- * Follows the audit log for as long as anybody wants to know: one small query per interval for the whole process, at once
+ * Follows the audit log for as long as it has followers: one small query per interval for the whole process, at once
  * after this process's own commits. Commits of other processes are seen within the interval.
  */
 export class AuditTail {
@@ -49,7 +49,7 @@ export class AuditTail {
     return { position: this.#position, stop };
   }
 
-  /** Something was committed. Costs nothing while nobody follows. */
+  /** Something was committed. Costs nothing while there are no followers. */
   wake(): void {
     if (this.#followers.size > 0) this.#schedule(WAKE_MS);
   }

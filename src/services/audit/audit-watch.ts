@@ -23,7 +23,7 @@ const LOOK_MS = 2000;
 const FULL_EVERY_MS = 10 * 60_000;
 
 export interface WatchOptions {
-  /** A connection on which long reads are in nobody's way. */
+  /** A connection on which long reads hold up no others. */
   reader: Reader;
   keys: readonly AuditKey[];
   /** What the log is known to have held. */
@@ -62,9 +62,9 @@ export interface WatchEvents {
 }
 
 /**
- * Knows whether the chain holds. Short chains are verified whole by whoever asks. Of a long one a background walk
- * verifies the whole every ten minutes and new entries every few seconds, and whoever asks verifies the rest. Whatever
- * finds a problem, it is the same one that is told everywhere, until a later verification finds it gone.
+ * Knows whether the chain holds. Short chains are verified whole by each question. Of a long one a background walk
+ * verifies the whole every ten minutes and new entries every few seconds, and a question verifies the rest. A
+ * problem, once found, is told everywhere alike until a later verification finds it gone.
  */
 export class AuditWatch {
   readonly #reader: Reader;

@@ -3,6 +3,8 @@ import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
 import { invariant } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { NO_ORIGIN } from "../../domain/security.ts";
+import { listSecurityRows } from "../../ledger/unchained/security-log.ts";
+import { withinDeadline } from "../../postgres/client.ts";
 import { listAuditEntries } from "../../queries/audit.ts";
 import {
   type Check,
@@ -16,15 +18,17 @@ import type { Caller, Handlers } from "../invoke.ts";
 import { batchReads } from "../read-batch.ts";
 
 const LEDGER = "ledger";
+const FLUSH_TIMEOUT_MS = 1_000;
 
-/** The audit log and the check of the ledger. */
+/** The audit log, the security log and the check of the ledger. */
 export function recordHandlers(context: ServiceContext) {
-  // It reads the whole ledger: who asks while one check is under way shares the next.
+  // A check reads the whole ledger: all who ask while one is under way share the next.
   const check = batchReads(async () => new Map([[LEDGER, await context.checks.read(reconcileLedger)]]));
   const explain = batchReads(async () => new Map([[LEDGER, await context.checks.read(explainLedger)]]));
   return {
     listAudit: (input) => listAudit(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
+    listSecurityEvents: (input) => listSecurityEvents(context, input),
     reconcile: async (_, caller) => reconcile(context, foundBy(await check(LEDGER)), caller),
     explainLedger: async () => foundBy(await explain(LEDGER)).map(ledgerCheck),
   } satisfies Handlers;
@@ -61,6 +65,21 @@ async function getAuditStatus(
     problem: problem ? { kind: problem.kind, seq: Number(problem.seq), text: problem.problem } : null,
     anchor: anchor ? { seq: Number(anchor.seq), hash: anchor.hash, ts: anchor.ts } : null,
   };
+}
+
+async function listSecurityEvents(
+  { pool, cursors, security }: ServiceContext,
+  input: Input<"listSecurityEvents">,
+): Promise<Result<"listSecurityEvents">> {
+  const { event, since, limit } = input;
+  const list = cursors.list("listSecurityEvents", input);
+  const [ts, id] = list.reached(["number", "string"]) ?? [];
+  // What this process has not written yet belongs on the first page.
+  await withinDeadline(security.flush(), FLUSH_TIMEOUT_MS).catch(() => {});
+  const before = ts === undefined || id === undefined ? undefined : { ts, id };
+  const rows = await pool.read((sql) => listSecurityRows(sql, { event, since, before, limit: limit + 1 }));
+  const { page, nextCursor } = list.page(rows, limit, (last) => [last.ts, last.id]);
+  return { entries: page.map(({ id: _, ...entry }) => entry), cursor: nextCursor };
 }
 
 function foundBy<Found>(found: Found | undefined): Found {

@@ -1,11 +1,11 @@
 import type { Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { averagePrice, usdFromMicro } from "../../domain/money.ts";
 import { findTradeRecord } from "../../queries/trade-record.ts";
 import { auditItem } from "../audit/record.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
+import { fillView, storedFill } from "./fill-view.ts";
 
 /** What `pmctl why` asks for. */
 export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
@@ -23,22 +23,14 @@ export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
 async function explainTrade({ pool }: ServiceContext, tradeId: string): Promise<Result<"explainTrade">> {
   const trade = await pool.read((sql) => findTradeRecord(sql, tradeId));
   if (!trade) throw new Fault("NOT_FOUND", "Trade not found");
-  const { amountMicro, sharesMicro, previousPricePpm, p0Ppm, yesPricePpm } = trade;
-  const moved = sharesMicro < 0n ? -sharesMicro : sharesMicro;
+  const fill = storedFill(trade);
   return {
-    tradeId: trade.id,
-    marketId: trade.marketId,
+    tradeId,
     question: trade.question,
     userId: trade.traderId,
-    side: trade.side,
-    action: sharesMicro < 0n ? "sell" : "buy",
-    amount: amountMicro,
-    fee: usdFromMicro(trade.feeMicro),
-    shares: moved,
-    avgPrice: averagePrice(amountMicro, moved),
-    yesPriceBefore: (previousPricePpm ?? p0Ppm) / 1e6,
-    yesPriceAfter: yesPricePpm / 1e6,
-    ts: trade.ts,
+    ...fillView(fill),
+    action: fill.action,
+    yesPriceBefore: (trade.previousPricePpm ?? trade.p0Ppm) / 1e6,
     entry: auditItem(trade.entry),
   };
 }

@@ -1,27 +1,30 @@
 import type { Input, Result } from "../../contract/operations.ts";
-import { pricesOf, type Side } from "../../domain/market/market.ts";
-import { averagePrice, centsFromMicro } from "../../domain/money.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Side } from "../../domain/market/market.ts";
+import { averagePrice } from "../../domain/money.ts";
+import { type Command, needsOf } from "../../engine/commands.ts";
+import type { Reader } from "../../engine/draft.ts";
+import { fillBuy, fillSell } from "../../engine/fill.ts";
+import { RowMap } from "../../engine/row-map.ts";
+import type { Table, Tables } from "../../engine/rows.ts";
 import type { PlaceTrade, SellShares, TradeResult } from "../../engine/trade.ts";
-import type { ReadSql } from "../../postgres/connect.ts";
-import { readHedgeBook } from "../../queries/traders/hedges.ts";
-import { listOpenPositions } from "../../queries/traders/positions.ts";
+import { loadRows } from "../../ledger/load.ts";
+import { readClock } from "../../postgres/clock.ts";
+import { findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
-import { quoteTrade } from "./quote.ts";
+import { fillView, storedFill } from "./fill-view.ts";
 
-/** Trades, what they would come to, and what is held. */
+/** Trades under both of their names, what they would come to, and those that a user has made. */
 export function tradingHandlers(context: ServiceContext) {
   return {
     placeTrade: (input, caller) =>
       submit(context, "placeTrade", commandOf(context, input, input.selection.side, caller), caller, tradeView),
     placeOrder: (input, caller) =>
       submit(context, "placeOrder", commandOf(context, input, sideOf(input), caller), caller, orderView),
+    listOrders: (input, caller) => ordersOf(context, input, caller),
+    getOrder: ({ id }, caller) => orderOf(context, id, caller),
     quoteTrade: (input, caller) => quoteTrade(context, input, caller),
-    listPositions: (_, caller) => {
-      const { id } = requireUser(caller);
-      return context.pool.read((sql) => readPositions(sql, id));
-    },
-    getHedgeExposure: () => getHedgeExposure(context),
   } satisfies Handlers;
 }
 
@@ -51,54 +54,73 @@ function commandOf(
 }
 
 function tradeView(trade: TradeResult): Result<"placeTrade"> {
-  const { tradeId, marketId, side, action, avgPrice, ts, yesPriceAfter, position, realizedMicro, hedgeRef } = trade;
+  const { tradeId, position, realizedMicro, hedgeRef } = trade;
   return {
     tradeId,
-    marketId,
-    side,
-    ...(action === "sell" ? { action } : {}),
-    amount: trade.amountMicro,
-    shares: trade.sharesMicro,
-    avgPrice,
-    ts,
-    fee: trade.feeMicro,
-    yesPriceAfter,
+    ...fillView(trade),
     position: { shares: position.sharesMicro, avgCost: averagePrice(position.costMicro, position.sharesMicro) },
     ...(realizedMicro === null ? {} : { realizedPnl: realizedMicro }),
     ...(hedgeRef === null ? {} : { hedgeRef }),
   };
 }
 
+/** A trade is an order that was filled at once, under the same identifier. */
+function filled(tradeId: string, side: Side) {
+  return { orderId: tradeId, tradeId, status: "filled", outcome: side === "yes" ? 1 : 0 } as const;
+}
+
 function orderView(trade: TradeResult): Result<"placeOrder"> {
-  return { orderId: trade.tradeId, status: "filled", outcome: trade.side === "yes" ? 1 : 0, ...tradeView(trade) };
+  return { ...filled(trade.tradeId, trade.side), ...tradeView(trade) };
 }
 
-/** Marked to the current price; both cost and result include the fees that the trader paid. */
-export async function readPositions(sql: ReadSql, traderId: string): Promise<Result<"listPositions">> {
-  const positions = await listOpenPositions(sql, traderId);
-  return positions.map((position) => {
-    const { marketId, question, side, sharesMicro, costMicro } = position;
-    const currentPrice = pricesOf(position, position)[side];
-    const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6))) / 1_000_000n;
-    return {
-      marketId,
-      question,
-      side,
-      shares: sharesMicro,
-      avgCost: averagePrice(costMicro, sharesMicro),
-      currentPrice,
-      unrealizedPnl: valueMicro - costMicro,
-    };
-  });
+async function ordersOf({ pool, cursors }: ServiceContext, input: Input<"listOrders">, caller: Caller) {
+  const { limit, marketId } = input;
+  const user = requireUser(caller);
+  const list = cursors.list("listOrders", input, user);
+  const [before] = list.reached(["number"]) ?? [];
+  const rows = await pool.read((sql) => listOrders(sql, { traderId: user.id, marketId, before, limit: limit + 1 }));
+  const { page, nextCursor } = list.page(rows, limit, ({ seq }) => [seq]);
+  return { items: page.map(orderItem), nextCursor };
 }
 
-async function getHedgeExposure({ pool }: ServiceContext): Promise<Result<"getHedgeExposure">> {
-  const { symbols, now } = await pool.snapshot(readHedgeBook);
-  return {
-    hedgeBook: symbols.map(({ activeCostMicro, ...row }) => ({
-      ...row,
-      activeCostMinor: centsFromMicro(activeCostMicro),
-    })),
-    updatedAt: now,
+async function orderOf({ pool }: ServiceContext, id: string, caller: Caller) {
+  const traderId = requireUser(caller).id;
+  const row = await pool.read((sql) => findOrder(sql, traderId, id));
+  if (!row) throw new Fault("NOT_FOUND", "Order not found");
+  return orderItem(row);
+}
+
+function orderItem(row: OrderRow): Result<"getOrder"> {
+  const { id, side, question, hedgeRef } = row;
+  return { ...filled(id, side), ...fillView(storedFill(row)), question, ...(hedgeRef ? { hedgeRef } : {}) };
+}
+
+const OF_A_USER: readonly Table[] = ["trader", "portfolio", "account"];
+
+/**
+ * The engine's own computation of a trade on freshly read rows; nothing is stored. Without a user only the market's and
+ * the tenant's refusals are known.
+ */
+async function quoteTrade(
+  { pool, isSealed }: ServiceContext,
+  input: Input<"quoteTrade">,
+  { user }: Caller,
+): Promise<Result<"quoteTrade">> {
+  const { marketId, selection, amount, shares, maxAvgPrice, minShares, minAvgPrice } = input;
+  const { side, action } = selection;
+  const terms = { marketId, side, claimedJurisdiction: user?.jurisdiction };
+  const purchase = { ...terms, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares };
+  const command: Command = { type: "placeTrade", id: "", traderId: user?.id ?? "", ...purchase };
+  const needs = needsOf(command).filter(({ table }) => user || !OF_A_USER.includes(table));
+  const [loaded, now] = await pool.snapshot((sql) => Promise.all([loadRows(sql, needs, isSealed), readClock(sql)]));
+  const rows = new RowMap<Tables[Table] | null>();
+  for (const { table, key, row } of loaded) rows.set(table, key, row);
+  const state: Reader = {
+    get: <T extends Table>(table: T, key: string) => (rows.get(table, key) ?? undefined) as Tables[T] | undefined,
   };
+  const fill =
+    action === "sell"
+      ? fillSell(state, { ...terms, sharesMicro: shares ?? 0n, minAvgPrice }, user?.id, now)
+      : fillBuy(state, purchase, user?.id, now);
+  return fillView({ marketId, side, action: action ?? "buy", ...fill, ts: now });
 }

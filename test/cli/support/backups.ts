@@ -10,7 +10,7 @@ import { backupMac, type Trailer } from "../../../src/postgres/backup/backup-for
 import { databaseName } from "../../../src/postgres/backup/swap-database.ts";
 import { type Connection, connect, type Sql } from "../../../src/postgres/connect.ts";
 import { administer } from "../../../src/postgres/database.ts";
-import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { directoryWith } from "../../config/support.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { dropDatabase } from "../../support/database-copy.ts";

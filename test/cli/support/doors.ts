@@ -7,7 +7,7 @@ import { hashApiKey } from "../../../src/domain/api-key.ts";
 import type { Seal } from "../../../src/domain/audit/audit-link.ts";
 import type { PolicyPatch } from "../../../src/domain/policy/policy.ts";
 import { startServer } from "../../../src/server/server.ts";
-import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const TENANT = "acme";

@@ -1,6 +1,6 @@
 import { localApi } from "../../../src/client/local-api.ts";
 import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
-import { openTenant } from "../../../src/services/tenant.ts";
+import { openTenant } from "../../../src/services/tenant/tenant.ts";
 import { type Ended, inProcess } from "../../support/in-process.ts";
 import { newOperator, type Operator, type ServerProcess } from "../../support/operator.ts";
 

@@ -1,6 +1,6 @@
 import { localApi } from "../../../src/client/local-api.ts";
 import type { RunningServer, ServerOptions } from "../../../src/server/server.ts";
-import { openTenant, type TenantServices } from "../../../src/services/tenant.ts";
+import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { AUDIT_SECRET, type Backend, openBackend, serve, TENANT } from "./harness.ts";
 

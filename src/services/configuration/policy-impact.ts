@@ -1,13 +1,19 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
-import { limitFromUsd, usdFromMicro } from "../domain/money.ts";
-import { HIGHEST_SCORE } from "../domain/policy/suitability.ts";
-import { DAY_MS } from "../domain/time.ts";
-import { exposureCap, requireEligible, type TraderStanding } from "../domain/trader.ts";
-import { readClock } from "../postgres/clock.ts";
-import { type CapChange, type LimitImpact, listStandings, readLimitImpact, type Standing } from "../queries/impact.ts";
-import type { ServiceContext } from "./context.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import { limitFromUsd, usdFromMicro } from "../../domain/money.ts";
+import { HIGHEST_SCORE } from "../../domain/policy/suitability.ts";
+import { DAY_MS } from "../../domain/time.ts";
+import { exposureCap, requireEligible, type TraderStanding } from "../../domain/trader.ts";
+import { readClock } from "../../postgres/clock.ts";
+import {
+  type CapChange,
+  type LimitImpact,
+  listStandings,
+  readLimitImpact,
+  type Standing,
+} from "../../queries/impact.ts";
+import type { ServiceContext } from "../context.ts";
 
 /** Rules under which a user trades. */
 type Terms = Input<"previewPolicy">["before"];

@@ -1,13 +1,13 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { Fault } from "../domain/fault.ts";
-import { type OutgoingRules, refusalOfAddress } from "../domain/networks.ts";
-import { type Policy, policyAt } from "../domain/policy/policy.ts";
-import { SINGLE } from "../engine/rows.ts";
-import { loadRows } from "../ledger/load.ts";
-import { readClock } from "../postgres/clock.ts";
-import type { ReadSql } from "../postgres/connect.ts";
-import { type ServiceContext, submit } from "./context.ts";
-import { Answered, type Caller, type Handlers, Tagged } from "./invoke.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type OutgoingRules, refusalOfAddress } from "../../domain/networks.ts";
+import { type Policy, policyAt } from "../../domain/policy/policy.ts";
+import { SINGLE } from "../../engine/rows.ts";
+import { loadRows } from "../../ledger/load.ts";
+import { readClock } from "../../postgres/clock.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+import { type ServiceContext, submit } from "../context.ts";
+import { Answered, type Caller, type Handlers, Tagged } from "../invoke.ts";
 
 /** The policy in force, and changes of it. */
 export function policyHandlers(context: ServiceContext) {

@@ -1,23 +1,21 @@
-import { recordHandlers } from "./audit/record.ts";
-import { configurationHandlers } from "./configuration.ts";
-import type { ServiceContext } from "./context.ts";
-import { deliveryHandlers } from "./deliveries.ts";
-import { inboundHandlers } from "./inbound.ts";
-import type { AllHandlers, Handlers } from "./invoke.ts";
-import { keyHandlers } from "./keys.ts";
-import { explainHandlers } from "./markets/explain.ts";
-import { marketViewHandlers } from "./markets/market-views.ts";
-import { marketHandlers } from "./markets/markets.ts";
-import { orderHandlers } from "./markets/orders.ts";
-import { portfolioHandlers } from "./markets/portfolio.ts";
-import { tradingHandlers } from "./markets/trading.ts";
-import { oracleHandlers } from "./oracle.ts";
-import { policyHandlers } from "./policy.ts";
-import { reportHandlers } from "./reports.ts";
-import type { RefusalLog } from "./security/refusal-log.ts";
-import { securityHandlers } from "./security/security-events.ts";
-import { userHandlers } from "./users.ts";
-import { walletHandlers } from "./wallets.ts";
+import { recordHandlers } from "../audit/record.ts";
+import { configurationHandlers } from "../configuration/configuration.ts";
+import { policyHandlers } from "../configuration/policy.ts";
+import type { ServiceContext } from "../context.ts";
+import { deliveryHandlers } from "../deliveries.ts";
+import { inboundHandlers } from "../inbound.ts";
+import type { AllHandlers, Handlers } from "../invoke.ts";
+import { keyHandlers } from "../keys.ts";
+import { explainHandlers } from "../markets/explain.ts";
+import { marketViewHandlers } from "../markets/market-views.ts";
+import { marketHandlers } from "../markets/markets.ts";
+import { positionHandlers } from "../markets/positions.ts";
+import { tradingHandlers } from "../markets/trading.ts";
+import { oracleHandlers } from "../oracle.ts";
+import { reportHandlers } from "../reports.ts";
+import type { RefusalLog } from "../security/refusal-log.ts";
+import { userHandlers } from "../traders/users.ts";
+import { walletHandlers } from "../traders/wallets.ts";
 
 /** The handlers of all operations but those of providers; one that lacks its handler does not compile. */
 export function allHandlers(
@@ -28,12 +26,10 @@ export function allHandlers(
     ...marketHandlers(context),
     ...marketViewHandlers(context),
     ...tradingHandlers(context),
-    ...orderHandlers(context),
     ...walletHandlers(context),
     ...userHandlers(context),
-    ...portfolioHandlers(context),
+    ...positionHandlers(context),
     ...recordHandlers(context),
-    ...securityHandlers(context),
     ...policyHandlers(context),
     ...inboundHandlers(context),
     ...reportHandlers(context),

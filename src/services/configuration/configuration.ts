@@ -1,29 +1,29 @@
 import { createHash } from "node:crypto";
-import type { Input, Result } from "../contract/operations.ts";
-import { TREASURY } from "../domain/accounts.ts";
-import { keyFingerprint } from "../domain/api-key.ts";
-import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
-import { statusAt } from "../domain/market/market.ts";
-import { termsOf } from "../domain/market/terms.ts";
-import { DEFAULT_POLICY } from "../domain/policy/policy.ts";
-import { isInForce, isLive } from "../engine/keys.ts";
-import { type Account, type ApiKey, SINGLE, type Tenant } from "../engine/rows.ts";
-import type { ApplyConfig } from "../engine/tenant.ts";
-import { loadRows } from "../ledger/load.ts";
-import { listApiKeys } from "../ledger/load-standing.ts";
-import { readClock } from "../postgres/clock.ts";
-import { followMarketSearch, knowsTextSearch } from "../postgres/market-search.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { TREASURY } from "../../domain/accounts.ts";
+import { keyFingerprint } from "../../domain/api-key.ts";
+import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import { statusAt } from "../../domain/market/market.ts";
+import { termsOf } from "../../domain/market/terms.ts";
+import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
+import { isInForce, isLive } from "../../engine/keys.ts";
+import { type Account, type ApiKey, SINGLE, type Tenant } from "../../engine/rows.ts";
+import type { ApplyConfig } from "../../engine/tenant.ts";
+import { loadRows } from "../../ledger/load.ts";
+import { listApiKeys } from "../../ledger/load-standing.ts";
+import { readClock } from "../../postgres/clock.ts";
+import { followMarketSearch, knowsTextSearch } from "../../postgres/market-search.ts";
 import {
   type ConfigurationEntry,
   type FileMarket,
   listFileMarkets,
   listLiveChanges,
   readApplies,
-} from "../queries/configuration.ts";
-import { type ServiceContext, submit } from "./context.ts";
-import type { Caller, Handlers } from "./invoke.ts";
-import { keyInHand } from "./keys.ts";
+} from "../../queries/configuration.ts";
+import { type ServiceContext, submit } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
+import { keyInHand } from "../keys.ts";
 import { checkOracleAddress } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 

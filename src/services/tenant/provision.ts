@@ -1,12 +1,12 @@
-import type { Seal } from "../domain/audit/audit-link.ts";
-import type { Fault } from "../domain/fault.ts";
-import type { Results } from "../engine/commands.ts";
-import type { ApplyConfig } from "../engine/tenant.ts";
-import { GRANTS } from "../ledger/schema.ts";
-import { type Connection, connect } from "../postgres/connect.ts";
-import { ensureDatabase, isMissingDatabase, NotGranted } from "../postgres/database.ts";
-import { requirePostgres } from "../postgres/engine.ts";
-import { mayRead, migrate, schemaVersion } from "../postgres/migrate.ts";
+import type { Seal } from "../../domain/audit/audit-link.ts";
+import type { Fault } from "../../domain/fault.ts";
+import type { Results } from "../../engine/commands.ts";
+import type { ApplyConfig } from "../../engine/tenant.ts";
+import { GRANTS } from "../../ledger/schema.ts";
+import { type Connection, connect } from "../../postgres/connect.ts";
+import { ensureDatabase, isMissingDatabase, NotGranted } from "../../postgres/database.ts";
+import { requirePostgres } from "../../postgres/engine.ts";
+import { mayRead, migrate, schemaVersion } from "../../postgres/migrate.ts";
 import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 export interface ProvisionOptions {

@@ -1,13 +1,13 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { walletOf } from "../domain/accounts.ts";
-import { type AuditContent, contentOf } from "../domain/audit/audit-payloads.ts";
-import { Fault } from "../domain/fault.ts";
-import type { Withdrawal } from "../engine/rows.ts";
-import { listStatement, type StatementRow } from "../queries/traders/statement.ts";
-import { readWallet } from "../queries/traders/traders.ts";
-import { listWithdrawals, ownerOfWithdrawal } from "../queries/traders/withdrawals.ts";
-import { requireUser, type ServiceContext, submit } from "./context.ts";
-import type { Caller, Handlers } from "./invoke.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { walletOf } from "../../domain/accounts.ts";
+import { type AuditContent, contentOf } from "../../domain/audit/audit-payloads.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Withdrawal } from "../../engine/rows.ts";
+import { listStatement, type StatementRow } from "../../queries/traders/statement.ts";
+import { readWallet } from "../../queries/traders/traders.ts";
+import { listWithdrawals, ownerOfWithdrawal } from "../../queries/traders/withdrawals.ts";
+import { requireUser, type ServiceContext, submit } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
 
 const JSON_PAGE = 50;
 const CSV_PAGE = 10_000;
@@ -63,7 +63,7 @@ async function decide(
   return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
 }
 
-/** Money out of nowhere wants a reason on record. */
+/** Money that no provider paid in needs a reason on record. */
 function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">, caller: Caller) {
   const words = reason ?? caller.reason;
   if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");

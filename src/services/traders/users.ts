@@ -1,14 +1,14 @@
-import type { Result } from "../contract/operations.ts";
-import { Fault } from "../domain/fault.ts";
-import type { Policy } from "../domain/policy/policy.ts";
-import { NO_ORIGIN } from "../domain/security.ts";
-import { capMinor, traderStateOf } from "../domain/trader.ts";
-import type { Trader } from "../engine/rows.ts";
-import { loadRevocations } from "../ledger/unchained/revocations.ts";
-import { readTrader, readWallet } from "../queries/traders/traders.ts";
-import { requireUser, type ServiceContext, submit } from "./context.ts";
-import type { Caller, Handlers } from "./invoke.ts";
-import { readPolicy } from "./policy.ts";
+import type { Result } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Policy } from "../../domain/policy/policy.ts";
+import { NO_ORIGIN } from "../../domain/security.ts";
+import { capMinor, traderStateOf } from "../../domain/trader.ts";
+import type { Trader } from "../../engine/rows.ts";
+import { loadRevocations } from "../../ledger/unchained/revocations.ts";
+import { readTrader, readWallet } from "../../queries/traders/traders.ts";
+import { readPolicy } from "../configuration/policy.ts";
+import { requireUser, type ServiceContext, submit } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
 
 /** Who a user is, and what it is allowed. */
 export function userHandlers(context: ServiceContext) {

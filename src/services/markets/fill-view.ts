@@ -1,0 +1,44 @@
+import type { Side } from "../../domain/market/market.ts";
+import { averagePrice } from "../../domain/money.ts";
+
+/** A fill, whether it was executed just now, computed for a quote, stored, or read from the audit log. */
+export interface ViewedFill<Instant> {
+  marketId: string;
+  side: Side;
+  action: "buy" | "sell";
+  /** Gross. */
+  amountMicro: bigint;
+  feeMicro: bigint;
+  /** Greater than zero in either direction. */
+  sharesMicro: bigint;
+  yesPriceAfter: number;
+  ts: Instant;
+}
+
+/** What is public of a fill: the fields of the contract's `fillFields`, with money in micro-dollars. */
+export function fillView<Instant>(fill: ViewedFill<Instant>) {
+  const { marketId, side, action, amountMicro, feeMicro, sharesMicro, yesPriceAfter, ts } = fill;
+  return {
+    marketId,
+    side,
+    ...(action === "sell" ? { action } : {}),
+    amount: amountMicro,
+    shares: sharesMicro,
+    avgPrice: averagePrice(amountMicro, sharesMicro),
+    ts,
+    fee: feeMicro,
+    yesPriceAfter,
+  };
+}
+
+/** A row of the journal of trades, which keeps sold shares below zero and prices in millionths. */
+interface StoredFill extends Omit<ViewedFill<number>, "action" | "yesPriceAfter"> {
+  yesPricePpm: number;
+}
+
+export function storedFill({ yesPricePpm, sharesMicro, ...row }: StoredFill): ViewedFill<number> {
+  const yesPriceAfter = yesPricePpm / 1e6;
+  return sharesMicro < 0n
+    ? { ...row, action: "sell", sharesMicro: -sharesMicro, yesPriceAfter }
+    : { ...row, action: "buy", sharesMicro, yesPriceAfter };
+}
