@@ -5,7 +5,7 @@ import { fillBuy, fillSell } from "../../engine/fill.ts";
 import { RowMap } from "../../engine/row-map.ts";
 import type { Table, Tables } from "../../engine/rows.ts";
 import { loadRows } from "../../ledger/load.ts";
-import { readClock } from "../../postgres/clock.ts";
+import { readClock } from "../../postgres/database-time.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Caller } from "../invoke.ts";
 
