@@ -17,13 +17,14 @@ import type { Cursors } from "../services/cursor.ts";
 import type { Handlers } from "../services/invoke.ts";
 import { RefusalLog } from "../services/security/refusal-log.ts";
 import { SecurityLog } from "../services/security/security-log.ts";
+import { AdminHosts } from "./access/admin-hosts.ts";
 import { EndedSessions } from "./access/ended-sessions.ts";
 import { KeyRing } from "./access/key-ring.ts";
 import { KeySet, keySetLoader } from "./access/key-set.ts";
 import { KeyUse } from "./access/key-use.ts";
+import { Origins } from "./access/origins.ts";
 import { servedHere, sessionRoutes } from "./access/session.ts";
 import { type JwtOptions, UserTokens } from "./access/user-tokens.ts";
-import { AdminHosts } from "./admin-hosts.ts";
 import { createApp } from "./app.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { OnRefused } from "./connections/connection-refusals.ts";
@@ -34,7 +35,6 @@ import { FrontDoor, type StrictTransport } from "./front-door.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { openApiDocument } from "./openapi/openapi.ts";
-import { Origins } from "./origins.ts";
 import { assetRoutes, readAssets } from "./pages/assets.ts";
 import { docsRoute } from "./pages/docs-page.ts";
 import { FrameReader } from "./pages/embed-data.ts";
@@ -45,7 +45,7 @@ import { documentRoute, type Route, type RouteServices } from "./routes.ts";
 import { StreamHub } from "./streams/stream-hub.ts";
 import { streamRoute } from "./streams/stream-route.ts";
 
-/** A database that is away must not hold up the end of a server: an older use then stands as the last. */
+/** A database that is away must not delay the end of a server; the last uses of keys then stay unwritten. */
 const KEY_USE_TIMEOUT_MS = 2000;
 
 /** What a tenant answers over HTTP, and to whom. */
@@ -76,7 +76,7 @@ export interface TenantSiteOptions {
   kycProvider?: InboundProvider | undefined;
   /** Without it there is no widget. */
   embed?: EmbedOptions | undefined;
-  /** The demo's page to try the widget; nobody else has one. */
+  /** The page to try the widget; only the demo has one. */
   playground?: PlaygroundOptions | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
@@ -103,7 +103,7 @@ export interface TenantSite {
   streams(): number;
   /** Ends the streams of events, which would not end by themselves. */
   endStreams(): void;
-  /** Once nobody is answered any more. */
+  /** Called once the last answer is written. */
   close(): Promise<void>;
 }
 

@@ -1,13 +1,14 @@
 import { userInfo } from "node:os";
-import { eventSource, type StreamEvent } from "../../client/event-source.ts";
+import { eventSource } from "../../client/event-source.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api } from "../../contract/operations.ts";
+import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isLoopback } from "../../domain/networks.ts";
 import { unplainIn } from "../../domain/text.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
-import { wallClockMs } from "../clock.ts";
 import { chooseDoor, type HttpDoor, type Via } from "../doors/doors.ts";
 import { tenantFetch } from "../doors/trust.ts";
 import { adminKey, indexOfKey } from "./admin-key.ts";

@@ -1,17 +1,18 @@
+import type { StreamEvent } from "../../contract/resources/stream.ts";
+import { EventReader } from "../../domain/event-reader.ts";
 import type { Api } from "../api.ts";
 import { Pauses } from "../pauses.ts";
-import { EventReader, type LiveEvent } from "./event-reader.ts";
 
 export type LiveState = "connecting" | "live" | "offline";
 
 export interface LiveHandlers {
-  onEvent(event: LiveEvent): void;
+  onEvent(event: StreamEvent): void;
   onState(state: LiveState): void;
   /** The server does not take the credentials any more. */
   onRefused(): void;
 }
 
-/** The server sends a heartbeat every 15 s; after three of them missed the connection is dead, whatever it says. */
+/** The server sends a heartbeat every 15 s; after three missed ones the connection is dead, although no error was reported. */
 const SILENCE_MS = 45_000;
 
 /**
@@ -20,7 +21,7 @@ const SILENCE_MS = 45_000;
  */
 export function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
   const query = markets.length === 0 ? "" : `?${new URLSearchParams({ markets: markets.join(",") })}`;
-  const reader = new EventReader();
+  const reader = new EventReader<StreamEvent>();
   const pauses = new Pauses();
   const enter = onceEach(handlers.onState);
   let stopped = false;
@@ -37,7 +38,7 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
       await pauses.wait(askedMs);
     }
   };
-  // Whoever is back online, or back at the page, need not wait for the rest of a pause.
+  // A reader who is back online, or back at the page, does not wait for the rest of a pause.
   const hurry = (): void => {
     if (navigator.onLine && !document.hidden) pauses.hurry();
   };
@@ -56,7 +57,7 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
   };
 }
 
-/** Whoever reads hears of a state once, however often it is tried again. */
+/** Tells of each new state once, however often the connection is tried again. */
 function onceEach(tell: (state: LiveState) => void): (next: LiveState) => void {
   let state: LiveState | undefined;
   return (next) => {
@@ -70,7 +71,7 @@ interface Stream {
   path: string;
   headers: Api["headers"];
   /** Knows the last event of the streams before. */
-  reader: EventReader;
+  reader: EventReader<StreamEvent>;
   abort: AbortController;
 }
 

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
-import { readerClockMs } from "../clock.ts";
 import type { Point } from "../curve.ts";
 import { followLive, type LiveState } from "./live.ts";
 import { poolAt } from "./quote.ts";
@@ -43,7 +43,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
   const [live, setLive] = useState<LiveState>("connecting");
-  const [heardAt, setHeardAt] = useState(readerClockMs);
+  const [heardAt, setHeardAt] = useState(wallClockMs);
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
   const { api, settled, signedIn, refresh, dropToken } = session;
 
@@ -54,10 +54,10 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
       onRefused: dropToken,
       onState(state) {
         setLive(state);
-        if (state === "offline") setHeardAt(readerClockMs());
+        if (state === "offline") setHeardAt(wallClockMs());
       },
-      onEvent({ name, data }) {
-        if (name === "snapshot") {
+      onEvent({ event, data }) {
+        if (event === "snapshot") {
           const now = data.markets.find(({ marketId }) => marketId === detail.id);
           if (!now) return;
           setYesPrice(now.yesPrice);
@@ -65,15 +65,15 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
           // Trades of the time without a stream: the curve takes up their outcome.
           const t = madeAt + performance.now() - loadedAt.current;
           setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
-        } else if (name === "price") {
+        } else if (event === "price") {
           setYesPrice(data.yesPrice);
           setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
-        } else if (name === "trade") setVolume((before) => before + data.amount);
-        else if (name === "market") {
+        } else if (event === "trade") setVolume((before) => before + data.amount);
+        else if (event === "market") {
           setStatus(data.status);
           if (data.outcome) setOutcome(data.outcome);
           if (data.status === "settled") refresh();
-        } else if (name === "fill") refresh();
+        } else if (event === "fill") refresh();
       },
     });
   }, [api, detail.id, madeAt, settled, signedIn, refresh, dropToken]);

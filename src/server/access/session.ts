@@ -1,9 +1,9 @@
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { encodeResult } from "../../services/answers.ts";
 import { type Handlers, withDatabaseFaults } from "../../services/invoke.ts";
 import type { SecurityLog } from "../../services/security/security-log.ts";
-import { wallClockMs } from "../clock.ts";
 import type { Exchange } from "../exchange.ts";
 import { originOf } from "../observe/security-watch.ts";
 import { ok } from "../responses.ts";
@@ -25,7 +25,7 @@ export function sessionRoutes({ identities, security }: { identities: Identities
       forBrowsers: true,
       async answer(exchange) {
         const authorization = exchange.header("authorization");
-        // A cookie must not renew itself, and no page may put its own user's cookie into somebody's browser.
+        // A cookie must not renew itself, and no page may plant a cookie of its own user in another user's browser.
         if (exchange.header("origin") !== undefined) identities.origins.require(exchange);
         await authenticate(exchange, createSession, identities, { cookies: false });
         const { user, expiresAtMs } = await identities.tokens.read(authorization);

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Connections } from "./connections.ts";
-import { headFault } from "./request-head.ts";
 import { refusalText, timedOutText } from "./unparsed.ts";
 
 const MAX_HEADER_BYTES = 16 * 1024;
+const PLAIN_HOST = /^[^\s,/?#@\\]*$/;
 /** Short, because all that is overdue is ended in one turn of the event loop. */
 const LONGEST_CHECK_INTERVAL_MS = 250;
 
@@ -47,7 +47,7 @@ function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
   return {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout,
-    // Bodies have a time of their own, whatever their headers took.
+    // A body has its own time limit, which starts after the headers.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(headersTimeout / 4, LONGEST_CHECK_INTERVAL_MS),
     keepAliveTimeout: idleSeconds * 1000,
@@ -89,11 +89,25 @@ function guarded(handle: RequestListener, connections: Connections): RequestList
     });
 }
 
+/**
+ * What is wrong with a request's head although Node's parser takes it. Node's own refusal of a missing `Host` has no body.
+ * Its parser takes two of them (joined by a comma here), one that is no host, and other codings before `chunked`: a proxy
+ * in front may read each of those in another way than we do.
+ */
+function headFault({ headers, httpVersion }: IncomingMessage): string | undefined {
+  const { host, "transfer-encoding": coding } = headers;
+  if (host === undefined && httpVersion === "1.1") return "A Host header is required";
+  if (host !== undefined && !PLAIN_HOST.test(host)) return "The Host header is not a host";
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    return "The body must come in chunks or with its length";
+  return undefined;
+}
+
 /** What Node's parser refuses: there is no request, so the answer is written by hand. */
 function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, connections: Connections): void {
   const reason = reasonOf(error);
   if (reason) connections.note(reason, socket);
-  // A failed handshake comes here too: there is nobody yet who could read an answer.
+  // A failed handshake comes here too: without TLS the client cannot read an answer.
   if (/^ERR_(SSL|TLS)/.test(error.code ?? "")) return void socket.destroy();
   if (endsWithAnswer(socket)) return;
   const isAnswering = socket._httpMessage?.headersSent === true;

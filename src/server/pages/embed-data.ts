@@ -1,5 +1,6 @@
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
@@ -11,7 +12,6 @@ import type { Cursors } from "../../services/cursor.ts";
 import { decodeInput, withDatabaseFaults } from "../../services/invoke.ts";
 import { readHistory, readTrending, requireMarket } from "../../services/markets/market-views.ts";
 import { marketDetail, readMarkets } from "../../services/markets/markets.ts";
-import { wallClockMs } from "../clock.ts";
 
 /** A card's little curve: a week in steps of four hours. */
 const SPARK_MS = 7 * DAY_MS;
@@ -26,12 +26,12 @@ const LATEST_TRADES = 200;
 /** Fewer spans than this are no curve: the market is young, and its single trades say more. */
 const YOUNG_SPANS = 3;
 
-/** As many cards as anybody scrolls through; the rest is a search or a button away. */
+/** More cards than a reader scrolls through; the rest is a search or a button away. */
 const FIRST_MARKETS = 60;
 
 export type View = FrameData["view"];
 
-/** Reads what a view shows at first, as anybody may see it: all of it of one moment. */
+/** Reads what a view shows at first, as any visitor may see it: all of it of one moment. */
 export class FrameReader {
   readonly #pool: Pool;
   readonly #cursors: Cursors;
