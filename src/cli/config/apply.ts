@@ -36,13 +36,16 @@ const view = {
 } satisfies View<AppliedTenant[], AppliedTenant>;
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
-    .addOption(onDriftOption())
-    .addOption(acceptLooseningOption())
-    .option("--dry-run", "only plan, or check that a saved plan still holds")
-    .description("bring the database to what the files say: schema, keys, treasury, policy, markets")
-    .action(host.action<ApplyOptions>(runApply));
+  host.add<ApplyOptions>(
+    noun
+      .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
+      .addOption(onDriftOption())
+      .addOption(acceptLooseningOption())
+      .option("--dry-run", "only plan, or check that a saved plan still holds")
+      .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
+    { names: "tenant changed migrations" },
+    runApply,
+  );
 }
 
 /** For whoever interrupts what may have been sent. */

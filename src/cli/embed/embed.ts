@@ -42,18 +42,24 @@ const checkView: View<{ checks: Check[] }, Check> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("snippet")
-    .description("the two lines that put the widget on a page, and what the page's policy must allow")
-    .option("--market <id>", "the market that the market view shows; the top trending one unless given")
-    .option("--view <view>", `${VIEWS.join(", ")}; market with --market, else markets`)
-    .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`)
-    .action(host.action<SnippetOptions>(runSnippet));
-  noun
-    .command("check")
-    .description("whether a server serves the widget, and whether a page may trade in it")
-    .option("--origin <origin>", "the site that shows the widget, such as https://news.example")
-    .action(host.action<CheckOptions>(runCheck));
+  host.add<SnippetOptions>(
+    noun
+      .command("snippet")
+      .description("the two lines that put the widget on a page, and what the page's policy must allow")
+      .option("--market <id>", "the market that the market view shows; the top trending one unless given")
+      .option("--view <view>", `${VIEWS.join(", ")}; market with --market, else markets`)
+      .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`),
+    { names: "html csp scriptUrl integrity" },
+    runSnippet,
+  );
+  host.add<CheckOptions>(
+    noun
+      .command("check")
+      .description("whether a server serves the widget, and whether a page may trade in it")
+      .option("--origin <origin>", "the site that shows the widget, such as https://news.example"),
+    { names: "check result detail" },
+    runCheck,
+  );
 }
 
 /** Prints what a publisher pastes. Asks nobody: the loader is part of this build. */

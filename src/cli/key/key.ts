@@ -47,78 +47,86 @@ interface RotateFlags extends Flags {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("list")
-    .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values")
-    .action(
-      host.action(({ options, io }) =>
-        withSession(options, io, async (session) => {
-          const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");
-          return runKeyList({ secrets: listFileSecrets(session.tenant) }, session.api(), io);
-        }),
-      ),
-    );
-  noun
-    .command("create")
-    .description("a new API key; its value is shown once")
-    .argument("[name]", "what audit entries call it", identifier)
-    .option("--name <name>", "its name, instead of the argument", identifier)
-    .addOption(
-      new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
-        .choices(["admin", "public"])
-        .makeOptionMandatory(),
-    )
-    .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
-    .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
-    .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry)
-    .action(
-      host.action<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(({ options, args, io }) => {
-        const { type, scopes, from, expires: expiresAt } = options;
-        const create = { name: keyName(args[0], options), type, scopes, from, expiresAt };
-        return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
+  host.add(
+    noun
+      .command("list")
+      .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values"),
+    { names: "name type active onRecord scopes from createdAt expiresAt lastUsedAt reference fingerprint" },
+    ({ options, io }) =>
+      withSession(options, io, async (session) => {
+        const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");
+        return runKeyList({ secrets: listFileSecrets(session.tenant) }, session.api(), io);
       }),
-    );
-  noun
-    .command("rotate")
-    .description("a new value under the same name; with --type webhook|audit it prints what to put where")
-    .argument("[name]", "the API key", identifier)
-    .option("--name <name>", "its name, instead of the argument", identifier)
-    .addOption(
-      new Option("--type <type>", "of the key, or the kind of secret").choices(["admin", "public", "webhook", "audit"]),
-    )
-    .addOption(
-      new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
-        INBOUND_ENDPOINTS,
-      ),
-    )
-    .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
-    .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", expiry)
-    .action(
-      host.action<RotateFlags>(async ({ options, args, io }) => {
-        const { type, endpoint } = options;
-        if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
-        if (type === "webhook" || type === "audit") {
-          const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
-          return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
-        }
-        const { overlap: overlapSeconds, expires: expiresAt } = options;
-        const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
-        return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
-      }),
-    );
-  noun
-    .command("revoke")
-    .description("end an API key at once")
-    .argument("[name]", "the API key", identifier)
-    .option("--name <name>", "its name, instead of the argument", identifier)
-    .addOption(new Option("--type <type>", "of the key").choices(["admin", "public"]))
-    .action(
-      host.action<Flags & { type?: KeyType }>(({ options, args, io }) => {
-        const revoke = { name: keyName(args[0], options), type: options.type, yes: options.yes };
-        mustAsk(revoke, io.prompts);
-        return withSession(options, io, (session) => runKeyRevoke(revoke, session.api(), io));
-      }),
-    );
+  );
+  host.add<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(
+    noun
+      .command("create")
+      .description("a new API key; its value is shown once")
+      .argument("[name]", "what audit entries call it", identifier)
+      .option("--name <name>", "its name, instead of the argument", identifier)
+      .addOption(
+        new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
+          .choices(["admin", "public"])
+          .makeOptionMandatory(),
+      )
+      .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
+      .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
+      .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry),
+    { operation: "createKey" },
+    ({ options, args, io }) => {
+      const { type, scopes, from, expires: expiresAt } = options;
+      const create = { name: keyName(args[0], options), type, scopes, from, expiresAt };
+      return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
+    },
+  );
+  host.add<RotateFlags>(
+    noun
+      .command("rotate")
+      .description("a new value under the same name; with --type webhook|audit it prints what to put where")
+      .argument("[name]", "the API key", identifier)
+      .option("--name <name>", "its name, instead of the argument", identifier)
+      .addOption(
+        new Option("--type <type>", "of the key, or the kind of secret").choices([
+          "admin",
+          "public",
+          "webhook",
+          "audit",
+        ]),
+      )
+      .addOption(
+        new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
+          INBOUND_ENDPOINTS,
+        ),
+      )
+      .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
+      .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", expiry),
+    { operation: "rotateKey" },
+    async ({ options, args, io }) => {
+      const { type, endpoint } = options;
+      if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
+      if (type === "webhook" || type === "audit") {
+        const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
+        return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
+      }
+      const { overlap: overlapSeconds, expires: expiresAt } = options;
+      const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
+      return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
+    },
+  );
+  host.add<Flags & { type?: KeyType }>(
+    noun
+      .command("revoke")
+      .description("end an API key at once")
+      .argument("[name]", "the API key", identifier)
+      .option("--name <name>", "its name, instead of the argument", identifier)
+      .addOption(new Option("--type <type>", "of the key").choices(["admin", "public"])),
+    { operation: "revokeKey" },
+    ({ options, args, io }) => {
+      const revoke = { name: keyName(args[0], options), type: options.type, yes: options.yes };
+      mustAsk(revoke, io.prompts);
+      return withSession(options, io, (session) => runKeyRevoke(revoke, session.api(), io));
+    },
+  );
 }
 
 /** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */

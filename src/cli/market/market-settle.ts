@@ -3,11 +3,11 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { decimal, identifier, wholeNumber } from "../input/parsers.ts";
+import { decimal, wholeNumber } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { price, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { chooseMarket, requireMarketId } from "./market-choice.ts";
+import { marketArgument } from "./market-choice.ts";
 
 type Settled = WireResult<"settleMarket">;
 type Preview = WireResult<"previewSettlement">;
@@ -25,26 +25,27 @@ export interface SettleOptions {
 
 type SettleFlags = Omit<SettleOptions, "id">;
 
+const theMarket = marketArgument("settle");
+
 export function registerSettle(noun: Command, host: Host): void {
-  noun
-    .command("settle")
-    .description("pay the winners; cannot be undone")
-    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
-    .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
-    .option("--preview", "only show what would be paid")
-    .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
-    .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
-    .action(
-      host.action<SettleFlags>(async ({ options, args, io }) => {
-        requireMarketId(args[0], io, "market settle");
-        if (!options.preview) mustAsk(options, io.prompts);
-        return withSession(options, io, async (session) => {
-          const api = session.api();
-          const id = args[0] ?? (await chooseMarket(api, io));
-          return runMarketSettle({ ...options, id }, api, io);
-        });
-      }),
-    );
+  host.add<SettleFlags>(
+    theMarket
+      .takes(noun.command("settle").description("pay the winners; cannot be undone"))
+      .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
+      .option("--preview", "only show what would be paid")
+      .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
+      .option("--expect-total <usd>", "pay nothing unless this is the total", decimal),
+    { operation: "settleMarket" },
+    async ({ options, args, io }) => {
+      theMarket.check({ args, io });
+      if (!options.preview) mustAsk(options, io.prompts);
+      return withSession(options, io, async (session) => {
+        const api = session.api();
+        const { id } = await theMarket.input({ args, io }, api);
+        return runMarketSettle({ ...options, id }, api, io);
+      });
+    },
+  );
 }
 
 const settledView: View<Settled, Settled> = {

@@ -19,20 +19,23 @@ export interface WatchOptions {
 const NAMES_PAGE = 200;
 
 export function registerWatch(noun: Command, host: Host): void {
-  noun
-    .command("watch")
-    .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
-    .argument("[id]", "only this market", identifier)
-    .action(
-      host.action(({ options, args: [id], io, interrupts }) => {
-        requireFormat(io);
-        return withSession(options, io, (session) => {
-          const stopped = interrupts.take();
-          const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
-          return runMarketWatch({ id, events }, session.api(), io);
-        });
-      }),
-    );
+  host.add(
+    noun
+      .command("watch")
+      .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
+      .argument("[id]", "only this market", identifier),
+    {
+      names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets",
+    },
+    ({ options, args: [id], io, interrupts }) => {
+      requireFormat(io);
+      return withSession(options, io, (session) => {
+        const stopped = interrupts.take();
+        const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
+        return runMarketWatch({ id, events }, session.api(), io);
+      });
+    },
+  );
 }
 
 /** What never ends has no closing bracket and no column widths. */

@@ -21,7 +21,7 @@ export function register(noun: Command, host: Host): void {
     .description("serve every tenant of a directory, each in a process of its own; restarts those that end");
   const shared = sharedOptions(host);
   for (const option of shared) noun.addOption(option);
-  noun.action(host.action<UpOptions>((context) => runUp(context, shared)));
+  host.add<UpOptions>(noun, { names: "tenant pid url opsUrl" }, (context) => runUp(context, shared));
 }
 
 /** Whatever `serve` can be told applies here to every tenant. */
