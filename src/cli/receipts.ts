@@ -8,7 +8,7 @@ import { counted } from "../domain/text.ts";
 import { openRegular } from "../services/anchors/anchor-scan.ts";
 import type { Output } from "./output/output.ts";
 
-/** Proof of what a command put on record, to be kept where nobody who can write to the database can reach it. */
+/** Proof of what a command put on record, to be kept out of reach of everyone who can write to the database. */
 export interface Receipt {
   tenant: string;
   seq: number;
@@ -29,7 +29,7 @@ export interface ReceiptOptions {
 
 /** What takes the receipts of one command. */
 export interface ReceiptBook {
-  /** Never throws: what it tells of has happened. */
+  /** Never throws: the change is committed already. */
   onSealed(tenant: string, seal: Seal): void;
   /** @throws Fault INTERNAL when a receipt could not be written, with the receipt in its words */
   close(): void;

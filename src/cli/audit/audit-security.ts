@@ -4,7 +4,7 @@ import { SECURITY_EVENTS } from "../../domain/security.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
-import { past } from "../input/past.ts";
+import { past } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 

@@ -42,7 +42,7 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .command("check")
-      .description("ask every source once, and judge each feed as if it had to decide now; stores nothing")
+      .description("ask every source once, and say of each feed whether it could settle a market now; stores nothing")
       .argument("[feed...]", "only these feeds, such as pm:btc"),
     { names: "feed price ageSec spread session verdict detail" },
     async ({ options, args, io }) => {

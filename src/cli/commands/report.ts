@@ -32,7 +32,7 @@ const period = (command: Command) =>
 
 const inputOf = ({ options: { days } }: CommandContext<ReportOptions>) => ({ periodDays: days });
 
-/** @param twice the report of a period twice as long, which holds the period before; undefined when nobody looks */
+/** @param twice the report of a period twice as long, which holds the period before; undefined where no picture is drawn */
 const overviewView = (twice: Overview | undefined): View<Overview, Overview> => ({
   kind: "record",
   fields: (report) => [
@@ -114,7 +114,7 @@ export const reportTraders = defineCommand({
       { title: "P&L", cell: ({ totalPnl }) => cents(totalPnl), align: "right" },
       { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
     ],
-    empty: "Nobody traded.",
+    empty: "No user traded.",
   },
   after: ({ periodDays, totals: { traders, trades, volume, totalPnl } }, { output }) => {
     if (output.format === "table")

@@ -7,8 +7,7 @@ import { HOUR_MS } from "../../domain/time.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { identifier, timeSpan } from "../input/parsers.ts";
-import { past } from "../input/past.ts";
+import { identifier, past, timeSpan } from "../input/parsers.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 

@@ -64,7 +64,10 @@ export async function runDrift({ options, args, io }: CommandContext<DriftOption
   async function writeBack(items: readonly PlanItem[]): Promise<PlanItem[]> {
     const { editFor, writeEdits } = await import("./write-back.ts");
     const edits = items.map((item) => ({ item, edit: item.kind === "conflict" ? undefined : editFor(item, files) }));
-    for (const file of writeEdits(edits.flatMap(({ edit }) => edit ?? []))) io.output.note(`${file} was written`);
+    writeEdits(
+      edits.flatMap(({ edit }) => edit ?? []),
+      io,
+    );
     return edits.filter(({ edit }) => edit === undefined).map(({ item }) => item);
   }
 }

@@ -47,7 +47,7 @@ export async function runPull({ options, args, io }: CommandContext<PullOptions>
   // Another format is asked for by name: the same content then.
   const view: View<object, object> = { kind: "text", text: () => text };
   await io.output.print(parse(text) as object, view);
-  if (options.write) for (const written of writeEdits(edits)) io.output.note(`${written} was written`);
+  if (options.write) writeEdits(edits, io);
   return EXIT.ok;
 }
 

@@ -62,7 +62,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Prints what a publisher pastes. Asks nobody: the loader is part of this build. */
+/** Prints what a publisher pastes into a page. Needs no server: the loader is part of this build. */
 export async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<ExitCode> {
   const { config } = readOperatorTenant(options.tenant);
   const { market: marketId, theme = "dark" } = options;
@@ -87,7 +87,7 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
 
 /**
  * Asks the server that is given, or the tenant's own address.
- * @throws Fault after printing: UNREACHABLE when nobody answers there, EXPECTATION_NOT_MET when a check fails
+ * @throws Fault after printing: UNREACHABLE when no server answers there, EXPECTATION_NOT_MET when a check fails
  */
 export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
   const tenant = readOperatorTenant(options.tenant);

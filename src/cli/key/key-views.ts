@@ -7,7 +7,7 @@ type Created = WireResult<"createKey">;
 type Rotated = WireResult<"rotateKey">;
 type Revoked = WireResult<"revokeKey">;
 
-/** What may be told of a key or secret. Its value is nowhere. */
+/** What `key list` prints of a key or secret; never its value. */
 export interface KeyItem {
   name: string;
   type: string;

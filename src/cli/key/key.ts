@@ -7,9 +7,9 @@ import { Fault } from "../../domain/fault.ts";
 import { SCOPES, type Scope } from "../../domain/scopes.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { identifier } from "../input/parsers.ts";
+import { future } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
-import { expiry, type KeyName, keyName, networks, overlap, scopeList } from "./key-options.ts";
+import { type KeyName, keyName, nameOptions, networks, overlap, scopeList } from "./key-options.ts";
 import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "./key-views.ts";
 
 type KeyType = "admin" | "public";
@@ -59,11 +59,10 @@ export function register(noun: Command, host: Host): void {
       }),
   );
   host.add<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(
-    noun
-      .command("create")
-      .description("a new API key; its value is shown once")
-      .argument("[name]", "what audit entries call it", identifier)
-      .option("--name <name>", "its name, instead of the argument", identifier)
+    nameOptions(
+      noun.command("create").description("a new API key; its value is shown once"),
+      "what audit entries call it",
+    )
       .addOption(
         new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
           .choices(["admin", "public"])
@@ -71,7 +70,7 @@ export function register(noun: Command, host: Host): void {
       )
       .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
       .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
-      .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry),
+      .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", future),
     { operation: "createKey" },
     ({ options, args, io }) => {
       const { type, scopes, from, expires: expiresAt } = options;
@@ -80,11 +79,12 @@ export function register(noun: Command, host: Host): void {
     },
   );
   host.add<RotateFlags>(
-    noun
-      .command("rotate")
-      .description("a new value under the same name; with --type webhook|audit it prints what to put where")
-      .argument("[name]", "the API key", identifier)
-      .option("--name <name>", "its name, instead of the argument", identifier)
+    nameOptions(
+      noun
+        .command("rotate")
+        .description("a new value under the same name; with --type webhook|audit it prints what to put where"),
+      "the API key",
+    )
       .addOption(
         new Option("--type <type>", "of the key, or the kind of secret").choices([
           "admin",
@@ -99,7 +99,7 @@ export function register(noun: Command, host: Host): void {
         ),
       )
       .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
-      .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", expiry),
+      .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", future),
     { operation: "rotateKey" },
     async ({ options, args, io }) => {
       const { type, endpoint } = options;
@@ -114,12 +114,9 @@ export function register(noun: Command, host: Host): void {
     },
   );
   host.add<Flags & { type?: KeyType }>(
-    noun
-      .command("revoke")
-      .description("end an API key at once")
-      .argument("[name]", "the API key", identifier)
-      .option("--name <name>", "its name, instead of the argument", identifier)
-      .addOption(new Option("--type <type>", "of the key").choices(["admin", "public"])),
+    nameOptions(noun.command("revoke").description("end an API key at once"), "the API key").addOption(
+      new Option("--type <type>", "of the key").choices(["admin", "public"]),
+    ),
     { operation: "revokeKey" },
     ({ options, args, io }) => {
       const revoke = { name: keyName(args[0], options), type: options.type, yes: options.yes };
@@ -214,7 +211,7 @@ export async function runSecretRotate(
 
 /**
  * Ends a key, after the operator has typed its name.
- * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on
  */
 export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<ExitCode> {
   const { name, type } = options;
@@ -224,7 +221,7 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
       throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
     const isLastAdmin = active.every((key) => key.type !== "admin" || key.name === name);
     if (isLastAdmin && active.some((key) => key.type === "admin"))
-      io.output.note(`${name} is the last admin key: without it the API takes orders from nobody.`);
+      io.output.note(`${name} is the last admin key: without it the API accepts no operator.`);
     io.output.note(`Requests with ${name} are refused from now on. To revoke it, type its name.`);
     await io.prompts.type("The key's name", name);
   }
@@ -232,7 +229,7 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
   return EXIT.ok;
 }
 
-/** The repeat of a request whose answer was lost gets everything but the value, which nobody has any more. */
+/** The repeat of a request whose answer was lost gets everything but the value, which is stored nowhere. */
 function requireValue<Answer extends { name: string; key: string | null }>(answer: Answer): Answer {
   if (answer.key !== null) return answer;
   throw new Fault(

@@ -7,7 +7,7 @@ import { PAGE } from "../input/paging.ts";
 import { identifier } from "../input/parsers.ts";
 import type { Choice } from "../input/prompts.ts";
 import { price } from "../output/cells.ts";
-import { oneLine } from "../output/text-width.ts";
+import { sanitizeLine } from "../output/text-width.ts";
 
 /** Each costs a request, and a server counts those. */
 const RECENTLY_HALTED = 10;
@@ -64,7 +64,7 @@ export async function chooseMarket(
 ): Promise<string> {
   const choices = (await offered(api)).map(({ id, question, category, yesPrice }): Choice & { searched: string } => ({
     value: id,
-    name: oneLine(question),
+    name: sanitizeLine(question),
     description: `${id}, ${category}, YES at ${price(yesPrice)}`,
     searched: `${id} ${question} ${category}`.toLowerCase(),
   }));

@@ -87,10 +87,10 @@ function agreement({ price: given, outcome }: Preview): string {
 const previewView: View<Preview, Preview> = { kind: "record", fields: previewFields };
 
 /**
- * Settles a market, after the operator has seen what it pays and typed which one and how. What was seen is what is
- * paid: should a trade come between, nothing is.
+ * Settles a market, after the operator has seen what it pays and typed the market and the outcome. It pays exactly what
+ * was shown: a trade that comes between makes it pay nothing.
  *
- * @throws Fault USAGE when there is neither `--yes` nor anybody to ask; EXPECTATION_NOT_MET when it would pay otherwise
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on; EXPECTATION_NOT_MET when it would pay otherwise
  */
 export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<ExitCode> {
   const { id, outcome } = options;
@@ -113,7 +113,7 @@ async function askToSettle(options: SettleOptions, api: Api, { output, prompts }
   const { id, outcome } = options;
   const preview = await api.previewSettlement({ id, outcome });
   const { status, payouts, totalUsd } = preview;
-  // A typo in the expectation is better told before anybody types the market's name.
+  // A typo in the expectation is told before the operator types the market's name.
   if ((options.expectPayouts ?? payouts) !== payouts || (options.expectTotal ?? totalUsd) !== totalUsd)
     throw new Fault(
       "EXPECTATION_NOT_MET",

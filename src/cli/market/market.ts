@@ -85,7 +85,7 @@ function registerCreate(noun: Command, host: Host): void {
   );
 }
 
-/** @param lines the last day's prices by market; empty where nobody would see them */
+/** @param lines the last day's prices by market; empty where they are not drawn */
 const listView = (lines: ReadonlyMap<string, readonly number[]>): View<readonly MarketItem[], MarketItem> => ({
   kind: "list",
   rows: (markets) => markets,

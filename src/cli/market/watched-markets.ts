@@ -2,7 +2,7 @@ import type { StreamEvent } from "../../client/event-source.ts";
 import type { StreamEvents } from "../../contract/resources/stream.ts";
 import { time, usd } from "../output/cells.ts";
 
-/** A market as somebody who watches sees it. */
+/** A market as `market watch` shows it. */
 export interface Watched {
   marketId: string;
   /** Undefined until it was asked for. */

@@ -71,7 +71,7 @@ function answerText(answer: Delivery["lastAnswer"]): string {
 
 export const webhookReceivers = defineCommand({
   name: "receivers",
-  summary: "who is told, how far, and who answered that it wants nothing more",
+  summary: "the receivers of events: pending and dead deliveries, and which are disabled by their own 410",
   operation: "listWebhookReceivers",
   input: () => ({}),
   view: {
@@ -118,7 +118,7 @@ export async function runWebhookDeliveries(options: DeliveriesOptions, api: Api,
   return EXIT.ok;
 }
 
-/** The sending is the server's: it comes when one runs. */
+/** Queues the event: a running server sends it. */
 export async function runWebhookReplay(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
   const { replayed } = await api.replayWebhook(options);
   await output.print(replayed, deliveriesView);
