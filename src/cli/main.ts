@@ -21,7 +21,7 @@ export async function run(): Promise<never> {
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
 }
 
-/** Ours in our own words, each once; Node's show as always. */
+/** Prints pmctl's own warnings in its own words, each once; Node prints its warnings as always. */
 function showWarnings(quiet: boolean): void {
   const usual = process.listeners("warning");
   const said = new Set<string>();

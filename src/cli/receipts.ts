@@ -83,7 +83,7 @@ function openForAppending(file: string): number {
 
 /** What a file says that a log has held. */
 export interface ReadAnchors {
-  /** Two of one entry with different hashes both stand here: what the log itself does not give up proves a set-back. */
+  /** Of two anchors for one entry with different hashes both are kept: the one that the log does not hold proves a set-back. */
   anchors: KnownAnchor[];
   /** Anchors that none of the keys signed, and lines of a file of anchors that a crash cut short. */
   ignored: number;
@@ -133,7 +133,7 @@ function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> &
     if (typeof tenant === "string" && typeof hash === "string" && Number.isSafeInteger(seq) && Number(seq) > 0)
       return { tenant, seq: Number(seq), hash, ...time };
   } catch {
-    // It is none.
+    // Not JSON, so not a receipt.
   }
   return undefined;
 }

@@ -94,7 +94,7 @@ export const fundingCredit = defineCommand({
   summary: "put money into a user's wallet by hand; --reason says why",
   takes: (command) =>
     command
-      .requiredOption("--user <id>", "whose wallet", identifier)
+      .requiredOption("--user <id>", "the user whose wallet it is", identifier)
       .requiredOption("--amount <usd>", "how much", decimal),
   operation: "creditWallet",
   check: ({ options }: CommandContext<CreditOptions>) => void creditInput(options),

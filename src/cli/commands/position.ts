@@ -7,7 +7,7 @@ import { cents, price } from "../output/cells.ts";
 export const positionList = defineCommand({
   name: "list",
   summary: "a user's open positions",
-  takes: (command) => command.requiredOption("--user <id>", "whose", identifier),
+  takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
   operation: "listPositions",
   input: () => ({}),
   onBehalfOf: ({ user }: { user: string }) => user,

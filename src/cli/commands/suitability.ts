@@ -18,8 +18,8 @@ const cap = (minor: number) => (minor === NO_CAP_MINOR ? "none" : usd(minor / 10
 
 export const suitabilityShow = defineCommand({
   name: "show",
-  summary: "what a user's last assessment came to",
-  takes: (command) => command.requiredOption("--user <id>", "whose", identifier),
+  summary: "the result of a user's last assessment",
+  takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
   operation: "getSuitability",
   input: () => ({}),
   onBehalfOf: ({ user }: UserOption) => user,
@@ -39,7 +39,7 @@ export const suitabilitySubmit = defineCommand({
   summary: "submit an assessment for a user; recorded with you as the actor",
   takes: (command) =>
     command
-      .requiredOption("--user <id>", "whose", identifier)
+      .requiredOption("--user <id>", "the user", identifier)
       .requiredOption("--answers <json>", 'scores of 0 to 4 by question, such as {"q1": 3, "q2": 4}', jsonObject),
   operation: "submitSuitability",
   // The contract says what the answers may be.

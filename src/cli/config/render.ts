@@ -47,7 +47,7 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .argument("[tenants...]", "tenants to show; all unless given")
-      .description("what tenant files come to: bases merged, defaults filled in, each value with its file and line"),
+      .description("tenant files as a whole: bases merged, defaults filled in, each value with its file and line"),
     { names: "tenant path value origin" },
     runRender,
   );

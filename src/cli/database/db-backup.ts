@@ -82,7 +82,7 @@ export function registerBackup(noun: Command, host: Host): void {
   host.add<RestoreFlags>(
     noun
       .command("restore")
-      .description("put a backup into the place of the tenant's database, once it has been verified")
+      .description("replace the tenant's database by a backup, once the backup has been verified")
       .argument("<file>", "a file of `db backup`", identifier)
       .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
       .option("--allow-unauthenticated", "take a file of an older pmctl, which no audit key authenticates")

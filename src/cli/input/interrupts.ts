@@ -4,8 +4,8 @@ import { EXIT } from "../errors.ts";
 const REPEAT_MS = 500;
 
 /**
- * What Ctrl-C does. A command that is half-way ends at once: whatever it sent is either committed or not. A command
- * that serves takes the signals over, and ends by itself.
+ * What Ctrl-C does. A command that runs to an end is stopped at once: what it sent is committed as a whole or not at
+ * all. A command that serves takes the signals over, and ends by itself.
  */
 export class Interrupts {
   readonly #controller = new AbortController();

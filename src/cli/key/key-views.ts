@@ -12,7 +12,7 @@ export interface KeyItem {
   name: string;
   type: string;
   active: boolean;
-  /** Null, as what follows, for what is no API key. */
+  /** Null, as the fields below, for a secret that is not an API key. */
   onRecord: boolean | null;
   scopes: string[] | null;
   from: string[] | null;

@@ -86,7 +86,7 @@ export function register(noun: Command, host: Host): void {
       "the API key",
     )
       .addOption(
-        new Option("--type <type>", "of the key, or the kind of secret").choices([
+        new Option("--type <type>", "the key's type, or the kind of secret").choices([
           "admin",
           "public",
           "webhook",
@@ -115,7 +115,7 @@ export function register(noun: Command, host: Host): void {
   );
   host.add<Flags & { type?: KeyType }>(
     nameOptions(noun.command("revoke").description("end an API key at once"), "the API key").addOption(
-      new Option("--type <type>", "of the key").choices(["admin", "public"]),
+      new Option("--type <type>", "the key's type").choices(["admin", "public"]),
     ),
     { operation: "revokeKey" },
     ({ options, args, io }) => {
@@ -134,7 +134,7 @@ export async function runKeyList(
 ): Promise<ExitCode> {
   const declared = secrets.filter(({ type }) => type === "key");
   const keys = (await api.listKeys({})).map((key): KeyItem => {
-    // The name speaks for a value that is not at hand here, and for no other.
+    // Where the secret's value is not at hand, the key's name identifies it.
     const isPlace = ({ fingerprint, keyName }: FileSecret) =>
       fingerprint === null ? key.active && keyName === key.name : fingerprint === key.fingerprint;
     return { ...key, reference: declared.find(isPlace)?.reference ?? null };

@@ -31,7 +31,7 @@ export function registerSettle(noun: Command, host: Host): void {
   host.add<SettleFlags>(
     theMarket
       .takes(noun.command("settle").description("pay the winners; cannot be undone"))
-      .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
+      .addOption(new Option("--outcome <side>", "the side that wins").choices(["yes", "no"]).makeOptionMandatory())
       .option("--preview", "only show what would be paid")
       .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
       .option("--expect-total <usd>", "pay nothing unless this is the total", decimal),

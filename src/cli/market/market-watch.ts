@@ -38,7 +38,7 @@ export function registerWatch(noun: Command, host: Host): void {
   );
 }
 
-/** What never ends has no closing bracket and no column widths. */
+/** An endless stream is a live table on a terminal and lines of JSON elsewhere: other formats need an end. */
 function requireFormat({ output }: Io): void {
   if (output.isLive || output.format === "json" || output.format === "ndjson") return;
   throw new Fault("USAGE", `market watch prints a table on a terminal and ndjson elsewhere, not ${output.format}`);

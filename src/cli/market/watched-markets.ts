@@ -22,7 +22,7 @@ export interface Watched {
 const MAX_PRICES = 500;
 const MAX_TRADES = 8;
 
-/** What the events so far come to. */
+/** The watched markets after the events so far. */
 export class WatchedMarkets {
   readonly #markets = new Map<string, Watched>();
 
@@ -42,7 +42,7 @@ export class WatchedMarkets {
       if (!market) continue;
       market.question = question;
       market.closeAt ??= closeAt;
-      // One that was created since: its event carries no price.
+      // The market was created after the snapshot, and its event carries no price.
       if (market.prices.length === 0) this.#moveTo(market, yesPrice);
     }
   }

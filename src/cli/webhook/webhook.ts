@@ -24,7 +24,7 @@ export function register(noun: Command, host: Host): void {
   host.add<DeliveriesOptions>(
     noun
       .command("deliveries")
-      .description("what was sent to whom, and what came of it, newest event first")
+      .description("deliveries of events to receivers, each with its last answer, newest event first")
       .option("--receiver <name>", "only to this one", identifier)
       .addOption(new Option("--status <status>", "only these").choices(["pending", "delivered", "dead"]))
       .addOption(limitOption()),
@@ -71,7 +71,7 @@ function answerText(answer: Delivery["lastAnswer"]): string {
 
 export const webhookReceivers = defineCommand({
   name: "receivers",
-  summary: "the receivers of events: pending and dead deliveries, and which are disabled by their own 410",
+  summary: "the receivers of events, their pending and dead deliveries, and those that answered 410 and are disabled",
   operation: "listWebhookReceivers",
   input: () => ({}),
   view: {
@@ -89,7 +89,7 @@ export const webhookReceivers = defineCommand({
 
 export const webhookEnable = defineCommand({
   name: "enable",
-  summary: "serve a receiver again that was disabled by its own 410",
+  summary: "deliver again to a receiver that answered 410 and was disabled by it",
   takes: (command) => command.argument("<receiver>", "its name in the tenant file", identifier),
   operation: "enableWebhookReceiver",
   input: ({ args: [name = ""] }) => ({ name }),
