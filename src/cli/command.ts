@@ -4,6 +4,7 @@ import type { Session, SessionOptions } from "../app/tenant/session.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./input/interrupts.ts";
 import type { Prompts } from "./input/prompts.ts";
+import type { Prints } from "./output/fields.ts";
 import type { Format, Output } from "./output/output.ts";
 import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./receipts.ts";
 
@@ -40,10 +41,15 @@ export interface CommandContext<Options extends object> {
 
 export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode>;
 
-/** Ties commander's actions to the run halves of commands. */
+/** Ties commander's commands to their run halves. */
 export interface Host {
-  /** Commander's handler for a command: its exit code becomes the process's. */
-  action<Options extends object = object>(work: Action<Options>): (...parameters: unknown[]) => Promise<void>;
+  /**
+   * Gives a command its work, whose exit code becomes the process's.
+   * @param prints what `--fields` may name; null for a command that prints no data
+   */
+  add<Options extends object = object>(command: Command, prints: Prints | null, work: Action<Options>): void;
+  /** The program with every command in it. */
+  wholeProgram(): Promise<Command>;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { Fault, faultFacts } from "../domain/fault.ts";
 
-/** Exit codes that no Fault stands for (operator's contract, section 2). */
+/** Exit codes that no Fault stands for. */
 export const EXIT = {
   ok: 0,
   unexpected: 1,
@@ -45,12 +45,12 @@ export function failureOf(error: unknown): Failure {
   return { exit: EXIT.unexpected, code: "INTERNAL", message: `unexpected error: ${text} (PMCTL_DEBUG=1 shows where)` };
 }
 
-/** What a schema complains of fills a screen; that it complained is for the operator, the rest for PMCTL_DEBUG. */
+/** A schema's complaint fills a screen: the operator reads that there is one, and PMCTL_DEBUG shows the rest. */
 function wordsOf({ name, message }: Error): string {
   return name.endsWith("ZodError") ? "a value is not what its schema says" : message;
 }
 
-/** Errors that name what is wrong, and not what would be right. */
+/** Errors whose text does not say what the right usage is. */
 const ASK_FOR_HELP = [
   "commander.missingArgument",
   "commander.missingMandatoryOptionValue",

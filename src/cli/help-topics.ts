@@ -2,7 +2,7 @@ import { FAULT_CODES, Fault, type FaultCode } from "../domain/fault.ts";
 import { EXIT } from "./errors.ts";
 import { wrap } from "./output/text-width.ts";
 
-/** What each exit code means (operator's contract, section 2). A test holds it against every code that can happen. */
+/** What each exit code means. A test compares it with every code that can happen. */
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.ok]: "done, or nothing to do",
   [EXIT.unexpected]: "unexpected error; of `doctor`: a check failed",
@@ -12,7 +12,7 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   5: "not found",
   [EXIT.usage]: "bad usage, invalid file, or input needed without a terminal",
   7: "the domain refused: closed, over a limit, expectation not met",
-  8: "INTEGRITY: chain broken or ledger discrepancy; page somebody on this one",
+  8: "INTEGRITY: chain broken or ledger discrepancy; page on this one",
   [EXIT.unreachable]: "unreachable, timed out, or still rate limited",
   [EXIT.partly]: "done for some tenants only",
   [EXIT.interrupted]: "interrupted",

@@ -1,7 +1,7 @@
 import { isErrno, SECRET_WARNING } from "../config/environment.ts";
 import { EXIT } from "./errors.ts";
 import { Interrupts } from "./input/interrupts.ts";
-import { severalLines } from "./output/text-width.ts";
+import { sanitizeText } from "./output/text-width.ts";
 import { main } from "./program.ts";
 
 /** The process: runs its command line, lets the output out, and ends with the exit code, whatever is still open. */
@@ -21,7 +21,7 @@ export async function run(): Promise<never> {
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
 }
 
-/** Ours in our own words, each once; Node's show as always. */
+/** Prints pmctl's own warnings in its own words, each once; Node prints its warnings as always. */
 function showWarnings(quiet: boolean): void {
   const usual = process.listeners("warning");
   const said = new Set<string>();
@@ -29,7 +29,7 @@ function showWarnings(quiet: boolean): void {
     if (warning.name !== SECRET_WARNING) for (const listener of usual) listener(warning);
     else if (!quiet && !said.has(warning.message)) {
       said.add(warning.message);
-      process.stderr.write(`pmctl: warning: ${severalLines(warning.message)}\n`);
+      process.stderr.write(`pmctl: warning: ${sanitizeText(warning.message)}\n`);
     }
   });
 }

@@ -1,14 +1,16 @@
-import { readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { Command, Option } from "commander";
 import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/environment.ts";
+import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
 import { exitLine, topicList } from "./help-topics.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { terminalPrompts } from "./input/prompts.ts";
+import type { Prints } from "./output/fields.ts";
 import { FORMATS, Output } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
+import { packageVersion } from "./package-version.ts";
 import { NOUNS, type Noun } from "./registry.ts";
 
 /** Where a command reads and writes; the process's own streams unless a test gives others. */
@@ -33,11 +35,10 @@ export async function main(
   const program = createProgram(streams);
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
-    // Before commander asks for arguments, which whoever only asks for names does not have.
-    const asked = whoseFields(program, argv);
+    // Before commander asks for arguments: the question for names comes without them.
+    const asked = commandAskedAbout(program, argv);
     if (asked) {
-      const { fieldsOfCommand } = await import("./field-lists.ts");
-      outputFor(program.opts<Globals>(), streams).list(fieldsOfCommand(pathOf(asked)));
+      outputFor(program.opts<Globals>(), streams).list(await host.fieldsOf(asked));
       return EXIT.ok;
     }
     await program.parseAsync([...argv], { from: "user" });
@@ -49,10 +50,7 @@ export async function main(
 
 /** The program with every command in it, for tests that walk them all. */
 export async function completeProgram(streams: Streams = process): Promise<Command> {
-  const host = new CommandHost(streams, new Interrupts());
-  const program = createProgram(streams);
-  for (const noun of NOUNS) await addNoun(program, noun, [noun.name], host);
-  return program;
+  return new CommandHost(streams, new Interrupts()).wholeProgram();
 }
 
 /** A noun that the line does not hold is listed in the help and nothing else, so its module is not needed. */
@@ -65,15 +63,16 @@ class CommandHost implements Host {
   exitCode: ExitCode = 0;
   readonly #streams: Streams;
   readonly #interrupts: Interrupts;
+  readonly #printed = new Map<Command, Prints>();
 
   constructor(streams: Streams, interrupts: Interrupts) {
     this.#streams = streams;
     this.#interrupts = interrupts;
   }
 
-  action<Options extends object>(work: Action<Options>): (...parameters: unknown[]) => Promise<void> {
-    return async (...parameters) => {
-      const command = parameters.at(-1) as Command;
+  add<Options extends object>(command: Command, prints: Prints | null, work: Action<Options>): void {
+    if (prints) this.#printed.set(command, prints);
+    command.action(async () => {
       const options = { ...command.optsWithGlobals<Globals & Options>(), commandName: pathOf(command) };
       const { stdin, stderr } = this.#streams;
       if (options.allowExec) allowExec();
@@ -88,12 +87,32 @@ class CommandHost implements Host {
         interrupts: this.#interrupts,
       };
       this.exitCode = await work(context);
-    };
+    });
+  }
+
+  async wholeProgram(): Promise<Command> {
+    const program = createProgram(this.#streams);
+    for (const noun of NOUNS) await addNoun(program, noun, [noun.name], this);
+    return program;
+  }
+
+  /**
+   * The names that `--fields` takes for a command, without running it: a command that changes something must not do so
+   * because an operator asks what it prints.
+   *
+   * @throws Fault USAGE for a command that prints no data
+   */
+  async fieldsOf(command: Command): Promise<string[]> {
+    const prints = this.#printed.get(command);
+    if (prints === undefined)
+      throw new Fault("USAGE", `pmctl ${pathOf(command)} prints no data, so there are no fields to choose from`);
+    const { fieldsOf } = await import("./output/fields.ts");
+    return fieldsOf(prints);
   }
 }
 
 /** The command that `--fields ?` asks about; undefined when nothing is asked, or about a noun without its verb. */
-function whoseFields(program: Command, argv: readonly string[]): Command | undefined {
+function commandAskedAbout(program: Command, argv: readonly string[]): Command | undefined {
   if (!argv.some((word) => word.includes("?"))) return undefined;
   const { operands } = program.parseOptions([...argv]);
   if (!program.opts<Globals>().fields?.includes("?")) return undefined;
@@ -179,10 +198,4 @@ function splitFields(value: string): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
-}
-
-/** The same two folders up from `src/cli` and `dist/cli`. */
-export function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -8,7 +8,7 @@ import { counted } from "../domain/text.ts";
 import { openRegular } from "../services/anchors/anchor-scan.ts";
 import type { Output } from "./output/output.ts";
 
-/** Proof of what a command put on record, to be kept where nobody who can write to the database can reach it. */
+/** Proof of what a command put on record, to be kept out of reach of everyone who can write to the database. */
 export interface Receipt {
   tenant: string;
   seq: number;
@@ -29,7 +29,7 @@ export interface ReceiptOptions {
 
 /** What takes the receipts of one command. */
 export interface ReceiptBook {
-  /** Never throws: what it tells of has happened. */
+  /** Never throws: the change is committed already. */
   onSealed(tenant: string, seal: Seal): void;
   /** @throws Fault INTERNAL when a receipt could not be written, with the receipt in its words */
   close(): void;
@@ -83,7 +83,7 @@ function openForAppending(file: string): number {
 
 /** What a file says that a log has held. */
 export interface ReadAnchors {
-  /** Two of one entry with different hashes both stand here: what the log itself does not give up proves a set-back. */
+  /** Of two anchors for one entry with different hashes both are kept: the one that the log does not hold proves a set-back. */
   anchors: KnownAnchor[];
   /** Anchors that none of the keys signed, and lines of a file of anchors that a crash cut short. */
   ignored: number;
@@ -133,7 +133,7 @@ function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> &
     if (typeof tenant === "string" && typeof hash === "string" && Number.isSafeInteger(seq) && Number(seq) > 0)
       return { tenant, seq: Number(seq), hash, ...time };
   } catch {
-    // It is none.
+    // Not JSON, so not a receipt.
   }
   return undefined;
 }

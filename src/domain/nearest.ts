@@ -1,6 +1,6 @@
 /**
- * The candidate that somebody probably meant: the nearest by edit distance, at most a third of the word away.
- * Case does not count, so `feebps` finds `feeBps`.
+ * The candidate that a misspelled word most likely means: the nearest by edit distance, at most a third of the word
+ * away. Case does not count, so `feebps` finds `feeBps`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import pMap from "p-map";
 import type { CandleList, HttpSource, SimulatedSource, Source, TradeList } from "../domain/feeds/source.ts";
 import { OutgoingFailure, type OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { lastAsked, mayAsk } from "./pace.ts";
-import { mapLimited } from "./pool.ts";
 import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";
 import { simulatedPrice } from "./simulated.ts";
 
@@ -34,12 +34,16 @@ const TRADES_SEC = 60;
 
 /** Asks sources for the price now, several symbols at a time where they can. Never throws for a source's faults. */
 export async function fetchPrices(context: FetchContext, wanted: readonly SourceSymbol[]): Promise<Fetched[]> {
-  const answers = await mapLimited(AT_ONCE, groupRequests(context.sources, wanted), async (group) => {
-    if (isOf(group, "http")) return fetchGroup(context, group, group.source.url);
-    if (!isOf(group, "simulated")) return [];
-    const now = await context.now();
-    return simulated(group, now, now);
-  });
+  const answers = await pMap(
+    groupRequests(context.sources, wanted),
+    async (group) => {
+      if (isOf(group, "http")) return fetchGroup(context, group, group.source.url);
+      if (!isOf(group, "simulated")) return [];
+      const now = await context.now();
+      return simulated(group, now, now);
+    },
+    { concurrency: AT_ONCE },
+  );
   return answers.flat();
 }
 
@@ -52,14 +56,18 @@ export async function fetchHistory(
   wanted: readonly SourceSymbol[],
   instant: number,
 ): Promise<Fetched[]> {
-  const answers = await mapLimited(AT_ONCE, groupRequests(context.sources, wanted), async (group) => {
-    if (isOf(group, "simulated")) return simulated(group, instant, await context.now());
-    if (!isOf(group, "http")) return [];
-    const { historyUrl, trades, candles } = group.source;
-    if (trades) return fetchTrades(context, group, trades, instant);
-    if (candles) return fetchCandle(context, group, candles, instant);
-    return historyUrl === undefined ? [] : fetchBackwards(context, group, historyUrl, instant);
-  });
+  const answers = await pMap(
+    groupRequests(context.sources, wanted),
+    async (group) => {
+      if (isOf(group, "simulated")) return simulated(group, instant, await context.now());
+      if (!isOf(group, "http")) return [];
+      const { historyUrl, trades, candles } = group.source;
+      if (trades) return fetchTrades(context, group, trades, instant);
+      if (candles) return fetchCandle(context, group, candles, instant);
+      return historyUrl === undefined ? [] : fetchBackwards(context, group, historyUrl, instant);
+    },
+    { concurrency: AT_ONCE },
+  );
   return answers.flat();
 }
 

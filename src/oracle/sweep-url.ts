@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import pMap from "p-map";
 import { z } from "zod";
 import { parseDecimal } from "../domain/decimal.ts";
 import { NumberText, parseExactJson, repeatsKey } from "../domain/exact-json.ts";
@@ -8,7 +9,6 @@ import { OutgoingFailure } from "../outgoing/guarded-fetch.ts";
 import { signMessage } from "../outgoing/sign.ts";
 import { type ClosedRow, listClosedMarkets } from "../queries/oracle.ts";
 import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
-import { mapLimited } from "./pool.ts";
 
 const TIMEOUT_MS = 5000;
 const LIMIT_BYTES = 65_536;
@@ -45,13 +45,17 @@ type Resolved = Extract<z.output<typeof Resolution>, { status: "resolved" }>;
 export async function sweepResolutionUrl(context: OracleContext, url: string, now: number): Promise<SweepReport> {
   const markets = await nextMarkets(context, now);
   const report = { ...emptyReport(), watched: markets.length, asked: markets.length };
-  const answers = await mapLimited(AT_ONCE, markets, async (market) => ({
-    market,
-    answer: await ask(context, url, market, now).catch((error: unknown): Answer => {
-      report.failures.push(error);
-      return { failure: "the market could not be asked about" };
+  const answers = await pMap(
+    markets,
+    async (market) => ({
+      market,
+      answer: await ask(context, url, market, now).catch((error: unknown): Answer => {
+        report.failures.push(error);
+        return { failure: "the market could not be asked about" };
+      }),
     }),
-  }));
+    { concurrency: AT_ONCE },
+  );
   for (const { market, answer } of answers)
     await apart(report, async () => {
       const marketId = market.id;

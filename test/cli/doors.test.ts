@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runAuditList, runAuditStatus } from "../../src/cli/audit/audit.ts";
-import { runPositionList } from "../../src/cli/commands/position.ts";
+import { auditStatus, runAuditList } from "../../src/cli/audit/audit.ts";
+import { positionList } from "../../src/cli/commands/position.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
-import { runTradePlace } from "../../src/cli/commands/trade.ts";
-import { runPolicySet, runPolicyShow } from "../../src/cli/config/policy.ts";
+import { tradeInput, tradePlace } from "../../src/cli/commands/trade.ts";
+import { policyShow, runPolicySet } from "../../src/cli/config/policy.ts";
 import {
+  marketResume,
+  marketSuspend,
   runMarketCreate,
   runMarketList,
-  runMarketResume,
   runMarketShow,
-  runMarketSuspend,
 } from "../../src/cli/market/market.ts";
 import { marketInput } from "../../src/cli/market/market-input.ts";
 import { runMarketSettle } from "../../src/cli/market/market-settle.ts";
@@ -96,7 +96,7 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
   test("suspend and resume say the new state, ask nothing, and keep the reason", async () => {
     const id = await create("Will it halt?");
     const reasoned = door.api(undefined, "Prüfung 東京");
-    const suspended = await json((io) => runMarketSuspend({ id }, reasoned, io));
+    const suspended = await json((io) => marketSuspend.run({ id }, reasoned, io));
     expect(suspended).toMatchObject({ exit: 0, stderr: "", data: { id, status: "suspended" } });
     expect(await latestEntry()).toEqual(
       expect.objectContaining({
@@ -105,7 +105,7 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
         payload: { marketId: id, reason: "Prüfung 東京" },
       }),
     );
-    const resumed = await json((io) => runMarketResume({ id }, api, io));
+    const resumed = await json((io) => marketResume.run({ id }, api, io));
     expect(resumed).toMatchObject({ exit: 0, data: { id, status: "open" } });
   });
 
@@ -113,13 +113,13 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
     const id = await create("Will they trade?");
     await door.deposit("usr_trade", 100n);
     const trade = { market: id, side: "yes", amount: 25, user: "usr_trade" } as const;
-    const placed = await json((io) => runTradePlace(trade, door.api("usr_trade"), io));
+    const placed = await json((io) => tradePlace.run(tradeInput(trade), door.api("usr_trade"), io));
     expect(placed).toMatchObject({ exit: 0, data: { marketId: id, side: "yes", amount: 25, fee: 0.25 } });
     expect(await latestEntry()).toMatchObject({
       type: "trade.executed",
       payload: { marketId: id, userId: "usr_trade", amount: "25" },
     });
-    const positions = await json((io) => runPositionList({}, door.api("usr_trade"), io));
+    const positions = await json((io) => positionList.run({}, door.api("usr_trade"), io));
     expect(positions.data).toEqual([expect.objectContaining({ marketId: id, side: "yes" })]);
   });
 
@@ -127,7 +127,7 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
     const id = await create("Who did it?");
     await door.deposit("usr_actor", 100n);
     const trade = { market: id, side: "no", amount: 5, user: "usr_actor" } as const;
-    await json((io) => runTradePlace(trade, door.api("usr_actor", "asked by phone"), io));
+    await json((io) => tradePlace.run(tradeInput(trade), door.api("usr_actor", "asked by phone"), io));
     expect(await latestEntry()).toMatchObject({
       type: "trade.executed",
       actor: door.actor,
@@ -151,9 +151,9 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
         exit: 5,
         code: "MARKET_NOT_FOUND",
       });
-    await json((io) => runMarketSuspend({ id }, api, io));
+    await json((io) => marketSuspend.run({ id }, api, io));
     const trade = { market: id, side: "no", amount: 5, user: "usr_x" } as const;
-    expect(await refused((io) => runTradePlace(trade, door.api("usr_x"), io))).toEqual({
+    expect(await refused((io) => tradePlace.run(tradeInput(trade), door.api("usr_x"), io))).toEqual({
       exit: 7,
       stdout: "",
       error: "Market is suspended",
@@ -207,7 +207,7 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
 
   describe("policy", () => {
     test("set changes the stated fields and leaves the others", async () => {
-      const before = (await json((io) => runPolicyShow({}, api, io))).data as WireResult<"getPolicy">;
+      const before = (await json((io) => policyShow.run({}, api, io))).data as WireResult<"getPolicy">;
       const set = { patch: { feeBps: 120, jurisdictions: { blocked: ["NO"] } }, yes: true };
       const ending = await json((io) => runPolicySet(set, api, io));
       expect(ending.data).toMatchObject({
@@ -244,12 +244,12 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
       const ending = await end(io, () => runPolicySet({ patch: { maxTradeUsd: 900 } }, api, io));
       expect(ending).toMatchObject({ exit: 3, stdout: "" });
       expect(ending.stderr).toContain("maxTradeUsd: 500 -> 900");
-      expect((await json((io) => runPolicyShow({}, api, io))).data).toMatchObject({ maxTradeUsd: 500 });
+      expect((await json((io) => policyShow.run({}, api, io))).data).toMatchObject({ maxTradeUsd: 500 });
     });
   });
 
   test("audit status and reconciliation of a sound tenant end with 0", async () => {
-    const status = await json((io) => runAuditStatus({}, api, io));
+    const status = await json((io) => auditStatus.run({}, api, io));
     expect(status).toMatchObject({ exit: 0, stderr: "", data: { verified: true } });
     const reconciled = await json((io) => runReconcile({}, api, io));
     expect(reconciled).toMatchObject({ exit: 0, stderr: "", data: { ok: true, discrepancy: 0 } });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runAuditStatus } from "../../src/cli/audit/audit.ts";
+import { auditStatus } from "../../src/cli/audit/audit.ts";
 import { chainVerifier, runAuditVerify, type Verify } from "../../src/cli/audit/audit-verify.ts";
 import { verifyOverApi } from "../../src/cli/audit/audit-walk.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
@@ -63,7 +63,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
     expect(error).toMatchObject({ code: "INTEGRITY", error: expect.stringContaining("212") });
 
     const io = testIo({ format: "json" });
-    const status = await end(io, () => runAuditStatus({}, door.api(), io));
+    const status = await end(io, () => auditStatus.run({}, door.api(), io));
     expect(status.exit).toBe(8);
     expect(JSON.parse(status.stdout)).toMatchObject({ verified: false });
     await owner`update audit set payload = ${before?.payload} where seq = 212`;

@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OperatorTenant } from "../../src/app/tenant/operator-tenant.ts";
 import { listFileSecrets } from "../../src/app/tenant/tenant-secrets.ts";
+import { future } from "../../src/cli/input/parsers.ts";
 import { runKeyCreate, runKeyList, runKeyRevoke, runKeyRotate, runSecretRotate } from "../../src/cli/key/key.ts";
-import { expiry, keyName, overlap } from "../../src/cli/key/key-options.ts";
+import { keyName, overlap } from "../../src/cli/key/key-options.ts";
 import { resolveSecret } from "../../src/config/secrets/secrets.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import type { Api } from "../../src/contract/operations.ts";
@@ -195,10 +196,10 @@ describe("the options of key commands", () => {
   });
 
   test("--expires takes a span, a day or a timestamp, and --overlap a span or 0", () => {
-    expect(expiry("2096-01-31")).toBe("2096-01-31T00:00:00.000Z");
-    expect(expiry("2096-01-31T12:00:00+02:00")).toBe("2096-01-31T10:00:00.000Z");
-    expect(Date.parse(expiry("90d")) - Date.now()).toBeGreaterThan(89 * 86_400_000);
-    for (const wrong of ["soon", "2096-02-30", ""]) expect(() => expiry(wrong)).toThrow("such as 90d");
+    expect(future("2096-01-31")).toBe("2096-01-31T00:00:00.000Z");
+    expect(future("2096-01-31T12:00:00+02:00")).toBe("2096-01-31T10:00:00.000Z");
+    expect(Date.parse(future("90d")) - Date.now()).toBeGreaterThan(89 * 86_400_000);
+    for (const wrong of ["soon", "2096-02-30", ""]) expect(() => future(wrong)).toThrow("such as 90d");
     expect([overlap("0"), overlap("0s"), overlap("24h")]).toEqual([0, 0, 86_400]);
   });
 });

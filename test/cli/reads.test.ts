@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  runReportFunding,
-  runReportHouse,
-  runReportOverview,
-  runReportTraders,
-} from "../../src/cli/commands/report.ts";
-import { runRisk } from "../../src/cli/commands/risk.ts";
+import { reportFunding, reportHouse, reportTraders, runReportOverview } from "../../src/cli/commands/report.ts";
+import { risk } from "../../src/cli/commands/risk.ts";
 import type { ExitCode } from "../../src/cli/errors.ts";
-import { runMarketDepth, runMarketHistory, runMarketTrending } from "../../src/cli/market/market-look.ts";
+import { marketDepth, marketHistory, marketTrending } from "../../src/cli/market/market-look.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
@@ -42,19 +37,23 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
   }
 
   test.each<[string, Run, (api: Api) => Promise<unknown>]>([
-    ["market depth", (io) => runMarketDepth({ id }, api, io), () => api.getMarketDepth({ id })],
-    ["market trending", (io) => runMarketTrending({}, api, io), () => api.listTrendingMarkets({})],
+    ["market depth", (io) => marketDepth.run({ id }, api, io), () => api.getMarketDepth({ id })],
+    ["market trending", (io) => marketTrending.run({}, api, io), () => api.listTrendingMarkets({})],
     ["report overview", (io) => runReportOverview({}, api, io), () => api.getOverviewReport({})],
-    ["report house", (io) => runReportHouse({}, api, io), () => api.getHouseReport({})],
-    ["report traders", (io) => runReportTraders({}, api, io), () => api.getTradersReport({})],
-    ["report funding", (io) => runReportFunding({ days: 7 }, api, io), () => api.getFundingReport({ periodDays: 7 })],
-    ["risk", (io) => runRisk({}, api, io), () => api.listRisk({})],
+    ["report house", (io) => reportHouse.run({}, api, io), () => api.getHouseReport({})],
+    ["report traders", (io) => reportTraders.run({}, api, io), () => api.getTradersReport({})],
+    [
+      "report funding",
+      (io) => reportFunding.run({ periodDays: 7 }, api, io),
+      () => api.getFundingReport({ periodDays: 7 }),
+    ],
+    ["risk", (io) => risk.run({}, api, io), () => api.listRisk({})],
   ])("%s prints the operation's value as it is, and nothing else", async (_command, run, ask) => {
     expect(await json(run)).toEqual({ data: await ask(api), stderr: "", exit: 0 });
   });
 
   test("the history begins with the first price and ends with the current one", async () => {
-    const { data } = await json((io) => runMarketHistory({ id }, api, io));
+    const { data } = await json((io) => marketHistory.run({ id }, api, io));
     const points = data as { yes: number }[];
     expect(points[0]).toMatchObject({ yes: 0.5, no: 0.5 });
     expect(points.at(-1)?.yes).toBe((await api.getMarket({ id })).yesPrice);
@@ -73,15 +72,15 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
   });
 
   test("tables have a row for each item, and the totals stand on stderr", async () => {
-    expect((await table((io) => runMarketDepth({ id }, api, io))).lines).toHaveLength(21);
-    expect((await table((io) => runRisk({}, api, io))).lines).toHaveLength(2);
-    const house = await table((io) => runReportHouse({}, api, io));
+    expect((await table((io) => marketDepth.run({ id }, api, io))).lines).toHaveLength(21);
+    expect((await table((io) => risk.run({}, api, io))).lines).toHaveLength(2);
+    const house = await table((io) => reportHouse.run({}, api, io));
     expect(house.lines[1]).toMatch(/^weather\s+0\.25\s+25\.00\s+1\.0 %$/);
     expect(house.stderr).toBe("30 days: fees 0.25, market making 0.00.\n");
-    const traders = await table((io) => runReportTraders({ days: 7 }, api, io));
+    const traders = await table((io) => reportTraders.run({ periodDays: 7 }, api, io));
     expect(traders.lines).toHaveLength(2);
     expect(traders.stderr).toMatch(/^7 days: 1 traders, 1 trades, volume 25\.00, P&L /);
-    const funding = await table((io) => runReportFunding({}, api, io));
+    const funding = await table((io) => reportFunding.run({}, api, io));
     expect(funding.lines.at(-1)).toMatch(/^via payments\s+in 100\.00, out 0\.00$/);
   });
 

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chooseMarket, requireMarketId, suspendedMarkets } from "../../src/cli/market/market-choice.ts";
+import { chooseMarket, marketArgument, suspendedMarkets } from "../../src/cli/market/market-choice.ts";
 import { pagerCommand } from "../../src/config/environment.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
@@ -64,8 +64,9 @@ describe.each(doors)("choosing a market through the %s door", (_name, open) => {
   });
 
   test("without anybody to ask it is refused, naming what to type", () => {
-    expect(() => requireMarketId(undefined, testIo(), "market show")).toThrow("pmctl market show <id>");
-    expect(() => requireMarketId("mkt_1", testIo(), "market show")).not.toThrow();
+    const { check } = marketArgument("show");
+    expect(() => check({ args: [], io: testIo() })).toThrow("pmctl market show <id>");
+    expect(() => check({ args: ["mkt_1"], io: testIo() })).not.toThrow();
   });
 });
 

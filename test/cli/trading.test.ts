@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type CreditOptions,
-  runFundingCredit,
-  runFundingDecide,
+  creditInput,
+  fundingApprove,
+  fundingCredit,
+  fundingReject,
   runFundingList,
 } from "../../src/cli/commands/funding.ts";
-import { runHedge } from "../../src/cli/commands/hedge.ts";
-import { runSuitabilityShow, runSuitabilitySubmit } from "../../src/cli/commands/suitability.ts";
-import { runTradePlace, runTradeQuote } from "../../src/cli/commands/trade.ts";
-import { runUserRestrict, runUserShow } from "../../src/cli/commands/user.ts";
+import { hedge } from "../../src/cli/commands/hedge.ts";
+import { suitabilityShow, suitabilitySubmit } from "../../src/cli/commands/suitability.ts";
+import { tradeInput, tradePlace, tradeQuote } from "../../src/cli/commands/trade.ts";
+import { userRelease, userRestrict, userShow } from "../../src/cli/commands/user.ts";
 import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
@@ -45,49 +47,51 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
     const id = await market();
     await door.deposit("ann", 100n);
     const terms = { market: id, side: "yes", amount: 25 } as const;
-    const quote = await json((io) => runTradeQuote(terms, api, io));
-    const placed = await json((io) => runTradePlace({ ...terms, user: "ann" }, door.api("ann"), io));
+    const quote = await json((io) => tradeQuote.run(tradeInput(terms), api, io));
+    const placed = await json((io) => tradePlace.run(tradeInput(terms), door.api("ann"), io));
     const { ts, ...same } = quote.data;
     expect(placed.data).toMatchObject(same);
     const sale = { market: id, side: "yes", shares: 10, user: "ann" } as const;
-    expect(await json((io) => runTradeQuote(sale, door.api("ann"), io))).toMatchObject({ exit: 0 });
-    const sold = await json((io) => runTradePlace(sale, door.api("ann"), io));
+    expect(await json((io) => tradeQuote.run(tradeInput(sale), door.api("ann"), io))).toMatchObject({ exit: 0 });
+    const sold = await json((io) => tradePlace.run(tradeInput(sale), door.api("ann"), io));
     expect(sold).toMatchObject({ exit: 0, data: { action: "sell", shares: 10 } });
     expect(await latest()).toMatchObject({ type: "trade.executed", actor: door.actor });
-    expect(await table((io) => runTradePlace({ ...sale, shares: 1 }, door.api("ann"), io))).toContain("yes, sold");
+    expect(await table((io) => tradePlace.run(tradeInput({ ...sale, shares: 1 }), door.api("ann"), io))).toContain(
+      "yes, sold",
+    );
   });
 
   test("a quote for a user is judged as the user's, and bounds end with 7", async () => {
     const terms = { market: await market(), side: "no", amount: 25 } as const;
-    expect(await json((io) => runTradeQuote(terms, door.api("poor"), io))).toMatchObject({
+    expect(await json((io) => tradeQuote.run(tradeInput(terms), door.api("poor"), io))).toMatchObject({
       exit: 7,
       data: { code: "INSUFFICIENT_FUNDS" },
     });
-    expect(await json((io) => runTradeQuote({ ...terms, maxAvgPrice: 0.5 }, api, io))).toMatchObject({
+    expect(await json((io) => tradeQuote.run(tradeInput({ ...terms, maxAvgPrice: 0.5 }), api, io))).toMatchObject({
       exit: 7,
       data: { code: "SLIPPAGE" },
     });
-    expect(await json((io) => runTradeQuote({ ...terms, shares: 1 }, api, io))).toMatchObject({ exit: 6 });
+    expect(await json((io) => tradeQuote.run(tradeInput({ ...terms, shares: 1 }), api, io))).toMatchObject({ exit: 6 });
   });
 
   test("an assessment for a user is recorded with the operator as actor", async () => {
     const ivy = door.api("ivy", "on the phone");
-    expect((await json((io) => runSuitabilityShow({}, ivy, io))).data).toEqual({ completed: false });
-    const submitted = await json((io) => runSuitabilitySubmit({ answers: { q1: 4, q2: 4, q3: 1 } }, ivy, io));
+    expect((await json((io) => suitabilityShow.run({}, ivy, io))).data).toEqual({ completed: false });
+    const submitted = await json((io) => suitabilitySubmit.run({ answers: { q1: 4, q2: 4, q3: 1 } }, ivy, io));
     expect(submitted.data).toEqual({ score: 9, exposureCapMinor: 250_000, passed: true });
     expect(await latest()).toMatchObject({
       type: "suitability.submitted",
       actor: door.actor,
       payload: { userId: "ivy", score: 9, reason: "on the phone" },
     });
-    expect(await table((io) => runSuitabilityShow({}, ivy, io))).toContain("2500.00");
-    expect(await json((io) => runSuitabilitySubmit({ answers: { q1: 9 } }, ivy, io))).toMatchObject({ exit: 6 });
+    expect(await table((io) => suitabilityShow.run({}, ivy, io))).toContain("2500.00");
+    expect(await json((io) => suitabilitySubmit.run({ answers: { q1: 9 } }, ivy, io))).toMatchObject({ exit: 6 });
   });
 
   test("a user is shown, restricted and released", async () => {
     await door.deposit("lea", 10n);
     const reasoned = door.api(undefined, "chargebacks");
-    expect(await json((io) => runUserRestrict({ id: "lea", verb: "restrict" }, reasoned, io))).toEqual({
+    expect(await json((io) => userRestrict.run({ id: "lea" }, reasoned, io))).toEqual({
       exit: 0,
       data: { userId: "lea", state: "restricted" },
     });
@@ -96,11 +100,11 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
       actor: door.actor,
       payload: { userId: "lea", reason: "chargebacks" },
     });
-    expect((await json((io) => runUserShow({ id: "lea" }, api, io))).data).toMatchObject({ balanceUsd: 10 });
-    expect(await table((io) => runUserShow({ id: "lea" }, api, io))).toContain("restricted (identity: unverified)");
-    await json((io) => runUserRestrict({ id: "lea", verb: "release" }, api, io));
-    expect((await json((io) => runUserShow({ id: "lea" }, api, io))).data).toMatchObject({ state: "unverified" });
-    expect(await json((io) => runUserShow({ id: "a/b" }, api, io))).toMatchObject({ exit: 5 });
+    expect((await json((io) => userShow.run({ id: "lea" }, api, io))).data).toMatchObject({ balanceUsd: 10 });
+    expect(await table((io) => userShow.run({ id: "lea" }, api, io))).toContain("restricted (identity: unverified)");
+    await json((io) => userRelease.run({ id: "lea" }, api, io));
+    expect((await json((io) => userShow.run({ id: "lea" }, api, io))).data).toMatchObject({ state: "unverified" });
+    expect(await json((io) => userShow.run({ id: "a/b" }, api, io))).toMatchObject({ exit: 5 });
   });
 
   test("withdrawals are listed and decided; credits want a reason", async () => {
@@ -111,19 +115,24 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
     const listed = await json((io) => runFundingList({ status: "pending" }, api, io));
     const pending = listed.data as unknown as WireResult<"approveWithdrawal">[];
     expect(pending.map(({ withdrawalId }) => withdrawalId)).toEqual([second, first]);
-    expect(await json((io) => runFundingDecide({ id: first, verb: "approve" }, api, io))).toMatchObject({
+    expect(await json((io) => fundingApprove.run({ id: first }, api, io))).toMatchObject({
       exit: 0,
       data: { status: "approved" },
     });
-    expect(await json((io) => runFundingDecide({ id: first, verb: "reject" }, api, io))).toMatchObject({
+    expect(await json((io) => fundingReject.run({ id: first }, api, io))).toMatchObject({
       exit: 7,
       data: { code: "WITHDRAWAL_DECIDED" },
     });
-    await json((io) => runFundingDecide({ id: second, verb: "reject" }, api, io));
+    await json((io) => fundingReject.run({ id: second }, api, io));
     const credit: CreditOptions = { user: "wim", amount: 5 };
-    expect(await json((io) => runFundingCredit(credit, api, io))).toMatchObject({ exit: 6, data: { code: "USAGE" } });
+    expect(await json(async (io) => fundingCredit.run(creditInput(credit), api, io))).toMatchObject({
+      exit: 6,
+      data: { code: "USAGE" },
+    });
     const reasoned = { ...credit, reason: "goodwill" };
-    expect((await json((io) => runFundingCredit(reasoned, api, io))).data).toMatchObject({ balanceUsd: 95 });
+    expect((await json((io) => fundingCredit.run(creditInput(reasoned), api, io))).data).toMatchObject({
+      balanceUsd: 95,
+    });
     expect(await table((io) => runFundingList({}, api, io))).toContain("rejected");
   });
 
@@ -132,8 +141,8 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
     await door.deposit("han", 100n);
     const hedgeRef = { symbol: "BTC", direction: "long", notional: 12_345, externalRef: "p" } as const;
     await door.api("han").placeOrder({ marketId: id, selection: { outcome: 1 }, amount: 20, hedgeRef });
-    const { data } = await json((io) => runHedge({}, api, io));
+    const { data } = await json((io) => hedge.run({}, api, io));
     expect(data).toMatchObject({ hedgeBook: [{ symbol: "BTC", openTrades: 1, activeCostMinor: 2000 }] });
-    expect(await table((io) => runHedge({}, api, io))).toContain("123.45");
+    expect(await table((io) => hedge.run({}, api, io))).toContain("123.45");
   });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   runWebhookDeliveries,
-  runWebhookEnable,
-  runWebhookReceivers,
   runWebhookReplay,
+  webhookEnable,
+  webhookReceivers,
 } from "../../src/cli/webhook/webhook.ts";
 import { listenSecret, runWebhookListen } from "../../src/cli/webhook/webhook-listen.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
@@ -95,7 +95,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
 
   test("a disabled receiver is seen, and served again when an operator says so, with what it missed", async () => {
     const state = async () =>
-      (await json<WireResult<"listWebhookReceivers">>((io) => runWebhookReceivers(door.api(), io))).data.map(
+      (await json<WireResult<"listWebhookReceivers">>((io) => webhookReceivers.run({}, door.api(), io))).data.map(
         ({ name, enabled, pending, dead }) => ({ name, enabled, pending, dead }),
       );
     expect(await state()).toEqual([
@@ -104,7 +104,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     ]);
     gone.behave = answer(200);
     const [dead] = await list({ status: "dead" });
-    const enabled = await json<object>((io) => runWebhookEnable({ name: "gone.example" }, door.api(), io));
+    const enabled = await json<object>((io) => webhookEnable.run({ name: "gone.example" }, door.api(), io));
     expect(enabled.data).toMatchObject({ name: "gone.example", enabled: true, disabledAt: null });
     // By the event's id everybody who was told is told again.
     const again = await json<Delivery[]>((io) => runWebhookReplay({ id: dead?.eventId ?? "" }, door.api(), io));
@@ -118,7 +118,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     for (const run of [
       (io: ReturnType<typeof testIo>) => runWebhookReplay({ id: "evt_1_none" }, door.api(), io),
       (io: ReturnType<typeof testIo>) => runWebhookReplay({ id: "." }, door.api(), io),
-      (io: ReturnType<typeof testIo>) => runWebhookEnable({ name: "nobody" }, door.api(), io),
+      (io: ReturnType<typeof testIo>) => webhookEnable.run({ name: "nobody" }, door.api(), io),
     ])
       expect((await json(run)).exit).toBe(5);
   });

@@ -26,10 +26,13 @@ const acceptedView: View<Accepted, Accepted> = {
 };
 
 export function registerAcceptRollback(noun: Command, host: Host): void {
-  noun
-    .command("accept-rollback")
-    .description("go on with a log that was set back: its lost entries are given up, on record; needs --reason")
-    .action(host.action(({ options, io }) => runAcceptRollback(options, io)));
+  host.add(
+    noun
+      .command("accept-rollback")
+      .description("go on with a log that was set back: its lost entries are given up, on record; needs --reason"),
+    { names: "anchor head lost seq" },
+    ({ options, io }) => runAcceptRollback(options, io),
+  );
 }
 
 /**

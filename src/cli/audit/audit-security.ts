@@ -4,7 +4,7 @@ import { SECURITY_EVENTS } from "../../domain/security.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
-import { past } from "../input/past.ts";
+import { past } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -18,19 +18,18 @@ export interface SecurityOptions {
 }
 
 export function registerSecurity(noun: Command, host: Host): void {
-  noun
-    .command("security")
-    .description(
-      "what the server refused and noticed: wrong keys, tokens and signatures, uses of admin keys; newest first",
-    )
-    .option("--since <when>", "only from this time on: 24h for the last day, or a date", past)
-    .addOption(new Option("--event <event>", "only this event").choices(SECURITY_EVENTS))
-    .addOption(limitOption())
-    .action(
-      host.action<SecurityOptions>(({ options, io }) =>
-        withSession(options, io, (session) => runAuditSecurity(options, session.api(), io)),
-      ),
-    );
+  host.add<SecurityOptions>(
+    noun
+      .command("security")
+      .description(
+        "what the server refused and noticed: wrong keys, tokens and signatures, uses of admin keys; newest first",
+      )
+      .option("--since <when>", "only from this time on: 24h for the last day, or a date", past)
+      .addOption(new Option("--event <event>", "only this event").choices(SECURITY_EVENTS))
+      .addOption(limitOption()),
+    { operation: "listSecurityEvents", rows: "entries" },
+    ({ options, io }) => withSession(options, io, (session) => runAuditSecurity(options, session.api(), io)),
+  );
 }
 
 const securityView: View<Page, Entry> = {

@@ -20,52 +20,52 @@ interface VerifyArguments {
 }
 
 export function registerVerify(noun: Command, host: Host): void {
-  noun
-    .command("verify")
-    .description("recompute every link of the chain; exit code 8 when one does not hold")
-    .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
-    .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
-    .option("--incremental", "only what was written since this directory's last verification")
-    .option("--full", "from the first entry on, which is what happens without --incremental too")
-    .action(
-      host.action<VerifyArguments>(async ({ options, io }) => {
-        const { file, anchor, incremental, full } = options;
-        if (incremental && (full || file !== undefined || anchor !== undefined))
-          throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
-        if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
-        return withSession(options, io, async (session) => {
-          const { id, directory } = session.tenant;
-          const [{ readVerifiedPoint, raiseVerifiedPoint }, { knownToOperator }] = await Promise.all([
-            import("../../services/anchors/verified-point.ts"),
-            import("../../app/tenant/anchor-sources.ts"),
-          ]);
-          const keys = session.auditSecrets().map(auditKey);
-          const { anchors } = await knownToOperator(session.tenant, keys);
-          return runAuditVerify(
-            {
-              verify: chainVerifier(session),
-              from: incremental ? await readVerifiedPoint(directory, id) : undefined,
-              anchors: [...anchors, ...(await anchorsOf(anchor, id, keys, io))],
-              keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
-            },
-            session.api(),
-            io,
-          );
-        });
-      }),
-    );
+  host.add<VerifyArguments>(
+    noun
+      .command("verify")
+      .description("recompute every link of the chain; exit code 8 when one does not hold")
+      .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
+      .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
+      .option("--incremental", "only what was written since this directory's last verification")
+      .option("--full", "from the first entry on, which is what happens without --incremental too"),
+    { names: "verified head count broken" },
+    async ({ options, io }) => {
+      const { file, anchor, incremental, full } = options;
+      if (incremental && (full || file !== undefined || anchor !== undefined))
+        throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
+      if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
+      return withSession(options, io, async (session) => {
+        const { id, directory } = session.tenant;
+        const [{ readVerifiedPoint, raiseVerifiedPoint }, { knownToOperator }] = await Promise.all([
+          import("../../services/anchors/verified-point.ts"),
+          import("../../app/tenant/anchor-sources.ts"),
+        ]);
+        const keys = session.auditSecrets().map(auditKey);
+        const { anchors } = await knownToOperator(session.tenant, keys);
+        return runAuditVerify(
+          {
+            verify: chainVerifier(session),
+            from: incremental ? await readVerifiedPoint(directory, id) : undefined,
+            anchors: [...anchors, ...(await anchorsOf(anchor, id, keys, io))],
+            keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
+          },
+          session.api(),
+          io,
+        );
+      });
+    },
+  );
 }
 
 export function registerExport(noun: Command, host: Host): void {
-  noun
-    .command("export")
-    .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
-    .option("--out <file>", "write to a file; replaces it when it is there")
-    .action(
-      host.action<{ out?: string }>(({ options, io }) =>
-        withSession(options, io, (session) => runAuditExport({ out: options.out }, session.api(), io)),
-      ),
-    );
+  host.add<{ out?: string }>(
+    noun
+      .command("export")
+      .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
+      .option("--out <file>", "write to a file; replaces it when it is there"),
+    { names: "file entries head" },
+    ({ options, io }) => withSession(options, io, (session) => runAuditExport({ out: options.out }, session.api(), io)),
+  );
 }
 
 const reportView: View<ChainReport, ChainReport> = {

@@ -63,7 +63,7 @@ async function beyondHead(api: Api, count: number): Promise<ChainBreak | undefin
   return { kind: "beyond-head", seq: BigInt(next.seq), problem: `row ${next.seq} stands after the head, ${count}` };
 }
 
-/** What the server knows and a walk cannot see, such as that the log was set back under it. */
+/** What the server knows and a walk cannot see, such as that its log was replaced by an older one. */
 function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | undefined {
   return problem ? { kind: problem.kind, seq: BigInt(problem.seq), problem: problem.text } : undefined;
 }

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { time } from "../output/cells.ts";
@@ -12,7 +13,6 @@ import { registerExport, registerVerify } from "./audit-verify.ts";
 
 type Page = WireResult<"listAudit">;
 type Entry = Page["entries"][number];
-type Status = WireResult<"getAuditStatus">;
 
 export interface ListOptions {
   limit?: number | undefined;
@@ -21,23 +21,17 @@ export interface ListOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("list")
-    .description("entries, newest first")
-    .addOption(limitOption())
-    .option("--type <type>", "only this type, such as market.settled")
-    .option("--actor <actor>", "only this actor, such as admin:ops")
-    .action(
-      host.action<ListOptions>(({ options, io }) =>
-        withSession(options, io, (session) => runAuditList(options, session.api(), io)),
-      ),
-    );
-  noun
-    .command("status")
-    .description("head, count, and whether the chain holds")
-    .action(
-      host.action(({ options, io }) => withSession(options, io, (session) => runAuditStatus({}, session.api(), io))),
-    );
+  host.add<ListOptions>(
+    noun
+      .command("list")
+      .description("entries, newest first")
+      .addOption(limitOption())
+      .option("--type <type>", "only this type, such as market.settled")
+      .option("--actor <actor>", "only this actor, such as admin:ops"),
+    { operation: "listAudit", rows: "entries" },
+    ({ options, io }) => withSession(options, io, (session) => runAuditList(options, session.api(), io)),
+  );
+  auditStatus.register(noun, host);
   registerSecurity(noun, host);
   registerVerify(noun, host);
   registerExport(noun, host);
@@ -57,16 +51,28 @@ const listView: View<Page, Entry> = {
   empty: "No entry matches.",
 };
 
-const statusView: View<Status, Status> = {
-  kind: "record",
-  fields: ({ verified, head, count: entries, problem, anchor }) => [
-    ["verified", verified ? "yes" : "NO"],
-    ["entries", String(entries)],
-    ["head", head],
-    ...(problem ? ([[problem.kind, problem.text]] as const) : []),
-    ["newest anchor", anchor ? `entry ${anchor.seq} of ${time(anchor.ts, { seconds: true })}` : "none"],
-  ],
-};
+/** Ends with 8, INTEGRITY, after printing, when the chain does not hold. */
+export const auditStatus = defineCommand({
+  name: "status",
+  summary: "head, count, and whether the chain holds",
+  operation: "getAuditStatus",
+  input: () => ({}),
+  view: {
+    kind: "record",
+    fields: ({ verified, head, count: entries, problem, anchor }) => [
+      ["verified", verified ? "yes" : "NO"],
+      ["entries", String(entries)],
+      ["head", head],
+      ...(problem ? ([[problem.kind, problem.text]] as const) : []),
+      ["newest anchor", anchor ? `entry ${anchor.seq} of ${time(anchor.ts, { seconds: true })}` : "none"],
+    ],
+  },
+  after: ({ verified, problem }) => {
+    if (verified) return;
+    const { kind, text } = problem ?? { kind: "broken", text: "pmctl audit verify shows where" };
+    throw new Fault("INTEGRITY", `The audit log does not hold (${kind}): ${text}`);
+  },
+});
 
 export async function runAuditList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const { type, actor, limit = DEFAULT_LIMIT } = options;
@@ -77,13 +83,4 @@ export async function runAuditList(options: ListOptions, api: Api, { output }: I
   await output.print({ entries, cursor }, listView);
   if (cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
   return EXIT.ok;
-}
-
-/** @throws Fault INTEGRITY after printing, when the chain does not hold */
-export async function runAuditStatus(_: object, api: Api, { output }: Io): Promise<ExitCode> {
-  const status = await api.getAuditStatus({});
-  await output.print(status, statusView);
-  if (status.verified) return EXIT.ok;
-  const { kind, text } = status.problem ?? { kind: "broken", text: "pmctl audit verify shows where" };
-  throw new Fault("INTEGRITY", `The audit log does not hold (${kind}): ${text}`);
 }

@@ -37,13 +37,16 @@ const view: View<Diagnosis, Diagnosis> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenant]", "the tenant to look at; all of the directory unless given")
-    .option("--pre", "only what must be there before a tenant is set up")
-    .description(
-      "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold or the database differs from it. Changes and starts nothing",
-    )
-    .action(host.action<DoctorOptions>(runDoctor));
+  host.add<DoctorOptions>(
+    noun
+      .argument("[tenant]", "the tenant to look at; all of the directory unless given")
+      .option("--pre", "only what must be there before a tenant is set up")
+      .description(
+        "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold or the database differs from it. Changes and starts nothing",
+      ),
+    { names: "ok checks" },
+    runDoctor,
+  );
 }
 
 /** Makes every check, whatever the others find. */

@@ -1,7 +1,8 @@
 import { type Command, Option } from "commander";
-import type { Api, WireResult } from "../../contract/operations.ts";
+import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Host, type Io, withSession } from "../command.ts";
+import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, identifier } from "../input/parsers.ts";
@@ -9,7 +10,6 @@ import { time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
 type Withdrawal = WireResult<"approveWithdrawal">;
-type Credited = WireResult<"creditWallet">;
 type Status = Withdrawal["status"];
 
 export interface ListOptions {
@@ -25,40 +25,16 @@ export interface CreditOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("list")
-    .description("withdrawals, newest first")
-    .addOption(new Option("--status <status>", "only these").choices(["pending", "approved", "rejected"]))
-    .addOption(limitOption())
-    .action(
-      host.action<ListOptions>(({ options, io }) =>
-        withSession(options, io, (session) => runFundingList(options, session.api(), io)),
-      ),
-    );
-  for (const [verb, description] of [
-    ["approve", "send a withdrawal's money out"],
-    ["reject", "give a withdrawal's money back"],
-  ] as const)
+  host.add<ListOptions>(
     noun
-      .command(verb)
-      .description(description)
-      .argument("<id>", "the withdrawal", identifier)
-      .action(
-        host.action(({ options, args: [id = ""], io }) =>
-          withSession(options, io, (session) => runFundingDecide({ id, verb }, session.api(), io)),
-        ),
-      );
-  noun
-    .command("credit")
-    .description("put money into a user's wallet by hand; --reason says why")
-    .requiredOption("--user <id>", "whose wallet", identifier)
-    .requiredOption("--amount <usd>", "how much", decimal)
-    .action(
-      host.action<CreditOptions>(({ options, io }) => {
-        requireReason(options);
-        return withSession(options, io, (session) => runFundingCredit(options, session.api(), io));
-      }),
-    );
+      .command("list")
+      .description("withdrawals, newest first")
+      .addOption(new Option("--status <status>", "only these").choices(["pending", "approved", "rejected"]))
+      .addOption(limitOption()),
+    { operation: "listWithdrawals" },
+    ({ options, io }) => withSession(options, io, (session) => runFundingList(options, session.api(), io)),
+  );
+  for (const command of [fundingApprove, fundingReject, fundingCredit]) command.register(noun, host);
 }
 
 const listView: View<readonly Withdrawal[], Withdrawal> = {
@@ -85,16 +61,6 @@ const withdrawalView: View<Withdrawal, Withdrawal> = {
   ],
 };
 
-const creditedView: View<Credited, Credited> = {
-  kind: "record",
-  fields: ({ userId, amount, balanceUsd, ts }) => [
-    ["user", userId],
-    ["credited", usd(amount)],
-    ["balance", usd(balanceUsd)],
-    ["time", time(ts, { seconds: true })],
-  ],
-};
-
 export async function runFundingList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
   const { status, limit = DEFAULT_LIMIT } = options;
   const { items: withdrawals, nextCursor } = await readPages(limit, (page) => api.listWithdrawals({ status, ...page }));
@@ -103,25 +69,50 @@ export async function runFundingList(options: ListOptions, api: Api, { output }:
   return EXIT.ok;
 }
 
-export async function runFundingDecide(
-  { id, verb }: { id: string; verb: "approve" | "reject" },
-  api: Api,
-  { output }: Io,
-): Promise<ExitCode> {
-  const decided = await (verb === "approve" ? api.approveWithdrawal({ id }) : api.rejectWithdrawal({ id }));
-  await output.print(decided, withdrawalView);
-  return EXIT.ok;
-}
+const theWithdrawal = (command: Command) => command.argument("<id>", "the withdrawal", identifier);
+
+export const fundingApprove = defineCommand({
+  name: "approve",
+  summary: "send a withdrawal's money out",
+  takes: theWithdrawal,
+  operation: "approveWithdrawal",
+  input: ({ args: [id = ""] }) => ({ id }),
+  view: withdrawalView,
+});
+
+export const fundingReject = defineCommand({
+  name: "reject",
+  summary: "give a withdrawal's money back",
+  takes: theWithdrawal,
+  operation: "rejectWithdrawal",
+  input: ({ args: [id = ""] }) => ({ id }),
+  view: withdrawalView,
+});
+
+export const fundingCredit = defineCommand({
+  name: "credit",
+  summary: "put money into a user's wallet by hand; --reason says why",
+  takes: (command) =>
+    command
+      .requiredOption("--user <id>", "the user whose wallet it is", identifier)
+      .requiredOption("--amount <usd>", "how much", decimal),
+  operation: "creditWallet",
+  check: ({ options }: CommandContext<CreditOptions>) => void creditInput(options),
+  input: ({ options }) => creditInput(options),
+  view: {
+    kind: "record",
+    fields: ({ userId, amount, balanceUsd, ts }) => [
+      ["user", userId],
+      ["credited", usd(amount)],
+      ["balance", usd(balanceUsd)],
+      ["time", time(ts, { seconds: true })],
+    ],
+  },
+});
 
 /** @throws Fault USAGE without a reason */
-export async function runFundingCredit(options: CreditOptions, api: Api, { output }: Io): Promise<ExitCode> {
-  const { user, amount } = options;
-  await output.print(await api.creditWallet({ id: user, amount, reason: requireReason(options) }), creditedView);
-  return EXIT.ok;
-}
-
-function requireReason({ reason }: CreditOptions): string {
+export function creditInput({ user, amount, reason }: CreditOptions): WireInput<"creditWallet"> {
   if (reason === undefined || reason.trim() === "")
     throw new Fault("USAGE", "Money by hand wants a reason on record: add --reason");
-  return reason;
+  return { id: user, amount, reason };
 }

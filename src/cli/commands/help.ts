@@ -14,10 +14,13 @@ interface Page {
 const view: View<Page, Page> = { kind: "text", text: ({ text }) => text };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[words...]", `a command such as \`market settle\`, or one of: ${Object.keys(TOPICS).join(", ")}`)
-    .description("explain a command or a topic")
-    .action(host.action(({ args, io }) => runHelp({ words: args }, noun.parent ?? noun, io)));
+  host.add(
+    noun
+      .argument("[words...]", `a command such as \`market settle\`, or one of: ${Object.keys(TOPICS).join(", ")}`)
+      .description("explain a command or a topic"),
+    { names: "topic text" },
+    ({ args, io }) => runHelp({ words: args }, noun.parent ?? noun, io),
+  );
 }
 
 /** @throws Fault NOT_FOUND for what is neither a topic nor a command */

@@ -26,44 +26,42 @@ export interface FeedLine {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("status")
-    .description("feeds, waiting markets, the last sweep and what it settled")
-    .action(
-      host.action(({ options, io }) => withSession(options, io, (session) => runOracleStatus({}, session.api(), io))),
-    );
-  noun
-    .command("feeds")
-    .description("every feed with its sources, as the tenant file has them")
-    .action(
-      host.action(async ({ options, io }) => {
-        const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
-        return runOracleFeeds(await feedLines(readOperatorTenant(options.tenant)), io);
-      }),
-    );
-  noun
-    .command("check")
-    .description("ask every source once, and judge each feed as if it had to decide now; stores nothing")
-    .argument("[feed...]", "only these feeds, such as pm:btc")
-    .action(
-      host.action(async ({ options, args, io }) => {
-        const secrets = await oracleSecrets(options.tenant);
-        return withSession({ ...options, via: "db" }, io, (session) =>
-          runOracleCheck({ named: args.length > 0, run: () => check(session, secrets, args) }, io),
-        );
-      }),
-    );
-  noun
-    .command("sweep")
-    .description("look once at every market whose time has come, straight on the database")
-    .action(
-      host.action(async ({ options, io }) => {
-        const secrets = await oracleSecrets(options.tenant);
-        return withSession({ ...options, via: "db" }, io, (session) =>
-          runOracleSweep(() => sweepOnce(session, secrets), io),
-        );
-      }),
-    );
+  host.add(
+    noun.command("status").description("feeds, waiting markets, the last sweep and what it settled"),
+    { operation: "getOracleStatus" },
+    ({ options, io }) => withSession(options, io, (session) => runOracleStatus({}, session.api(), io)),
+  );
+  host.add(
+    noun.command("feeds").description("every feed with its sources, as the tenant file has them"),
+    { names: "feed sources lacking quorum maxAgeSec" },
+    async ({ options, io }) => {
+      const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
+      return runOracleFeeds(await feedLines(readOperatorTenant(options.tenant)), io);
+    },
+  );
+  host.add(
+    noun
+      .command("check")
+      .description("ask every source once, and say of each feed whether it could settle a market now; stores nothing")
+      .argument("[feed...]", "only these feeds, such as pm:btc"),
+    { names: "feed price ageSec spread session verdict detail" },
+    async ({ options, args, io }) => {
+      const secrets = await oracleSecrets(options.tenant);
+      return withSession({ ...options, via: "db" }, io, (session) =>
+        runOracleCheck({ named: args.length > 0, run: () => check(session, secrets, args) }, io),
+      );
+    },
+  );
+  host.add(
+    noun.command("sweep").description("look once at every market whose time has come, straight on the database"),
+    { names: "watched asked settled held" },
+    async ({ options, io }) => {
+      const secrets = await oracleSecrets(options.tenant);
+      return withSession({ ...options, via: "db" }, io, (session) =>
+        runOracleSweep(() => sweepOnce(session, secrets), io),
+      );
+    },
+  );
 }
 
 const statusView: View<Status, Status> = {

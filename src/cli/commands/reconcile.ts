@@ -23,13 +23,11 @@ export interface ReconcileOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .option("--explain", "every check with its result")
-    .action(
-      host.action<ReconcileOptions>(({ options, io }) =>
-        withSession(options, io, (session) => runReconcile(options, session.api(), io)),
-      ),
-    );
+  host.add<ReconcileOptions>(
+    noun.option("--explain", "every check with its result"),
+    { operation: "reconcile" },
+    ({ options, io }) => withSession(options, io, (session) => runReconcile(options, session.api(), io)),
+  );
 }
 
 const resultFields = ({ ok, discrepancy, checkedAt }: Omit<Explained, "checks">): [string, string][] => [

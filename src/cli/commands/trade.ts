@@ -1,12 +1,10 @@
 import { type Command, Option } from "commander";
-import type { Api, WireResult } from "../../contract/operations.ts";
-import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import type { WireInput, WireResult } from "../../contract/operations.ts";
+import type { Host } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
 import { decimal, identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
-import type { View } from "../output/output.ts";
 
-type Trade = WireResult<"placeTrade">;
 type Quote = WireResult<"quoteTrade">;
 
 export interface TradeOptions {
@@ -21,27 +19,9 @@ export interface TradeOptions {
   minAvgPrice?: number | undefined;
 }
 
-export interface PlaceOptions extends TradeOptions {
-  user: string;
-}
-
 export function register(noun: Command, host: Host): void {
-  withTerms(noun.command("quote"))
-    .description("what a trade would come to now; nothing is traded")
-    .option("--user <id>", "for whom; else only the market's own limits are checked", identifier)
-    .action(
-      host.action<TradeOptions & { user?: string }>(({ options, io }) =>
-        withSession(options, io, (session) => runTradeQuote(options, session.api(options.user), io)),
-      ),
-    );
-  withTerms(noun.command("place"))
-    .description("buy or sell shares for a user; recorded with you as the actor")
-    .requiredOption("--user <id>", "who trades", identifier)
-    .action(
-      host.action<PlaceOptions>(({ options, io }) =>
-        withSession(options, io, (session) => runTradePlace(options, session.api(options.user), io)),
-      ),
-    );
+  tradeQuote.register(noun, host);
+  tradePlace.register(noun, host);
 }
 
 function withTerms(command: Command): Command {
@@ -55,7 +35,8 @@ function withTerms(command: Command): Command {
     .option("--min-avg-price <price>", "do not sell at a lower average price", decimal);
 }
 
-function inputOf({ market, side, ...terms }: TradeOptions): Parameters<Api["quoteTrade"]>[0] {
+/** Terms of a quote or a trade as the interface takes them. */
+export function tradeInput({ market, side, ...terms }: TradeOptions): WireInput<"quoteTrade"> {
   const { amount, shares: sold, maxAvgPrice, minShares, minAvgPrice } = terms;
   // With both the contract says which one is too much.
   const selection = sold === undefined ? { side } : ({ side, action: "sell" } as const);
@@ -72,27 +53,32 @@ const fillFields = (fill: Quote): [string, string][] => [
   ["yes after", price(fill.yesPriceAfter)],
 ];
 
-const quoteView: View<Quote, Quote> = { kind: "record", fields: fillFields };
+export const tradeQuote = defineCommand({
+  name: "quote",
+  summary: "what a trade would come to now; nothing is traded",
+  takes: (command) =>
+    withTerms(command).option("--user <id>", "for whom; else only the market's own limits are checked", identifier),
+  operation: "quoteTrade",
+  input: ({ options }) => tradeInput(options),
+  onBehalfOf: ({ user }: TradeOptions & { user?: string }) => user,
+  view: { kind: "record", fields: fillFields },
+});
 
-const tradeView: View<Trade, Trade> = {
-  kind: "record",
-  fields: (trade) => [
-    ["trade", trade.tradeId],
-    ...fillFields(trade),
-    ["position", `${shares(trade.position.shares)} at ${price(trade.position.avgCost)}`],
-    ...(trade.realizedPnl === undefined ? [] : ([["realised", usd(trade.realizedPnl)]] as [string, string][])),
-    ["time", time(trade.ts, { seconds: true })],
-  ],
-};
-
-/** @param api acts on behalf of the user, if there is one */
-export async function runTradeQuote(options: TradeOptions, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.quoteTrade(inputOf(options)), quoteView);
-  return EXIT.ok;
-}
-
-/** @param api acts on behalf of the user */
-export async function runTradePlace(options: PlaceOptions, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.placeTrade(inputOf(options)), tradeView);
-  return EXIT.ok;
-}
+export const tradePlace = defineCommand({
+  name: "place",
+  summary: "buy or sell shares for a user; recorded with you as the actor",
+  takes: (command) => withTerms(command).requiredOption("--user <id>", "who trades", identifier),
+  operation: "placeTrade",
+  input: ({ options }) => tradeInput(options),
+  onBehalfOf: ({ user }: TradeOptions & { user: string }) => user,
+  view: {
+    kind: "record",
+    fields: (trade): [string, string][] => [
+      ["trade", trade.tradeId],
+      ...fillFields(trade),
+      ["position", `${shares(trade.position.shares)} at ${price(trade.position.avgCost)}`],
+      ...(trade.realizedPnl === undefined ? [] : ([["realised", usd(trade.realizedPnl)]] as [string, string][])),
+      ["time", time(trade.ts, { seconds: true })],
+    ],
+  },
+});

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
-import { packageVersion } from "../program.ts";
+import { packageVersion } from "../package-version.ts";
 
 interface Version {
   version: string;
@@ -12,7 +12,7 @@ interface Version {
 const view: View<Version, Version> = { kind: "text", text: ({ version }) => version };
 
 export function register(noun: Command, host: Host): void {
-  noun.action(host.action(({ io }) => runVersion(io)));
+  host.add(noun, { names: "version node" }, ({ io }) => runVersion(io));
 }
 
 export async function runVersion({ output }: Io): Promise<ExitCode> {

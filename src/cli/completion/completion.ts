@@ -2,7 +2,6 @@ import { Argument, type Command } from "commander";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
-import { completeProgram } from "../program.ts";
 import { completionScript, SHELLS, type Shell } from "./shells.ts";
 import { completedCommands } from "./tree.ts";
 
@@ -14,12 +13,15 @@ interface Completion {
 const view: View<Completion, Completion> = { kind: "text", text: ({ script }) => script };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .addArgument(new Argument("<shell>", "your shell").choices(SHELLS))
-    .description(
-      "print a script that completes commands, options and tenants; in bash: source <(pmctl completion bash)",
-    )
-    .action(host.action(async ({ args, io }) => runCompletion(args[0] as Shell, await completeProgram(), io)));
+  host.add(
+    noun
+      .addArgument(new Argument("<shell>", "your shell").choices(SHELLS))
+      .description(
+        "print a script that completes commands, options and tenants; in bash: source <(pmctl completion bash)",
+      ),
+    { names: "shell script" },
+    async ({ args, io }) => runCompletion(args[0] as Shell, await host.wholeProgram(), io),
+  );
 }
 
 export async function runCompletion(shell: Shell, program: Command, { output }: Io): Promise<ExitCode> {

@@ -3,7 +3,7 @@ import type { CompletedCommand, CompletedOption, Values } from "./tree.ts";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The completion script of a shell. Nothing of pmctl runs while somebody types: the script knows all words itself. */
+/** The completion script of a shell. pmctl does not run while the user types: the script holds all words itself. */
 export function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {
   if (shell === "fish") return fishScript(commands);
   const tables = [verbTable(commands), optionTable(commands), valueTable(commands), argumentTable(commands)].join("\n");

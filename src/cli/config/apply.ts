@@ -36,16 +36,19 @@ const view = {
 } satisfies View<AppliedTenant[], AppliedTenant>;
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
-    .addOption(onDriftOption())
-    .addOption(acceptLooseningOption())
-    .option("--dry-run", "only plan, or check that a saved plan still holds")
-    .description("bring the database to what the files say: schema, keys, treasury, policy, markets")
-    .action(host.action<ApplyOptions>(runApply));
+  host.add<ApplyOptions>(
+    noun
+      .argument("[tenants...]", "tenants to apply, or the file of a saved plan")
+      .addOption(onDriftOption())
+      .addOption(acceptLooseningOption())
+      .option("--dry-run", "only plan, or check that a saved plan still holds")
+      .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
+    { names: "tenant changed migrations" },
+    runApply,
+  );
 }
 
-/** For whoever interrupts what may have been sent. */
+/** Printed when Ctrl-C interrupts a change that may have been sent. */
 export const IN_DOUBT = "Interrupted: the change of a tenant is in as a whole or not at all; pmctl history says which";
 
 /** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
@@ -54,7 +57,7 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
   requireOneAddress(targets, options);
-  interrupts.parting(() => io.output.note(IN_DOUBT));
+  interrupts.onInterrupt(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];

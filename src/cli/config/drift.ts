@@ -6,7 +6,7 @@ import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { noteOverrides, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
+import { ITEM_FIELDS, noteOverrides, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
 
 interface DriftOptions {
   write?: boolean;
@@ -29,11 +29,14 @@ const view: View<readonly ShownItem[], ShownItem> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenant]", "the tenant")
-    .option("--write", "put the live values into the files; comments stay")
-    .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any")
-    .action(host.action<DriftOptions>(runDrift));
+  host.add<DriftOptions>(
+    noun
+      .argument("[tenant]", "the tenant")
+      .option("--write", "put the live values into the files; comments stay")
+      .description("values that were changed live since the last apply, and by whom; ends with 3 when there are any"),
+    { names: ITEM_FIELDS },
+    runDrift,
+  );
 }
 
 /** @throws Fault REFUSED when live values are other than the files' and stay so */
@@ -61,7 +64,10 @@ export async function runDrift({ options, args, io }: CommandContext<DriftOption
   async function writeBack(items: readonly PlanItem[]): Promise<PlanItem[]> {
     const { editFor, writeEdits } = await import("./write-back.ts");
     const edits = items.map((item) => ({ item, edit: item.kind === "conflict" ? undefined : editFor(item, files) }));
-    for (const file of writeEdits(edits.flatMap(({ edit }) => edit ?? []))) io.output.note(`${file} was written`);
+    writeEdits(
+      edits.flatMap(({ edit }) => edit ?? []),
+      io,
+    );
     return edits.filter(({ edit }) => edit === undefined).map(({ item }) => item);
   }
 }

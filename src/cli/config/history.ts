@@ -29,11 +29,14 @@ const view: View<readonly Applied[], Applied> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenant]", "the tenant")
-    .option("--limit <n>", "how many, the newest first", count, 50)
-    .description("the applies of a tenant, from its audit log")
-    .action(host.action<{ limit: number }>(runHistory));
+  host.add<{ limit: number }>(
+    noun
+      .argument("[tenant]", "the tenant")
+      .option("--limit <n>", "how many, the newest first", count, 50)
+      .description("the applies of a tenant, from its audit log"),
+    { names: "seq ts actor reason gitCommit sha256 fileSha256 rollbackTo policy adopted" },
+    runHistory,
+  );
 }
 
 /** Overrides that hold now are told beside: they are live, and no apply made them. */

@@ -48,22 +48,25 @@ const view: View<InitResult, WrittenFile> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenant]", "the new tenant's id: lower-case letters, digits and -")
-    .addOption(
-      new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices([
-        "minimal",
-        "full",
-      ]),
-    )
-    .addOption(
-      new Option("--ci <service>", "write a workflow that plans, applies and checks; none unless given").choices(
-        CI_SERVICES,
-      ),
-    )
-    .option("--base-url <url>", "where traders will find the tenant")
-    .description("write a tenant file, a sample of a market and .env with fresh secrets; overwrites nothing")
-    .action(host.action<InitOptions>(runInit));
+  host.add<InitOptions>(
+    noun
+      .argument("[tenant]", "the new tenant's id: lower-case letters, digits and -")
+      .addOption(
+        new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices([
+          "minimal",
+          "full",
+        ]),
+      )
+      .addOption(
+        new Option("--ci <service>", "write a workflow that plans, applies and checks; none unless given").choices(
+          CI_SERVICES,
+        ),
+      )
+      .option("--base-url <url>", "where traders will find the tenant")
+      .description("write a tenant file, a sample of a market and .env with fresh secrets; overwrites nothing"),
+    { names: "path result" },
+    runInit,
+  );
 }
 
 /** Asks on a terminal for what no option says. A second run finds everything in place and overwrites nothing. */

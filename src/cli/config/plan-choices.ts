@@ -22,7 +22,7 @@ export const onDriftOption = () =>
 export const acceptLooseningOption = () => new Option("--accept-loosening", "let limits be loosened");
 
 /**
- * Answers by flags and, where a person is there to ask, by questions. Without one, what no flag allows is refused.
+ * Answers by flags and, on a terminal, by questions. Without one, what no flag allows is refused.
  * @throws Fault REFUSED when the answer is no
  */
 export function chooserOf(options: ChoiceOptions, io: Io): Chooser {
@@ -35,7 +35,7 @@ export function chooserOf(options: ChoiceOptions, io: Io): Chooser {
   };
 }
 
-/** Whether somebody is asked about a plan, and so was shown all of it. */
+/** Whether the operator is asked about a plan, and so has been shown all of it. */
 export function asksAbout(plan: Plan, { yes }: Pick<ChoiceOptions, "yes">, { prompts }: Pick<Io, "prompts">): boolean {
   return yes !== true && prompts.available && !plan.empty && blockers(plan).length === 0;
 }

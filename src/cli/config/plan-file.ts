@@ -30,7 +30,7 @@ export function readPlans(file: string): Bound[] {
   throw new Fault("USAGE", `${file} is no plan of this pmctl: make it again with pmctl plan --out`);
 }
 
-/** Of the shape that is compared. What it says is not believed: it is planned again. */
+/** Checks the shape alone. The content is not trusted: the tenant is planned again and compared with it. */
 function isBound(plan: unknown): plan is Bound {
   if (typeof plan !== "object" || plan === null) return false;
   const { tenant, items, settings } = plan as Record<string, unknown>;
@@ -54,7 +54,7 @@ export function requireSame(saved: Bound, plan: Plan): void {
   if (boundText(saved) !== boundText(fresh)) throw stale("a key, a market or the time has changed");
 }
 
-/** Who changed a value is not what was approved. */
+/** Leaves out who changed a value: the change itself was approved. */
 function boundText({ items, settings }: Bound): string {
   return canonicalJson({ settings, items: items.map(({ by, ...item }) => item) });
 }

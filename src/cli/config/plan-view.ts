@@ -14,6 +14,9 @@ export interface ShownPlan extends Omit<Plan, "items"> {
 }
 export type ShownItem = Omit<PlanItem, "direction"> & { mark: Mark };
 
+/** The fields of an item, for `--fields ?`. */
+export const ITEM_FIELDS = "field kind base desired live by mark problem";
+
 type Row = ShownItem & { tenant: string };
 
 export function shownPlan({ items, ...plan }: Plan): ShownPlan {

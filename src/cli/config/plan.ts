@@ -5,7 +5,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { noteRest, planView, type ShownPlan, shownPlan } from "./plan-view.ts";
+import { ITEM_FIELDS, noteRest, planView, type ShownPlan, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
 interface PlanOptions {
@@ -14,12 +14,15 @@ interface PlanOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenants...]", "tenants to plan; the only one unless given")
-    .option("--out <file>", "save the plan, for pmctl apply FILE")
-    .option("--detailed-exitcode", "end with 2 when there is something to apply")
-    .description("what an apply would do; changes nothing")
-    .action(host.action<PlanOptions>(runPlan));
+  host.add<PlanOptions>(
+    noun
+      .argument("[tenants...]", "tenants to plan; the only one unless given")
+      .option("--out <file>", "save the plan, for pmctl apply FILE")
+      .option("--detailed-exitcode", "end with 2 when there is something to apply")
+      .description("what an apply would do; changes nothing"),
+    { names: `tenant ${ITEM_FIELDS}` },
+    runPlan,
+  );
 }
 
 /** Plans the tenants that are named. */

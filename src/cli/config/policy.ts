@@ -7,6 +7,7 @@ import type { PolicyPatch } from "../../domain/policy/policy.ts";
 import type { SuitabilityThresholds } from "../../domain/policy/suitability.ts";
 import { statedValue } from "../../domain/policy/values.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
@@ -22,28 +23,24 @@ export interface SetOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("show")
-    .description("the policy in force")
-    .action(
-      host.action(({ options, io }) => withSession(options, io, (session) => runPolicyShow({}, session.api(), io))),
-    );
-  noun
-    .command("set")
-    .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
-    .argument("<key=value...>", "a field and its new value; several at once are one change")
-    .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan)
-    .action(
-      host.action<{ ttl?: number }>(async ({ options, args, io }) => {
-        const { policyPatch } = await import("./policy-assignments.ts");
-        const set = { patch: policyPatch(args), yes: options.yes };
-        const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
-        if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
-          throw new Fault("USAGE", "--ttl is at most 30d: what is to hold longer belongs into the tenant file");
-        mustAsk(set, io.prompts);
-        return withSession(options, io, (session) => runPolicySet(set, session.api(undefined, { policyTtlSec }), io));
-      }),
-    );
+  policyShow.register(noun, host);
+  host.add<{ ttl?: number }>(
+    noun
+      .command("set")
+      .description("change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay")
+      .argument("<key=value...>", "a field and its new value; several at once are one change")
+      .option("--ttl <span>", "go back by itself after this time, such as 2h; at most 30d", timeSpan),
+    { operation: "updatePolicy" },
+    async ({ options, args, io }) => {
+      const { policyPatch } = await import("./policy-assignments.ts");
+      const set = { patch: policyPatch(args), yes: options.yes };
+      const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
+      if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
+        throw new Fault("USAGE", "--ttl is at most 30d: what is to hold longer belongs into the tenant file");
+      mustAsk(set, io.prompts);
+      return withSession(options, io, (session) => runPolicySet(set, session.api(undefined, { policyTtlSec }), io));
+    },
+  );
 }
 
 function fieldsOf(policy: Policy): [string, string][] {
@@ -73,16 +70,18 @@ function thresholdCells(field: PolicyField, { blockBelow, tiers }: SuitabilityTh
   ];
 }
 
-const policyView: View<Policy, Policy> = { kind: "record", fields: fieldsOf };
+export const policyShow = defineCommand({
+  name: "show",
+  summary: "the policy in force",
+  operation: "getPolicy",
+  input: () => ({}),
+  view: { kind: "record", fields: fieldsOf },
+});
+
 const updatedView: View<Updated, Updated> = {
   kind: "record",
   fields: (policy) => [...fieldsOf(policy), ["updated", time(policy.updatedAt, { seconds: true })]],
 };
-
-export async function runPolicyShow(_: object, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.getPolicy({}), policyView);
-  return EXIT.ok;
-}
 
 /**
  * Changes the given fields, after showing what they are now.

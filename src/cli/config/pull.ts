@@ -16,11 +16,14 @@ interface PullOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenant]", "the tenant")
-    .option("--write", "put the live values into the files; comments stay")
-    .description("the tenant file with the live values in it, as YAML")
-    .action(host.action<PullOptions>(runPull));
+  host.add<PullOptions>(
+    noun
+      .argument("[tenant]", "the tenant")
+      .option("--write", "put the live values into the files; comments stay")
+      .description("the tenant file with the live values in it, as YAML"),
+    { tenantFile: true },
+    runPull,
+  );
 }
 
 /** Live values that differ from the files' go in, those of policy fields that no file states too, unless they are the defaults. */
@@ -44,7 +47,7 @@ export async function runPull({ options, args, io }: CommandContext<PullOptions>
   // Another format is asked for by name: the same content then.
   const view: View<object, object> = { kind: "text", text: () => text };
   await io.output.print(parse(text) as object, view);
-  if (options.write) for (const written of writeEdits(edits)) io.output.note(`${written} was written`);
+  if (options.write) writeEdits(edits, io);
   return EXIT.ok;
 }
 

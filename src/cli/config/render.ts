@@ -44,10 +44,13 @@ const view: View<RenderedTenant[], RenderedValue> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenants...]", "tenants to show; all unless given")
-    .description("what tenant files come to: bases merged, defaults filled in, each value with its file and line")
-    .action(host.action(runRender));
+  host.add(
+    noun
+      .argument("[tenants...]", "tenants to show; all unless given")
+      .description("tenant files as a whole: bases merged, defaults filled in, each value with its file and line"),
+    { names: "tenant path value origin" },
+    runRender,
+  );
 }
 
 /** @throws ConfigError with the problems of all files that are not valid */

@@ -32,13 +32,16 @@ const view: View<RolledBack, RolledBack> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenant]", "the tenant")
-    .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
-    .addOption(onDriftOption())
-    .addOption(acceptLooseningOption())
-    .description("apply the document of an earlier apply; says what it leaves as it is, such as keys")
-    .action(host.action<RollbackOptions>(runRollback));
+  host.add<RollbackOptions>(
+    noun
+      .argument("[tenant]", "the tenant")
+      .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
+      .addOption(onDriftOption())
+      .addOption(acceptLooseningOption())
+      .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
+    { names: "tenant to changed" },
+    runRollback,
+  );
 }
 
 /** The same plan and the same guards as an apply, with another document. */
@@ -55,7 +58,7 @@ export async function runRollback({
     import("../../plan/plan-document.ts"),
     import("../../plan/plan-left.ts"),
   ]);
-  interrupts.parting(() => io.output.note(IN_DOUBT));
+  interrupts.onInterrupt(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const { to } = options;

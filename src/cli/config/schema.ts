@@ -7,19 +7,22 @@ import type { View } from "../output/output.ts";
 const view: View<object, object> = { kind: "text", text: (document) => JSON.stringify(document, null, 2) };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .addArgument(
-      new Argument("<what>", "of which file, or of the HTTP service").choices([
-        "tenant",
-        "market",
-        "operator",
-        "openapi",
-      ]),
-    )
-    .description(
-      "JSON Schema (draft-07) of tenant files, market files and the operator's pmctl.yaml, or the OpenAPI document of the service",
-    )
-    .action(host.action(runSchema));
+  host.add(
+    noun
+      .addArgument(
+        new Argument("<what>", "of which file, or of the HTTP service").choices([
+          "tenant",
+          "market",
+          "operator",
+          "openapi",
+        ]),
+      )
+      .description(
+        "JSON Schema (draft-07) of tenant files, market files and the operator's pmctl.yaml, or the OpenAPI document of the service",
+      ),
+    { names: "$schema type properties required title description definitions openapi info paths components" },
+    runSchema,
+  );
 }
 
 export async function runSchema({ args: [what], io }: Pick<CommandContext<object>, "args" | "io">): Promise<ExitCode> {

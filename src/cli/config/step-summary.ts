@@ -44,7 +44,7 @@ function code(value: Parameters<typeof shownValue>[0]): string {
   return `\`${cell(shownValue(value)).replaceAll("`", "'")}\``;
 }
 
-/** Neither a new column, nor a new line, nor HTML. */
+/** Escapes what would begin a new column, a new line or HTML. */
 function cell(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;");
 }

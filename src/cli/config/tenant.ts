@@ -26,19 +26,19 @@ type TenantDocument = Omit<TenantConfig, "source"> & {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("list")
-    .description("every tenant of this directory")
-    .action(host.action(({ io }) => runTenantList({}, io)));
-  noun
-    .command("show")
-    .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
-    .argument("[id]", "the tenant; the only one unless given")
-    .action(
-      host.action(({ options: { tenant, via, url }, args: [id], io }) =>
-        runTenantShow({ tenant: id ?? tenant, via, url }, io),
-      ),
-    );
+  host.add(
+    noun.command("list").description("every tenant of this directory"),
+    { names: "tenant name baseUrl database problem" },
+    ({ io }) => runTenantList({}, io),
+  );
+  host.add(
+    noun
+      .command("show")
+      .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
+      .argument("[id]", "the tenant; the only one unless given"),
+    { tenantFile: true, and: "file door" },
+    ({ options: { tenant, via, url }, args: [id], io }) => runTenantShow({ tenant: id ?? tenant, via, url }, io),
+  );
 }
 
 const listView: View<readonly TenantItem[], TenantItem> = {

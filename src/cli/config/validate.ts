@@ -29,10 +29,13 @@ const view: View<ValidTenant[], ValidTenant> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenants...]", "tenants to check; all unless given")
-    .description("check tenant files; every problem with its line, column and place")
-    .action(host.action(runValidate));
+  host.add(
+    noun
+      .argument("[tenants...]", "tenants to check; all unless given")
+      .description("check tenant files; every problem with its line, column and place"),
+    { names: "tenant file markets" },
+    runValidate,
+  );
 }
 
 /**

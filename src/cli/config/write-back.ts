@@ -6,6 +6,7 @@ import type { Tenant } from "../../config/tenant-file.ts";
 import { setInYaml } from "../../config/yaml/yaml-edit.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
+import type { Io } from "../command.ts";
 
 /** One value of a file that is to become the live one. */
 export interface FileEdit {
@@ -36,10 +37,9 @@ export function editedText(file: string, edits: readonly FileEdit[]): string {
     .reduce((text, { path, value }) => setInYaml(text, path, value), readFileSync(file, "utf8"));
 }
 
-/** Writes all edits, each file whole or not at all. Returns the files. */
-export function writeEdits(edits: readonly FileEdit[]): string[] {
-  const files = [...new Set(edits.map(({ file }) => file))];
-  for (const file of files) {
+/** What `--write` of `drift` and `pull` does: writes all edits, each file whole or not at all, and names the files. */
+export function writeEdits(edits: readonly FileEdit[], { output }: Pick<Io, "output">): void {
+  for (const file of new Set(edits.map((edit) => edit.file))) {
     const text = editedText(file, edits);
     const fresh = `${file}.new`;
     try {
@@ -48,6 +48,6 @@ export function writeEdits(edits: readonly FileEdit[]): string[] {
     } finally {
       rmSync(fresh, { force: true });
     }
+    output.note(`${file} was written`);
   }
-  return files;
 }

@@ -55,46 +55,50 @@ export interface RestoreOptions extends BackupTarget, RestoreFlags {
   now: number;
 }
 
+const BACKUP_FIELDS = "file format tenant created schemaVersion head head.seq head.hash count sha256 keyId encrypted";
+
 export function registerBackup(noun: Command, host: Host): void {
-  noun
-    .command("backup")
-    .description("write the tenant's database, as of one moment, into a file")
-    .argument("[file]", "the new file (default: .pmctl/backups/TENANT-TIME.backup.gz)", identifier)
-    .option("--out <file>", "the new file, instead of the argument", identifier)
-    .option("--encrypt-to <recipient>", "encrypt it to a key of age (age1…); again: to more of them", collected)
-    .addHelpText("after", BACKUP_NOTE)
-    .action(
-      host.action<{ out?: string; encryptTo?: string[] }>(async ({ options, args: [argument], io }) => {
-        const [{ openBackupTarget, newBackupFile }, { wallClockMs }] = await Promise.all([
-          import("../../app/backup/backup-target.ts"),
-          import("../../domain/clock.ts"),
-        ]);
-        const { encryptTo, out } = options;
-        const { directory, known, target } = await openBackupTarget(options.tenant);
-        const terms = { now: wallClockMs(), encrypted: encryptTo !== undefined };
-        const file = argument ?? out ?? (await newBackupFile(directory, target.tenant, terms));
-        return runDbBackup({ ...target, file, encryptTo, known }, io);
-      }),
-    );
-  noun
-    .command("restore")
-    .description("put a backup into the place of the tenant's database, once it has been verified")
-    .argument("<file>", "a file of `db backup`", identifier)
-    .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
-    .option("--allow-unauthenticated", "take a file of an older pmctl, which no audit key authenticates")
-    .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
-    .addHelpText("after", RESTORE_NOTE)
-    .action(
-      host.action<RestoreFlags>(async ({ options, args: [file = ""], io }) => {
-        mustAsk(options, io.prompts);
-        const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
-          import("../../app/backup/backup-target.ts"),
-          import("../../domain/clock.ts"),
-        ]);
-        const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
-        return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);
-      }),
-    );
+  host.add<{ out?: string; encryptTo?: string[] }>(
+    noun
+      .command("backup")
+      .description("write the tenant's database, as of one moment, into a file")
+      .argument("[file]", "the new file (default: .pmctl/backups/TENANT-TIME.backup.gz)", identifier)
+      .option("--out <file>", "the new file, instead of the argument", identifier)
+      .option("--encrypt-to <recipient>", "encrypt it to a key of age (age1…); again: to more of them", collected)
+      .addHelpText("after", BACKUP_NOTE),
+    { names: `${BACKUP_FIELDS} bytes` },
+    async ({ options, args: [argument], io }) => {
+      const [{ openBackupTarget, newBackupFile }, { wallClockMs }] = await Promise.all([
+        import("../../app/backup/backup-target.ts"),
+        import("../../domain/clock.ts"),
+      ]);
+      const { encryptTo, out } = options;
+      const { directory, known, target } = await openBackupTarget(options.tenant);
+      const terms = { now: wallClockMs(), encrypted: encryptTo !== undefined };
+      const file = argument ?? out ?? (await newBackupFile(directory, target.tenant, terms));
+      return runDbBackup({ ...target, file, encryptTo, known }, io);
+    },
+  );
+  host.add<RestoreFlags>(
+    noun
+      .command("restore")
+      .description("replace the tenant's database by a backup, once the backup has been verified")
+      .argument("<file>", "a file of `db backup`", identifier)
+      .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
+      .option("--allow-unauthenticated", "take a file of an older pmctl, which no audit key authenticates")
+      .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
+      .addHelpText("after", RESTORE_NOTE),
+    { names: `${BACKUP_FIELDS} keptAs` },
+    async ({ options, args: [file = ""], io }) => {
+      mustAsk(options, io.prompts);
+      const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
+        import("../../app/backup/backup-target.ts"),
+        import("../../domain/clock.ts"),
+      ]);
+      const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
+      return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);
+    },
+  );
 }
 
 /** Stated where an operator decides: plain text is the default because a lost age key would lose every backup. */

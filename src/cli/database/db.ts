@@ -27,28 +27,27 @@ export function register(noun: Command, host: Host): void {
     ["status", "whether it runs, and how to connect", runDbStatus],
   ] as const;
   for (const [verb, summary, run] of verbs)
-    noun
-      .command(verb)
-      .description(summary)
-      .action(
-        host.action(async ({ options, io }) => {
-          const silent = options.quiet === true && options.output === undefined;
-          return run({ ...(await openCluster(options.tenant)), silent }, io);
-        }),
-      );
-  noun
-    .command("migrate")
-    .description("bring a tenant's schema to the version of this pmctl")
-    .action(host.action(({ options, io }) => runDbMigrate(options, io)));
-  noun
-    .command("shell")
-    .description("psql on a tenant's database, as its owner; reads SQL from stdin in a pipe")
-    .action(
-      host.action(async ({ options }) => {
-        const { runDbShell } = await import("./psql.ts");
-        return runDbShell(options);
-      }),
+    host.add(
+      noun.command(verb).description(summary),
+      { names: "running dataDir host port url version" },
+      async ({ options, io }) => {
+        const silent = options.quiet === true && options.output === undefined;
+        return run({ ...(await openCluster(options.tenant)), silent }, io);
+      },
     );
+  host.add(
+    noun.command("migrate").description("bring a tenant's schema to the version of this pmctl"),
+    { names: "tenant applied" },
+    ({ options, io }) => runDbMigrate(options, io),
+  );
+  host.add(
+    noun.command("shell").description("psql on a tenant's database, as its owner; reads SQL from stdin in a pipe"),
+    null,
+    async ({ options }) => {
+      const { runDbShell } = await import("./psql.ts");
+      return runDbShell(options);
+    },
+  );
   registerBackup(noun, host);
 }
 

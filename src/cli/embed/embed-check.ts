@@ -21,7 +21,7 @@ export interface CheckTerms {
   fetch: typeof fetch;
 }
 
-/** How the detail of a check begins that had nobody to ask. */
+/** How the detail of a check begins that got no answer. */
 export const NO_ANSWER = "no answer";
 
 const TIMEOUT_MS = 5000;
@@ -105,7 +105,7 @@ function checkOrigin(origin: string, { allowedOrigins, baseUrl }: CheckTerms): C
   const check = "may trade";
   if (allowedOrigins.includes(origin) || origin === new URL(baseUrl).origin)
     return { check, result: "ok", detail: `${origin} may trade` };
-  const listed = allowedOrigins.join(", ") || "nobody, so that any page may show it read-only";
+  const listed = allowedOrigins.join(", ") || "no site, so that any page may show it read-only";
   return { check, result: "fail", detail: `${origin} is not in embed.allowedOrigins, which names ${listed}` };
 }
 
@@ -119,6 +119,8 @@ function checkAncestors(origin: string, answer: Answer | string): Check {
   return {
     check,
     result: allowed ? "ok" : "fail",
-    detail: allowed ? sources : `the server lets only ${sources || "nobody"} show it: is it running with the new file?`,
+    detail: allowed
+      ? sources
+      : `${sources ? `the server lets only ${sources}` : "the server lets no site"} show it: is it running with the new file?`,
   };
 }

@@ -42,21 +42,27 @@ const checkView: View<{ checks: Check[] }, Check> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("snippet")
-    .description("the two lines that put the widget on a page, and what the page's policy must allow")
-    .option("--market <id>", "the market that the market view shows; the top trending one unless given")
-    .option("--view <view>", `${VIEWS.join(", ")}; market with --market, else markets`)
-    .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`)
-    .action(host.action<SnippetOptions>(runSnippet));
-  noun
-    .command("check")
-    .description("whether a server serves the widget, and whether a page may trade in it")
-    .option("--origin <origin>", "the site that shows the widget, such as https://news.example")
-    .action(host.action<CheckOptions>(runCheck));
+  host.add<SnippetOptions>(
+    noun
+      .command("snippet")
+      .description("the two lines that put the widget on a page, and what the page's policy must allow")
+      .option("--market <id>", "the market that the market view shows; the top trending one unless given")
+      .option("--view <view>", `${VIEWS.join(", ")}; market with --market, else markets`)
+      .option("--theme <theme>", `${THEMES.join(", ")}; dark unless given`),
+    { names: "html csp scriptUrl integrity" },
+    runSnippet,
+  );
+  host.add<CheckOptions>(
+    noun
+      .command("check")
+      .description("whether a server serves the widget, and whether a page may trade in it")
+      .option("--origin <origin>", "the site that shows the widget, such as https://news.example"),
+    { names: "check result detail" },
+    runCheck,
+  );
 }
 
-/** Prints what a publisher pastes. Asks nobody: the loader is part of this build. */
+/** Prints what a publisher pastes into a page. Needs no server: the loader is part of this build. */
 export async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<ExitCode> {
   const { config } = readOperatorTenant(options.tenant);
   const { market: marketId, theme = "dark" } = options;
@@ -81,7 +87,7 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
 
 /**
  * Asks the server that is given, or the tenant's own address.
- * @throws Fault after printing: UNREACHABLE when nobody answers there, EXPECTATION_NOT_MET when a check fails
+ * @throws Fault after printing: UNREACHABLE when no server answers there, EXPECTATION_NOT_MET when a check fails
  */
 export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
   const tenant = readOperatorTenant(options.tenant);

@@ -1,11 +1,11 @@
 import { EXIT } from "../errors.ts";
 
-/** npm and timeout(1) pass on a signal that the terminal has sent to all: what follows at once is the same wish. */
-const SAME_WISH_MS = 500;
+/** npm and timeout(1) repeat a signal that the terminal has sent to every process: one that follows at once is a repeat. */
+const REPEAT_MS = 500;
 
 /**
- * What Ctrl-C does. A command that is half-way ends at once: whatever it sent is either committed or not. A command
- * that serves takes the signals over, and ends by itself.
+ * What Ctrl-C does. A command that runs to an end is stopped at once: what it sent is committed as a whole or not at
+ * all. A command that serves takes the signals over, and ends by itself.
  */
 export class Interrupts {
   readonly #controller = new AbortController();
@@ -13,7 +13,7 @@ export class Interrupts {
   #held = 0;
   #process: NodeJS.Process | undefined;
   #abortedAt = 0;
-  #parting: () => void = () => {};
+  #onInterrupt: () => void = () => {};
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
@@ -23,12 +23,12 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
-  /** Said when Ctrl-C ends a command that may have sent a change: where to see whether it is in. */
-  parting(say: () => void): void {
-    this.#parting = say;
+  /** Runs `say` when Ctrl-C ends a command that may have sent a change: it tells where to see whether the change is in. */
+  onInterrupt(say: () => void): void {
+    this.#onInterrupt = say;
   }
 
-  /** Ctrl-C is somebody else's until the returned function is called: a program that we wait for has the terminal. */
+  /** Leaves Ctrl-C to a program that has the terminal, until the returned function is called. */
   hold(): () => void {
     this.#held += 1;
     return () => {
@@ -41,7 +41,7 @@ export class Interrupts {
     this.#process = process;
     process.on("SIGINT", () => {
       if (this.#held !== 0 || this.#abort()) return;
-      this.#parting();
+      this.#onInterrupt();
       process.exit(EXIT.interrupted);
     });
     // Without a command that cares, these end as they would have without us: 128 and the signal's number.
@@ -51,13 +51,13 @@ export class Interrupts {
     process.on("SIGHUP", () => {
       if (!this.#abort()) process.exit(129);
     });
-    // Whoever supervises us is gone, however it ended: nobody else would ever stop us.
+    // The supervisor has ended, and no other process would ever stop this one.
     process.on("disconnect", () => void this.#abort());
   }
 
   #abort(): boolean {
     if (!this.#taken) return false;
-    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < SAME_WISH_MS;
+    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < REPEAT_MS;
     this.#abortedAt = performance.now();
     this.#controller.abort();
     return true;

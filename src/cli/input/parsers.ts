@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
+import { isoTime, wallClockMs } from "../../domain/clock.ts";
 import { UNIT_MS } from "../../domain/time.ts";
+import { parseTimestamp } from "../../domain/timestamp.ts";
 
 /** Readers of option values. They throw what commander turns into a usage error that names the option. */
 
@@ -23,7 +25,7 @@ export function portNumber(value: string): number {
   return port;
 }
 
-/** An identifier. An empty one comes of an unset variable in a script. */
+/** An identifier. An empty one is most likely an unset variable of a script. */
 export function identifier(value: string): string {
   if (value === "") throw new InvalidArgumentError("It is empty.");
   return value;
@@ -50,13 +52,31 @@ export function timeSpan(value: string): number {
   return Number(amount) * unitMs;
 }
 
+/** `24h` for a day ago, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
+export function past(value: string): string {
+  return instant(value, (now, spanMs) => now - spanMs, "24h");
+}
+
+/** `90d` for 90 days from now, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
+export function future(value: string): string {
+  return instant(value, (now, spanMs) => now + spanMs, "90d");
+}
+
+function instant(value: string, shifted: (now: number, spanMs: number) => number, example: string): string {
+  if (/^\d+[smhd]$/.test(value)) return isoTime(shifted(wallClockMs(), timeSpan(value)));
+  const time = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
+  if (time === undefined)
+    throw new InvalidArgumentError(`It must be a time span such as ${example}, or a date such as 2027-01-31.`);
+  return isoTime(time);
+}
+
 /** A JSON object. */
 export function jsonObject(value: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(value);
     if (isMapping(parsed)) return parsed;
   } catch {
-    // Said below.
+    // The error below covers text that is no JSON too.
   }
   throw new InvalidArgumentError("It must be a JSON object.");
 }

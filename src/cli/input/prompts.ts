@@ -5,7 +5,7 @@ import { Interrupted } from "../errors.ts";
 
 /** What asks the operator. Tests answer in place of a person. */
 export interface Prompts {
-  /** Whether somebody is there to answer. */
+  /** Whether there is a terminal to ask on, and asking is allowed. */
   readonly available: boolean;
   /** A yes or no, no by default. */
   confirm(question: string): Promise<boolean>;
@@ -121,10 +121,10 @@ function answered<T>(answer: T): Exclude<T, symbol> {
 
 /**
  * Whether a command still has to ask.
- * @throws Fault USAGE when it has to and nobody is there
+ * @throws Fault USAGE when it has to and there is no terminal to ask on
  */
 export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts): boolean {
   if (options.yes) return false;
   if (prompts.available) return true;
-  throw new Fault("USAGE", "This needs a confirmation, and nobody is there to give it: add --yes");
+  throw new Fault("USAGE", "This needs a confirmation, and there is no terminal to ask on: add --yes");
 }

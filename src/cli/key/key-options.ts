@@ -1,14 +1,18 @@
-import { InvalidArgumentError } from "commander";
-import { isoTime, wallClockMs } from "../../domain/clock.ts";
+import { type Command, InvalidArgumentError } from "commander";
 import { Fault } from "../../domain/fault.ts";
 import { normalRange } from "../../domain/networks.ts";
 import { isScope, normalScopes, noScope, type Scope } from "../../domain/scopes.ts";
-import { parseTimestamp } from "../../domain/timestamp.ts";
-import { timeSpan } from "../input/parsers.ts";
+import { identifier, timeSpan } from "../input/parsers.ts";
 
-/** A key is named by the argument, or by `--name`. */
 export interface KeyName {
   name?: string;
+}
+
+/** A key is named by the argument or by `--name`, which say the same. */
+export function nameOptions(command: Command, description: string): Command {
+  return command
+    .argument("[name]", description, identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier);
 }
 
 /** @throws Fault USAGE when there is no name, or two */
@@ -35,15 +39,6 @@ export function networks(value: string, before: readonly string[] = []): string[
   if (range === undefined)
     throw new InvalidArgumentError("It must be an address range such as 10.0.0.0/8 or fd00::/8.");
   return [...before, range];
-}
-
-/** `90d`, `2027-01-31` (its beginning in UTC) or a full timestamp, as the wire has it. */
-export function expiry(value: string): string {
-  if (/^\d+[smhd]$/.test(value)) return isoTime(wallClockMs() + timeSpan(value));
-  const instant = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
-  if (instant === undefined)
-    throw new InvalidArgumentError("It must be a time span such as 90d, or a date such as 2027-01-31.");
-  return isoTime(instant);
 }
 
 /** Whole seconds; `0` ends the old value at once. */

@@ -7,12 +7,12 @@ type Created = WireResult<"createKey">;
 type Rotated = WireResult<"rotateKey">;
 type Revoked = WireResult<"revokeKey">;
 
-/** What may be told of a key or secret. Its value is nowhere. */
+/** What `key list` prints of a key or secret; never its value. */
 export interface KeyItem {
   name: string;
   type: string;
   active: boolean;
-  /** Null, as what follows, for what is no API key. */
+  /** Null, as the fields below, for a secret that is not an API key. */
   onRecord: boolean | null;
   scopes: string[] | null;
   from: string[] | null;

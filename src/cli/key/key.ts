@@ -7,9 +7,9 @@ import { Fault } from "../../domain/fault.ts";
 import { SCOPES, type Scope } from "../../domain/scopes.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { identifier } from "../input/parsers.ts";
+import { future } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
-import { expiry, type KeyName, keyName, networks, overlap, scopeList } from "./key-options.ts";
+import { type KeyName, keyName, nameOptions, networks, overlap, scopeList } from "./key-options.ts";
 import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "./key-views.ts";
 
 type KeyType = "admin" | "public";
@@ -47,78 +47,83 @@ interface RotateFlags extends Flags {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("list")
-    .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values")
-    .action(
-      host.action(({ options, io }) =>
-        withSession(options, io, async (session) => {
-          const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");
-          return runKeyList({ secrets: listFileSecrets(session.tenant) }, session.api(), io);
-        }),
-      ),
-    );
-  noun
-    .command("create")
-    .description("a new API key; its value is shown once")
-    .argument("[name]", "what audit entries call it", identifier)
-    .option("--name <name>", "its name, instead of the argument", identifier)
-    .addOption(
-      new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
-        .choices(["admin", "public"])
-        .makeOptionMandatory(),
-    )
-    .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
-    .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
-    .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", expiry)
-    .action(
-      host.action<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(({ options, args, io }) => {
-        const { type, scopes, from, expires: expiresAt } = options;
-        const create = { name: keyName(args[0], options), type, scopes, from, expiresAt };
-        return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
+  host.add(
+    noun
+      .command("list")
+      .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values"),
+    { names: "name type active onRecord scopes from createdAt expiresAt lastUsedAt reference fingerprint" },
+    ({ options, io }) =>
+      withSession(options, io, async (session) => {
+        const { listFileSecrets } = await import("../../app/tenant/tenant-secrets.ts");
+        return runKeyList({ secrets: listFileSecrets(session.tenant) }, session.api(), io);
       }),
-    );
-  noun
-    .command("rotate")
-    .description("a new value under the same name; with --type webhook|audit it prints what to put where")
-    .argument("[name]", "the API key", identifier)
-    .option("--name <name>", "its name, instead of the argument", identifier)
-    .addOption(
-      new Option("--type <type>", "of the key, or the kind of secret").choices(["admin", "public", "webhook", "audit"]),
+  );
+  host.add<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(
+    nameOptions(
+      noun.command("create").description("a new API key; its value is shown once"),
+      "what audit entries call it",
     )
-    .addOption(
-      new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
-        INBOUND_ENDPOINTS,
-      ),
+      .addOption(
+        new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
+          .choices(["admin", "public"])
+          .makeOptionMandatory(),
+      )
+      .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
+      .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
+      .option("--expires <when>", "a time span such as 90d, or a date; never, unless given", future),
+    { operation: "createKey" },
+    ({ options, args, io }) => {
+      const { type, scopes, from, expires: expiresAt } = options;
+      const create = { name: keyName(args[0], options), type, scopes, from, expiresAt };
+      return withSession(options, io, (session) => runKeyCreate(create, session.api(), io));
+    },
+  );
+  host.add<RotateFlags>(
+    nameOptions(
+      noun
+        .command("rotate")
+        .description("a new value under the same name; with --type webhook|audit it prints what to put where"),
+      "the API key",
     )
-    .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
-    .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", expiry)
-    .action(
-      host.action<RotateFlags>(async ({ options, args, io }) => {
-        const { type, endpoint } = options;
-        if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
-        if (type === "webhook" || type === "audit") {
-          const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
-          return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
-        }
-        const { overlap: overlapSeconds, expires: expiresAt } = options;
-        const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
-        return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
-      }),
-    );
-  noun
-    .command("revoke")
-    .description("end an API key at once")
-    .argument("[name]", "the API key", identifier)
-    .option("--name <name>", "its name, instead of the argument", identifier)
-    .addOption(new Option("--type <type>", "of the key").choices(["admin", "public"]))
-    .action(
-      host.action<Flags & { type?: KeyType }>(({ options, args, io }) => {
-        const revoke = { name: keyName(args[0], options), type: options.type, yes: options.yes };
-        mustAsk(revoke, io.prompts);
-        return withSession(options, io, (session) => runKeyRevoke(revoke, session.api(), io));
-      }),
-    );
+      .addOption(
+        new Option("--type <type>", "the key's type, or the kind of secret").choices([
+          "admin",
+          "public",
+          "webhook",
+          "audit",
+        ]),
+      )
+      .addOption(
+        new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
+          INBOUND_ENDPOINTS,
+        ),
+      )
+      .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
+      .option("--expires <when>", "when the new value ends: a time span such as 90d, or a date", future),
+    { operation: "rotateKey" },
+    async ({ options, args, io }) => {
+      const { type, endpoint } = options;
+      if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
+      if (type === "webhook" || type === "audit") {
+        const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
+        return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
+      }
+      const { overlap: overlapSeconds, expires: expiresAt } = options;
+      const rotate = { name: keyName(args[0], options), type, overlapSeconds, expiresAt };
+      return withSession(options, io, (session) => runKeyRotate(rotate, session, io));
+    },
+  );
+  host.add<Flags & { type?: KeyType }>(
+    nameOptions(noun.command("revoke").description("end an API key at once"), "the API key").addOption(
+      new Option("--type <type>", "the key's type").choices(["admin", "public"]),
+    ),
+    { operation: "revokeKey" },
+    ({ options, args, io }) => {
+      const revoke = { name: keyName(args[0], options), type: options.type, yes: options.yes };
+      mustAsk(revoke, io.prompts);
+      return withSession(options, io, (session) => runKeyRevoke(revoke, session.api(), io));
+    },
+  );
 }
 
 /** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
@@ -129,7 +134,7 @@ export async function runKeyList(
 ): Promise<ExitCode> {
   const declared = secrets.filter(({ type }) => type === "key");
   const keys = (await api.listKeys({})).map((key): KeyItem => {
-    // The name speaks for a value that is not at hand here, and for no other.
+    // Where the secret's value is not at hand, the key's name identifies it.
     const isPlace = ({ fingerprint, keyName }: FileSecret) =>
       fingerprint === null ? key.active && keyName === key.name : fingerprint === key.fingerprint;
     return { ...key, reference: declared.find(isPlace)?.reference ?? null };
@@ -206,7 +211,7 @@ export async function runSecretRotate(
 
 /**
  * Ends a key, after the operator has typed its name.
- * @throws Fault USAGE when there is neither `--yes` nor anybody to ask
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on
  */
 export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<ExitCode> {
   const { name, type } = options;
@@ -216,7 +221,7 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
       throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
     const isLastAdmin = active.every((key) => key.type !== "admin" || key.name === name);
     if (isLastAdmin && active.some((key) => key.type === "admin"))
-      io.output.note(`${name} is the last admin key: without it the API takes orders from nobody.`);
+      io.output.note(`${name} is the last admin key: without it the API accepts no operator.`);
     io.output.note(`Requests with ${name} are refused from now on. To revoke it, type its name.`);
     await io.prompts.type("The key's name", name);
   }
@@ -224,7 +229,7 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
   return EXIT.ok;
 }
 
-/** The repeat of a request whose answer was lost gets everything but the value, which nobody has any more. */
+/** The repeat of a request whose answer was lost gets everything but the value, which is stored nowhere. */
 function requireValue<Answer extends { name: string; key: string | null }>(answer: Answer): Answer {
   if (answer.key !== null) return answer;
   throw new Fault(

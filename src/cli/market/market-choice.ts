@@ -1,23 +1,41 @@
+import type { Command } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { isOfType } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { Io } from "../command.ts";
+import type { CommandContext, Io } from "../command.ts";
 import { PAGE } from "../input/paging.ts";
+import { identifier } from "../input/parsers.ts";
 import type { Choice } from "../input/prompts.ts";
 import { price } from "../output/cells.ts";
-import { oneLine } from "../output/text-width.ts";
+import { sanitizeLine } from "../output/text-width.ts";
 
 /** Each costs a request, and a server counts those. */
 const RECENTLY_HALTED = 10;
 
 /**
- * Whether the market is known, or somebody is there to choose one.
- * @throws Fault USAGE when it is not and nobody is
+ * How a verb of `market` learns which market it is about: the line names it, or the operator chooses it on a terminal.
+ * @param offered the markets to choose from
  */
-export function requireMarketId(id: string | undefined, { prompts }: Pick<Io, "prompts">, command: string): void {
-  if (id === undefined && !prompts.available)
-    throw new Fault("USAGE", `Which market? Name it: pmctl ${command} <id> (pmctl market list shows them)`);
+export function marketArgument(verb: string, offered = openMarkets) {
+  return {
+    takes: (command: Command) =>
+      command.argument(
+        "[id]",
+        "the market's id, as `market list` shows it; on a terminal it can be chosen",
+        identifier,
+      ),
+    /** @throws Fault USAGE when the line names no market and there is no terminal to choose one on */
+    check: ({ args: [id], io }: MarketLine): void => {
+      if (id === undefined && !io.prompts.available)
+        throw new Fault("USAGE", `Which market? Name it: pmctl market ${verb} <id> (pmctl market list shows them)`);
+    },
+    input: async ({ args: [id], io }: MarketLine, api: Api): Promise<{ id: string }> => ({
+      id: id ?? (await chooseMarket(api, io, offered)),
+    }),
+  };
 }
+
+type MarketLine = Pick<CommandContext<object>, "args" | "io">;
 
 type Offer = Pick<WireResult<"getMarket">, "id" | "question" | "category" | "yesPrice">;
 
@@ -46,7 +64,7 @@ export async function chooseMarket(
 ): Promise<string> {
   const choices = (await offered(api)).map(({ id, question, category, yesPrice }): Choice & { searched: string } => ({
     value: id,
-    name: oneLine(question),
+    name: sanitizeLine(question),
     description: `${id}, ${category}, YES at ${price(yesPrice)}`,
     searched: `${id} ${question} ${category}`.toLowerCase(),
   }));

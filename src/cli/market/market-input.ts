@@ -31,7 +31,7 @@ const REQUIRED = {
 const OPTIONAL = { meta: "--meta", liquidity: "--liquidity" } as const;
 
 /**
- * What `POST /v1/markets` takes, from options or from a file. The values are judged by the API itself.
+ * What `POST /v1/markets` takes, from options or from a file. The API itself checks the values.
  *
  * @throws Fault USAGE when options are missing or stand beside a file; ConfigError when the file is not valid
  */

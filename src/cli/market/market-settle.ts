@@ -3,11 +3,11 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { decimal, identifier, wholeNumber } from "../input/parsers.ts";
+import { decimal, wholeNumber } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { price, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { chooseMarket, requireMarketId } from "./market-choice.ts";
+import { marketArgument } from "./market-choice.ts";
 
 type Settled = WireResult<"settleMarket">;
 type Preview = WireResult<"previewSettlement">;
@@ -25,26 +25,27 @@ export interface SettleOptions {
 
 type SettleFlags = Omit<SettleOptions, "id">;
 
+const theMarket = marketArgument("settle");
+
 export function registerSettle(noun: Command, host: Host): void {
-  noun
-    .command("settle")
-    .description("pay the winners; cannot be undone")
-    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
-    .addOption(new Option("--outcome <side>", "what happened").choices(["yes", "no"]).makeOptionMandatory())
-    .option("--preview", "only show what would be paid")
-    .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
-    .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
-    .action(
-      host.action<SettleFlags>(async ({ options, args, io }) => {
-        requireMarketId(args[0], io, "market settle");
-        if (!options.preview) mustAsk(options, io.prompts);
-        return withSession(options, io, async (session) => {
-          const api = session.api();
-          const id = args[0] ?? (await chooseMarket(api, io));
-          return runMarketSettle({ ...options, id }, api, io);
-        });
-      }),
-    );
+  host.add<SettleFlags>(
+    theMarket
+      .takes(noun.command("settle").description("pay the winners; cannot be undone"))
+      .addOption(new Option("--outcome <side>", "the side that wins").choices(["yes", "no"]).makeOptionMandatory())
+      .option("--preview", "only show what would be paid")
+      .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
+      .option("--expect-total <usd>", "pay nothing unless this is the total", decimal),
+    { operation: "settleMarket" },
+    async ({ options, args, io }) => {
+      theMarket.check({ args, io });
+      if (!options.preview) mustAsk(options, io.prompts);
+      return withSession(options, io, async (session) => {
+        const api = session.api();
+        const { id } = await theMarket.input({ args, io }, api);
+        return runMarketSettle({ ...options, id }, api, io);
+      });
+    },
+  );
 }
 
 const settledView: View<Settled, Settled> = {
@@ -86,10 +87,10 @@ function agreement({ price: given, outcome }: Preview): string {
 const previewView: View<Preview, Preview> = { kind: "record", fields: previewFields };
 
 /**
- * Settles a market, after the operator has seen what it pays and typed which one and how. What was seen is what is
- * paid: should a trade come between, nothing is.
+ * Settles a market, after the operator has seen what it pays and typed the market and the outcome. It pays exactly what
+ * was shown: a trade that comes between makes it pay nothing.
  *
- * @throws Fault USAGE when there is neither `--yes` nor anybody to ask; EXPECTATION_NOT_MET when it would pay otherwise
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on; EXPECTATION_NOT_MET when it would pay otherwise
  */
 export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<ExitCode> {
   const { id, outcome } = options;
@@ -112,7 +113,7 @@ async function askToSettle(options: SettleOptions, api: Api, { output, prompts }
   const { id, outcome } = options;
   const preview = await api.previewSettlement({ id, outcome });
   const { status, payouts, totalUsd } = preview;
-  // A typo in the expectation is better told before anybody types the market's name.
+  // A typo in the expectation is told before the operator types the market's name.
   if ((options.expectPayouts ?? payouts) !== payouts || (options.expectTotal ?? totalUsd) !== totalUsd)
     throw new Fault(
       "EXPECTATION_NOT_MET",

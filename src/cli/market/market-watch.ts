@@ -19,23 +19,26 @@ export interface WatchOptions {
 const NAMES_PAGE = 200;
 
 export function registerWatch(noun: Command, host: Host): void {
-  noun
-    .command("watch")
-    .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
-    .argument("[id]", "only this market", identifier)
-    .action(
-      host.action(({ options, args: [id], io, interrupts }) => {
-        requireFormat(io);
-        return withSession(options, io, (session) => {
-          const stopped = interrupts.take();
-          const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
-          return runMarketWatch({ id, events }, session.api(), io);
-        });
-      }),
-    );
+  host.add(
+    noun
+      .command("watch")
+      .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
+      .argument("[id]", "only this market", identifier),
+    {
+      names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets",
+    },
+    ({ options, args: [id], io, interrupts }) => {
+      requireFormat(io);
+      return withSession(options, io, (session) => {
+        const stopped = interrupts.take();
+        const events = (markets: readonly string[] | undefined) => session.events(markets, stopped);
+        return runMarketWatch({ id, events }, session.api(), io);
+      });
+    },
+  );
 }
 
-/** What never ends has no closing bracket and no column widths. */
+/** An endless stream is a live table on a terminal and lines of JSON elsewhere: other formats need an end. */
 function requireFormat({ output }: Io): void {
   if (output.isLive || output.format === "json" || output.format === "ndjson") return;
   throw new Fault("USAGE", `market watch prints a table on a terminal and ndjson elsewhere, not ${output.format}`);

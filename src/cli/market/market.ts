@@ -3,15 +3,16 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
-import { decimal, identifier, jsonObject } from "../input/parsers.ts";
+import { decimal, jsonObject } from "../input/parsers.ts";
 import { cents, day, orDash, price, time, usd } from "../output/cells.ts";
 import { sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
-import { openMarkets, suspendedMarkets } from "./market-choice.ts";
+import { marketArgument, suspendedMarkets } from "./market-choice.ts";
 import type { MarketFlags } from "./market-input.ts";
-import { onMarket, registerLooks } from "./market-look.ts";
+import { marketDepth, marketHistory, marketTrending } from "./market-look.ts";
 import { registerSettle } from "./market-settle.ts";
 import { registerWatch } from "./market-watch.ts";
 
@@ -28,82 +29,63 @@ export interface ListOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .command("list")
-    .description("open markets, by closing time")
-    .option("--category <slug>", "only this category")
-    .addOption(new Option("--kind <kind>", "only this kind").choices(MARKET_KINDS))
-    .option("--q <words>", "search in questions and descriptions")
-    .addOption(limitOption())
-    .action(
-      host.action<ListOptions>(({ options, io }) =>
-        withSession(options, io, (session) => runMarketList(options, session.api(), io)),
-      ),
-    );
-  noun
-    .command("show")
-    .description("one market")
-    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
-    .action(host.action((context) => onMarket(context, "market show", runMarketShow)));
-  registerLooks(noun, host);
+  host.add<ListOptions>(
+    noun
+      .command("list")
+      .description("open markets, by closing time")
+      .option("--category <slug>", "only this category")
+      .addOption(new Option("--kind <kind>", "only this kind").choices(MARKET_KINDS))
+      .option("--q <words>", "search in questions and descriptions")
+      .addOption(limitOption()),
+    { operation: "listMarkets" },
+    ({ options, io }) => withSession(options, io, (session) => runMarketList(options, session.api(), io)),
+  );
+  const { takes, check, input } = marketArgument("show");
+  const show = noun.command("show").description("one market");
+  host.add(takes(show), { operation: "getMarket" }, (context) => {
+    check(context);
+    const { options, io } = context;
+    return withSession(options, io, async (session) => {
+      const api = session.api();
+      return runMarketShow(await input(context, api), api, io);
+    });
+  });
+  for (const command of [marketHistory, marketDepth, marketTrending]) command.register(noun, host);
   registerCreate(noun, host);
-  registerHalt(noun, host, "suspend", {
-    summary: "halt trading at once; never asks for a confirmation",
-    run: runMarketSuspend,
-    offered: openMarkets,
-  });
-  registerHalt(noun, host, "resume", {
-    summary: "let a suspended market trade again",
-    run: runMarketResume,
-    offered: suspendedMarkets,
-  });
+  for (const command of [marketSuspend, marketResume]) command.register(noun, host);
   registerSettle(noun, host);
   registerWatch(noun, host);
 }
 
 function registerCreate(noun: Command, host: Host): void {
-  noun
-    .command("create")
-    .description("open a market, from options or from a file with one market")
-    .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/")
-    .option("--question <text>", "what traders are asked")
-    .option("--category <slug>", "such as crypto")
-    .addOption(new Option("--kind <kind>", "the mechanism").choices(MARKET_KINDS))
-    .option("--p0 <price>", "first price of YES, 0.001 to 0.999", decimal)
-    .option("--close-at <time>", "when trading ends, such as 2030-01-31T18:00:00Z")
-    .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
-    .option("--meta <json>", "anything else, a JSON object", jsonObject)
-    .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", decimal)
-    .action(
-      host.action<MarketFlags>(async ({ options, io }) => {
-        // Before the tenant is opened: what is wrong with the input needs no server to say so.
-        const { marketInput } = await import("./market-input.ts");
-        const input = marketInput(options);
-        return withSession(options, io, async (session) => {
-          const { marketWarnings } = await import("../../app/apply/market-warnings.ts");
-          for (const warning of await marketWarnings(input, session)) io.output.note(warning);
-          return runMarketCreate(input, session.api(), io);
-        });
-      }),
-    );
+  host.add<MarketFlags>(
+    noun
+      .command("create")
+      .description("open a market, from options or from a file with one market")
+      .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/")
+      .option("--question <text>", "what traders are asked")
+      .option("--category <slug>", "such as crypto")
+      .addOption(new Option("--kind <kind>", "the mechanism").choices(MARKET_KINDS))
+      .option("--p0 <price>", "first price of YES, 0.001 to 0.999", decimal)
+      .option("--close-at <time>", "when trading ends, such as 2030-01-31T18:00:00Z")
+      .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
+      .option("--meta <json>", "anything else, a JSON object", jsonObject)
+      .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", decimal),
+    { operation: "createMarket" },
+    async ({ options, io }) => {
+      // Before the tenant is opened: what is wrong with the input needs no server to say so.
+      const { marketInput } = await import("./market-input.ts");
+      const input = marketInput(options);
+      return withSession(options, io, async (session) => {
+        const { marketWarnings } = await import("../../app/apply/market-warnings.ts");
+        for (const warning of await marketWarnings(input, session)) io.output.note(warning);
+        return runMarketCreate(input, session.api(), io);
+      });
+    },
+  );
 }
 
-interface Halt {
-  summary: string;
-  run: typeof runMarketSuspend;
-  /** The markets to choose from where none is named. */
-  offered: typeof openMarkets;
-}
-
-function registerHalt(noun: Command, host: Host, verb: string, { summary, run, offered }: Halt): void {
-  noun
-    .command(verb)
-    .description(summary)
-    .argument("[id]", "the market's id, as `market list` shows it; on a terminal it can be chosen", identifier)
-    .action(host.action((context) => onMarket(context, `market ${verb}`, run, offered)));
-}
-
-/** @param lines the last day's prices by market; empty where nobody would see them */
+/** @param lines the last day's prices by market; empty where they are not drawn */
 const listView = (lines: ReadonlyMap<string, readonly number[]>): View<readonly MarketItem[], MarketItem> => ({
   kind: "list",
   rows: (markets) => markets,
@@ -165,6 +147,22 @@ const statusView: View<StatusChange, StatusChange> = {
   ],
 };
 
+export const marketSuspend = defineCommand({
+  ...marketArgument("suspend"),
+  name: "suspend",
+  summary: "halt trading at once; never asks for a confirmation",
+  operation: "suspendMarket",
+  view: statusView,
+});
+
+export const marketResume = defineCommand({
+  ...marketArgument("resume", suspendedMarkets),
+  name: "resume",
+  summary: "let a suspended market trade again",
+  operation: "resumeMarket",
+  view: statusView,
+});
+
 export async function runMarketList(options: ListOptions, api: Api, io: Io): Promise<ExitCode> {
   const { output } = io;
   const { category, kind, q, limit = DEFAULT_LIMIT } = options;
@@ -196,15 +194,5 @@ export async function runMarketCreate(
   { output }: Io,
 ): Promise<ExitCode> {
   await output.print(await api.createMarket(input), createdView);
-  return EXIT.ok;
-}
-
-export async function runMarketSuspend(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.suspendMarket(options), statusView);
-  return EXIT.ok;
-}
-
-export async function runMarketResume(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.resumeMarket(options), statusView);
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 import type { StreamEvent, StreamEvents } from "../../contract/resources/stream.ts";
 import { time, usd } from "../output/cells.ts";
 
-/** A market as somebody who watches sees it. */
+/** A market as `market watch` shows it. */
 export interface Watched {
   marketId: string;
   /** Undefined until it was asked for. */
@@ -21,7 +21,7 @@ export interface Watched {
 const MAX_PRICES = 500;
 const MAX_TRADES = 8;
 
-/** What the events so far come to. */
+/** The watched markets after the events so far. */
 export class WatchedMarkets {
   readonly #markets = new Map<string, Watched>();
 
@@ -41,7 +41,7 @@ export class WatchedMarkets {
       if (!market) continue;
       market.question = question;
       market.closeAt ??= closeAt;
-      // One that was created since: its event carries no price.
+      // The market was created after the snapshot, and its event carries no price.
       if (market.prices.length === 0) this.#moveTo(market, yesPrice);
     }
   }

@@ -5,7 +5,7 @@ import { plain } from "./cells.ts";
 import type { Pager } from "./pager.ts";
 import { fieldOf, pickFields, toCsv, toNdjson, toYaml } from "./serialise.ts";
 import { type Column, renderRecord, renderTable, type TableStyle } from "./table.ts";
-import { oneLine, severalLines, shorten, spelledOut, wrap } from "./text-width.ts";
+import { escapeControls, sanitizeLine, sanitizeText, shorten, wrap } from "./text-width.ts";
 
 export const FORMATS = ["table", "json", "yaml", "csv", "ndjson"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -71,7 +71,7 @@ export class Output {
     return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
   }
 
-  /** False when stderr was asked to be as readable for programs as stdout. */
+  /** False with `-o json` and `-o ndjson`, where programs read stderr too. */
   get speaksToPeople(): boolean {
     return !this.#speaksJson;
   }
@@ -154,34 +154,36 @@ export class Output {
   stream(text: string): Promise<boolean> {
     this.#clearProgress();
     const { stdout } = this.#options;
-    return new Promise((resolve) => stdout.write(stdout.isTTY ? spelledOut(text) : text, (error) => resolve(!error)));
+    return new Promise((resolve) =>
+      stdout.write(stdout.isTTY ? escapeControls(text) : text, (error) => resolve(!error)),
+    );
   }
 
   /** A line for people about what happened; not an error. */
   note(message: string): void {
     if (this.#options.quiet) return;
     this.#clearProgress();
-    this.#options.stderr.write(`${this.#fold(severalLines(message))}\n`);
+    this.#options.stderr.write(`${this.#fold(sanitizeText(message))}\n`);
   }
 
-  /** A value shown to people before a question: where questions go, and however quiet it is to be otherwise. */
+  /** A value shown before a question: on stderr, as the question is, and in spite of `--quiet`. */
   explain<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
     this.#clearProgress();
     this.#options.stderr.write(`${this.#table(value, view)}\n`);
   }
 
-  /** A line of another process, which decided by itself whether it is worth saying. */
+  /** A line of another process, printed in spite of `--quiet`: that process has its own. */
   relay(line: string): void {
     this.#clearProgress();
-    this.#options.stderr.write(`${oneLine(line)}\n`);
+    this.#options.stderr.write(`${sanitizeLine(line)}\n`);
   }
 
-  /** A line that the next one replaces, only where somebody watches. */
+  /** A line that the next one replaces; printed on terminals only. */
   progress(message: string): void {
     if (!this.showsProgress) return;
     // A line that wraps could not be taken back.
     const { columns = 80 } = this.#options.stderr;
-    this.#options.stderr.write(`\r\u001b[2K${shorten(oneLine(message), columns - 1)}`);
+    this.#options.stderr.write(`\r\u001b[2K${shorten(sanitizeLine(message), columns - 1)}`);
     this.#progressShown = true;
   }
 
@@ -197,7 +199,7 @@ export class Output {
 
   #errorText(message: string, code: string): string {
     if (this.#speaksJson) return JSON.stringify({ error: message, code });
-    return this.#fold(`pmctl: ${severalLines(message)}`);
+    return this.#fold(`pmctl: ${sanitizeText(message)}`);
   }
 
   /** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
@@ -210,10 +212,10 @@ export class Output {
       .join("\n");
   }
 
-  /** Data in a file stays what it is; a terminal must not obey it. A table is safe already. */
+  /** Data in a file stays as it is; on a terminal its escape sequences lose their effect. A table has none already. */
   #harmless(text: string): string {
     if (!this.#options.stdout.isTTY || this.format === "table") return text;
-    return this.format === "json" || this.format === "ndjson" ? spelledOut(text) : severalLines(text);
+    return this.format === "json" || this.format === "ndjson" ? escapeControls(text) : sanitizeText(text);
   }
 
   async #render<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): Promise<string> {

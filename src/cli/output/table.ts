@@ -1,4 +1,4 @@
-import { displayWidth, oneLine, shorten, wrap } from "./text-width.ts";
+import { displayWidth, sanitizeLine, shorten, wrap } from "./text-width.ts";
 
 /** One column of a table: what people see of a row. */
 export interface Column<Row> {
@@ -53,7 +53,7 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
 
 function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
   const { title, cell, align, whole, least, optional = false, picture = false } = column;
-  const texts = [title, ...rows.map((row) => oneLine(cell(row, rows)))];
+  const texts = [title, ...rows.map((row) => sanitizeLine(cell(row, rows)))];
   const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
   // Half a number or half a picture tells something else than the whole.
   const isWhole = whole || picture || align === "right";
@@ -84,10 +84,10 @@ export function renderRecord(fields: readonly (readonly [string, string])[], sty
   const indent = `\n${" ".repeat(width + GAP.length)}`;
   return fields
     .map(([name, value]) => {
-      const lines = wrap(oneLine(value), room);
+      const lines = wrap(sanitizeLine(value), room);
       const isBeside = lines.every((line) => displayWidth(line) <= room);
       if (isBeside) return `${pad(style.title, name, width)}${GAP}${lines.join(indent)}`.trimEnd();
-      return [style.title(name), ...wrap(oneLine(value), room + width)].join(`\n${GAP}`);
+      return [style.title(name), ...wrap(sanitizeLine(value), room + width)].join(`\n${GAP}`);
     })
     .join("\n");
 }

@@ -59,27 +59,30 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /**
- * Text that somebody else wrote, made safe for a terminal: one line, without escape sequences (which could repaint the
+ * Text from outside, such as a question or an error message, made safe for a terminal: one line, without escape sequences (which could repaint the
  * screen of the operator who lists markets) and without marks that reverse the order of what follows.
  */
-export function oneLine(text: string): string {
+export function sanitizeLine(text: string): string {
   if (PLAIN.test(text)) return text;
   return stripVTControlCharacters(text)
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
-/** The same for JSON, which stays what it is: `JSON.stringify` leaves these characters, which stand in strings only. */
-export function spelledOut(json: string): string {
+/**
+ * Makes JSON safe for a terminal without changing its value: `JSON.stringify` leaves these characters as they are, and
+ * they occur only in strings, where an escape means the same.
+ */
+export function escapeControls(json: string): string {
   return json.replace(
     /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-/** The same for a text of several lines. */
-export function severalLines(text: string): string {
-  return text.split(/\r?\n/).map(oneLine).join("\n");
+/** A text of several lines made safe for a terminal. */
+export function sanitizeText(text: string): string {
+  return text.split(/\r?\n/).map(sanitizeLine).join("\n");
 }
 
 function graphemes(text: string): string[] {

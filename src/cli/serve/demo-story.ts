@@ -15,7 +15,7 @@ const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
 const FUNDS_USD = 1000;
 export const TRADERS = ["alice", "bob"] as const;
 
-/** What the demo acts with: the server's address and both keys, over HTTP like everybody else. */
+/** What the demo acts with: the server's address and both keys, over HTTP like every other client. */
 export interface Stage {
   tenant: ReadyTenant;
   url: string;

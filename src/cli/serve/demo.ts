@@ -68,13 +68,18 @@ const addressView: View<DemoAddresses, DemoAddresses> = {
 const listed = (names: readonly string[]) => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .option("--once", "run one market of each kind to the end, check everything, and stop")
-    .option("--port <n>", "port of the API; 0 takes any free one", portNumber)
-    .option("--host <address>", "address to listen on, instead of the file's")
-    .option("--no-crowd", "leave the markets to you: no program trades while it serves")
-    .description("a tenant with markets, money and a server, from nothing");
-  addShowOptions(noun).action(host.action<DemoOptions>(runDemo));
+  host.add<DemoOptions>(
+    addShowOptions(
+      noun
+        .option("--once", "run one market of each kind to the end, check everything, and stop")
+        .option("--port <n>", "port of the API; 0 takes any free one", portNumber)
+        .option("--host <address>", "address to listen on, instead of the file's")
+        .option("--no-crowd", "leave the markets to you: no program trades while it serves")
+        .description("a tenant with markets, money and a server, from nothing"),
+    ),
+    { names: "tenant url playgroundUrl opsUrl adminKey publicKey userId userToken curl" },
+    runDemo,
+  );
 }
 
 /** Provisions the demo tenant, serves it, and leaves no process behind when it ends. */

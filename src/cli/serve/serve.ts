@@ -35,15 +35,23 @@ export const servedView: View<Served, Served> = {
 };
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("[tenant]", "the tenant to serve")
-    .option("--port <n>", "port of the API, instead of the file's; 0 takes any free one", portNumber)
-    .option("--host <address>", "address to listen on, instead of the file's")
-    .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", portNumber)
-    .option("--https", "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory")
-    .option("--no-sweep", "leave the oracle's sweep to other processes")
-    .description("serve one tenant in the foreground; applies nothing by itself");
-  addShowOptions(noun).action(host.action<ServeOptions>(runServe));
+  host.add<ServeOptions>(
+    addShowOptions(
+      noun
+        .argument("[tenant]", "the tenant to serve")
+        .option("--port <n>", "port of the API, instead of the file's; 0 takes any free one", portNumber)
+        .option("--host <address>", "address to listen on, instead of the file's")
+        .option("--ops-port <n>", "port of health checks and metrics, on loopback, instead of the file's", portNumber)
+        .option(
+          "--https",
+          "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory",
+        )
+        .option("--no-sweep", "leave the oracle's sweep to other processes")
+        .description("serve one tenant in the foreground; applies nothing by itself"),
+    ),
+    { names: "tenant pid url opsUrl" },
+    runServe,
+  );
 }
 
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */

@@ -21,10 +21,10 @@ export function register(noun: Command, host: Host): void {
     .description("serve every tenant of a directory, each in a process of its own; restarts those that end");
   const shared = sharedOptions(host);
   for (const option of shared) noun.addOption(option);
-  noun.action(host.action<UpOptions>((context) => runUp(context, shared)));
+  host.add<UpOptions>(noun, { names: "tenant pid url opsUrl" }, (context) => runUp(context, shared));
 }
 
-/** Whatever `serve` can be told applies here to every tenant. */
+/** Options of `serve` that apply to every tenant. */
 function sharedOptions(host: Host): Option[] {
   const serve = new Command("serve");
   registerServe(serve, host);
@@ -88,7 +88,7 @@ function parseServed(line: string): Served | undefined {
   return value && "url" in value ? (value as unknown as Served) : undefined;
 }
 
-/** What a server ends with is written for programs, as its addresses are; log entries stay as they are. */
+/** A server's last error arrives as JSON, and people read its message; log entries stay as they are. */
 function sentenceOf(line: string): string {
   const value = parseObject(line);
   return value && "code" in value && typeof value.error === "string" ? value.error : line;

@@ -40,32 +40,33 @@ interface Flags {
 }
 
 export function registerListen(noun: Command, host: Host): void {
-  noun
-    .command("listen")
-    .description("follow what happens and forward it, signed, to a program on this machine")
-    .option("--forward-to <url>", "where events are posted, such as http://localhost:3000/hook", address)
-    .option("--events <names>", "only these, such as order.filled,market.settled", eventList)
-    .option("--print-secret", "print the signing secret and end")
-    .action(
-      host.action<Flags>(async ({ options, io, interrupts }) => {
-        const { forwardTo, events = webhookEventTypes, printSecret } = options;
-        const tenant = readOperatorTenant(options.tenant);
-        const secret = listenSecret(tenant.secret(tenant.config.audit.key, ["audit", "key"]));
-        if (printSecret) {
-          await io.output.print({ secret }, secretView);
-          return EXIT.ok;
-        }
-        if (forwardTo === undefined) throw new Fault("USAGE", "Where to? Add --forward-to URL");
-        const signal = interrupts.take();
-        // The database answers every look; the server would count it.
-        const via = options.via === "auto" && options.url === undefined ? "db" : options.via;
-        return withSession({ ...options, via }, io, (session) => {
-          io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
-          const pollMs = session.services ? POLL_MS : HTTP_POLL_MS;
-          return runWebhookListen({ forwardTo, events, secret, pollMs, signal }, session.api(), io);
-        });
-      }),
-    );
+  host.add<Flags>(
+    noun
+      .command("listen")
+      .description("follow what happens and forward it, signed, to a program on this machine")
+      .option("--forward-to <url>", "where events are posted, such as http://localhost:3000/hook", address)
+      .option("--events <names>", "only these, such as order.filled,market.settled", eventList)
+      .option("--print-secret", "print the signing secret and end"),
+    { names: "id type status problem" },
+    async ({ options, io, interrupts }) => {
+      const { forwardTo, events = webhookEventTypes, printSecret } = options;
+      const tenant = readOperatorTenant(options.tenant);
+      const secret = listenSecret(tenant.secret(tenant.config.audit.key, ["audit", "key"]));
+      if (printSecret) {
+        await io.output.print({ secret }, secretView);
+        return EXIT.ok;
+      }
+      if (forwardTo === undefined) throw new Fault("USAGE", "Where to? Add --forward-to URL");
+      const signal = interrupts.take();
+      // The database answers every look; the server would count it.
+      const via = options.via === "auto" && options.url === undefined ? "db" : options.via;
+      return withSession({ ...options, via }, io, (session) => {
+        io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
+        const pollMs = session.services ? POLL_MS : HTTP_POLL_MS;
+        return runWebhookListen({ forwardTo, events, secret, pollMs, signal }, session.api(), io);
+      });
+    },
+  );
 }
 
 function address(value: string): string {

@@ -27,48 +27,51 @@ const MAX_BODY_BYTES = 256 * 1024;
 
 /** The verbs of `webhook` that stand in for a provider. */
 export function registerSending(noun: Command, host: Host): void {
-  noun
-    .command("send")
-    .description("send an event to the running server, signed as its provider would")
-    .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
-    .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
-    .addOption(schemeOption("what the endpoint takes"))
-    .action(
-      host.action<{ set: string[]; scheme?: Scheme }>(async ({ options, args: [event = ""], io }) => {
-        const { scheme } = options;
-        const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
-        const tenant = readOperatorTenant(options.tenant);
-        const server = await serverOf(tenant, sample, { options, io });
-        return runWebhookSend({ event, sample, scheme, server }, tenant, io);
-      }),
-    );
-  noun
-    .command("sign")
-    .description("the X-Signature of a body, or with --scheme v2 its headers, under the tenant's webhook secret")
-    .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
-    .addOption(schemeOption("what the --endpoint takes, v1 where it takes any or none is named,"))
-    .addOption(endpointOption("whose secret signs; v2 needs it, v1 takes the shared one unless given"))
-    .option("--id <id>", "the webhook-id of v2; a new one unless given", identifier)
-    .option("--timestamp <seconds>", "the webhook-timestamp of v2, since the epoch; now unless given", epochSeconds)
-    .action(
-      host.action<{ body: string } & SignOptions>(async ({ options, io }) => {
-        const body = await readBytes(options.body);
-        return runWebhookSign({ ...options, body }, readOperatorTenant(options.tenant), io);
-      }),
-    );
-  noun
-    .command("verify")
-    .description("check a body's X-Signature against the tenant's active webhook secrets")
-    .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
-    .requiredOption("--signature <hex>", "as it stands in the header", identifier)
-    .addOption(endpointOption("whose secrets count; those of all unless given"))
-    .action(
-      host.action<{ body: string; signature: string; endpoint?: InboundEndpoint }>(async ({ options, io }) => {
-        const { signature, endpoint } = options;
-        const body = await readBytes(options.body);
-        return runWebhookVerify({ body, signature, endpoint }, readOperatorTenant(options.tenant), io);
-      }),
-    );
+  host.add<{ set: string[]; scheme?: Scheme }>(
+    noun
+      .command("send")
+      .description("send an event to the running server, signed as its provider would")
+      .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
+      .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
+      .addOption(schemeOption("what the endpoint takes")),
+    { names: "event url status body" },
+    async ({ options, args: [event = ""], io }) => {
+      const { scheme } = options;
+      const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
+      const tenant = readOperatorTenant(options.tenant);
+      const server = await serverOf(tenant, sample, { options, io });
+      return runWebhookSend({ event, sample, scheme, server }, tenant, io);
+    },
+  );
+  host.add<{ body: string } & SignOptions>(
+    noun
+      .command("sign")
+      .description("the X-Signature of a body, or with --scheme v2 its headers, under the tenant's webhook secret")
+      .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
+      .addOption(schemeOption("what the --endpoint takes, v1 where it takes any or none is named,"))
+      .addOption(endpointOption("whose secret signs; v2 needs it, v1 takes the shared one unless given"))
+      .option("--id <id>", "the webhook-id of v2; a new one unless given", identifier)
+      .option("--timestamp <seconds>", "the webhook-timestamp of v2, since the epoch; now unless given", epochSeconds),
+    { names: "signature scheme headers" },
+    async ({ options, io }) => {
+      const body = await readBytes(options.body);
+      return runWebhookSign({ ...options, body }, readOperatorTenant(options.tenant), io);
+    },
+  );
+  host.add<{ body: string; signature: string; endpoint?: InboundEndpoint }>(
+    noun
+      .command("verify")
+      .description("check a body's X-Signature against the tenant's active webhook secrets")
+      .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
+      .requiredOption("--signature <hex>", "as it stands in the header", identifier)
+      .addOption(endpointOption("whose secrets count; those of all unless given")),
+    { names: "valid" },
+    async ({ options, io }) => {
+      const { signature, endpoint } = options;
+      const body = await readBytes(options.body);
+      return runWebhookVerify({ body, signature, endpoint }, readOperatorTenant(options.tenant), io);
+    },
+  );
 }
 
 /** `v1` is the X-Signature of the interface specification, `v2` Standard Webhooks, which signs the time too. */

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type Host, type Io, withSession } from "../command.ts";
+import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { identifier } from "../input/parsers.ts";
@@ -20,41 +21,28 @@ export interface DeliveriesOptions {
 
 export function register(noun: Command, host: Host): void {
   registerSending(noun, host);
-  noun
-    .command("deliveries")
-    .description("what was sent to whom, and what came of it, newest event first")
-    .option("--receiver <name>", "only to this one", identifier)
-    .addOption(new Option("--status <status>", "only these").choices(["pending", "delivered", "dead"]))
-    .addOption(limitOption())
-    .action(
-      host.action<DeliveriesOptions>(({ options, io }) =>
-        withSession(options, io, (session) => runWebhookDeliveries(options, session.api(), io)),
-      ),
-    );
-  noun
-    .command("replay")
-    .description("send an event again, delivered ones too: to one receiver by the delivery's id, to all by the event's")
-    .argument("<id>", "of a delivery or of an event", identifier)
-    .action(
-      host.action(({ options, args: [id = ""], io }) =>
-        withSession(options, io, (session) => runWebhookReplay({ id }, session.api(), io)),
-      ),
-    );
-  noun
-    .command("receivers")
-    .description("who is told, how far, and who answered that it wants nothing more")
-    .action(
-      host.action(({ options, io }) => withSession(options, io, (session) => runWebhookReceivers(session.api(), io))),
-    );
-  noun
-    .command("enable")
-    .description("serve a receiver again that was disabled by its own 410")
-    .argument("<receiver>", "its name in the tenant file", identifier)
-    .action(
-      host.action(({ options, args: [name = ""], io }) =>
-        withSession(options, io, (session) => runWebhookEnable({ name }, session.api(), io)),
-      ),
-    );
+  host.add<DeliveriesOptions>(
+    noun
+      .command("deliveries")
+      .description("deliveries of events to receivers, each with its last answer, newest event first")
+      .option("--receiver <name>", "only to this one", identifier)
+      .addOption(new Option("--status <status>", "only these").choices(["pending", "delivered", "dead"]))
+      .addOption(limitOption()),
+    { operation: "listWebhookDeliveries" },
+    ({ options, io }) => withSession(options, io, (session) => runWebhookDeliveries(options, session.api(), io)),
+  );
+  host.add(
+    noun
+      .command("replay")
+      .description(
+        "send an event again, delivered ones too: to one receiver by the delivery's id, to all by the event's",
+      )
+      .argument("<id>", "of a delivery or of an event", identifier),
+    { operation: "replayWebhook", rows: "replayed" },
+    ({ options, args: [id = ""], io }) =>
+      withSession(options, io, (session) => runWebhookReplay({ id }, session.api(), io)),
+  );
+  for (const command of [webhookReceivers, webhookEnable]) command.register(noun, host);
   registerListen(noun, host);
 }
 
@@ -81,27 +69,40 @@ function answerText(answer: Delivery["lastAnswer"]): string {
   return answer.status === null ? answer.excerpt : `${answer.status} ${answer.excerpt}`.trim();
 }
 
-const receiversView: View<readonly Receiver[], Receiver> = {
-  kind: "list",
-  rows: (receivers) => receivers,
-  columns: [
-    { title: "RECEIVER", cell: ({ name }) => name, whole: true },
-    { title: "STATE", cell: stateOf },
-    { title: "PENDING", cell: ({ pending }) => String(pending), align: "right" },
-    { title: "DEAD", cell: ({ dead }) => String(dead), align: "right" },
-  ],
-  empty: "No receiver has been served yet: webhooks.outbound of the tenant file names them, and serve tells them.",
-};
+export const webhookReceivers = defineCommand({
+  name: "receivers",
+  summary: "the receivers of events, their pending and dead deliveries, and those that answered 410 and are disabled",
+  operation: "listWebhookReceivers",
+  input: () => ({}),
+  view: {
+    kind: "list",
+    rows: (receivers) => receivers,
+    columns: [
+      { title: "RECEIVER", cell: ({ name }) => name, whole: true },
+      { title: "STATE", cell: stateOf },
+      { title: "PENDING", cell: ({ pending }) => String(pending), align: "right" },
+      { title: "DEAD", cell: ({ dead }) => String(dead), align: "right" },
+    ],
+    empty: "No receiver has been served yet: webhooks.outbound of the tenant file names them, and serve tells them.",
+  },
+});
 
-const receiverView: View<Receiver, Receiver> = {
-  kind: "record",
-  fields: (receiver) => [
-    ["receiver", receiver.name],
-    ["state", stateOf(receiver)],
-    ["pending", String(receiver.pending)],
-    ["dead", String(receiver.dead)],
-  ],
-};
+export const webhookEnable = defineCommand({
+  name: "enable",
+  summary: "deliver again to a receiver that answered 410 and was disabled by it",
+  takes: (command) => command.argument("<receiver>", "its name in the tenant file", identifier),
+  operation: "enableWebhookReceiver",
+  input: ({ args: [name = ""] }) => ({ name }),
+  view: {
+    kind: "record",
+    fields: (receiver) => [
+      ["receiver", receiver.name],
+      ["state", stateOf(receiver)],
+      ["pending", String(receiver.pending)],
+      ["dead", String(receiver.dead)],
+    ],
+  },
+});
 
 function stateOf({ enabled, disabledAt }: Receiver): string {
   return enabled ? "enabled" : `disabled since ${orDash(disabledAt && time(disabledAt))}`;
@@ -117,19 +118,9 @@ export async function runWebhookDeliveries(options: DeliveriesOptions, api: Api,
   return EXIT.ok;
 }
 
-/** The sending is the server's: it comes when one runs. */
+/** Queues the event: a running server sends it. */
 export async function runWebhookReplay(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
   const { replayed } = await api.replayWebhook(options);
   await output.print(replayed, deliveriesView);
-  return EXIT.ok;
-}
-
-export async function runWebhookReceivers(api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.listWebhookReceivers({}), receiversView);
-  return EXIT.ok;
-}
-
-export async function runWebhookEnable(options: { name: string }, api: Api, { output }: Io): Promise<ExitCode> {
-  await output.print(await api.enableWebhookReceiver(options), receiverView);
   return EXIT.ok;
 }

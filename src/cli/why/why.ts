@@ -37,16 +37,16 @@ export interface WhyOptions {
 }
 
 export function register(noun: Command, host: Host): void {
-  noun
-    .argument("<id>", "a request's id (the answer's Request-Id) or a trade's", identifier)
-    .description("the rule, the numbers and the line of the tenant file behind a refusal, or behind a trade")
-    .action(
-      host.action(({ options, args: [id = ""], io }) =>
-        withSession(options, io, (session) =>
-          runWhy({ id, config: session.tenant.config, isServer: session.services === undefined }, session.api(), io),
-        ),
+  host.add(
+    noun
+      .argument("<id>", "a request's id (the answer's Request-Id) or a trade's", identifier)
+      .description("the rule, the numbers and the line of the tenant file behind a refusal, or behind a trade"),
+    { names: "kind refusal trade because rule" },
+    ({ options, args: [id = ""], io }) =>
+      withSession(options, io, (session) =>
+        runWhy({ id, config: session.tenant.config, isServer: session.services === undefined }, session.api(), io),
       ),
-    );
+  );
 }
 
 /** An operator may have asked on behalf of a user. */

@@ -1,0 +1,63 @@
+import type { Command } from "commander";
+import type { Api, OperationId, WireInput, WireResult } from "../contract/operations.ts";
+import { type CommandContext, type Host, type Io, withSession } from "./command.ts";
+import { EXIT, type ExitCode } from "./errors.ts";
+import type { Prints } from "./output/fields.ts";
+import type { View } from "./output/output.ts";
+
+/** A command that calls one operation and prints its answer. */
+interface Definition<Id extends OperationId, Options extends object, Row extends object> {
+  /** The verb; without one the noun itself is the command. */
+  name?: string;
+  /** What the help says; the registry says it for a noun. */
+  summary?: string;
+  /** Adds the command's arguments and options. */
+  takes?: (command: Command) => unknown;
+  operation: Id;
+  /** Refuses a command line before the tenant is opened. */
+  check?: (context: CommandContext<Options>) => void;
+  /** The operation's input, which the operator may have to choose from what the tenant has. */
+  input: (context: CommandContext<Options>, api: Api) => WireInput<Id> | Promise<WireInput<Id>>;
+  /** The user on whose behalf the operation is called; the operator stays the actor on record. */
+  onBehalfOf?: (options: Options) => string | undefined;
+  view: View<WireResult<Id>, Row>;
+  /** What `--fields` may name, where that is not the whole answer. */
+  prints?: Prints;
+  /** Says on stderr, or by the exit code, what the printed answer does not. */
+  after?: (answer: WireResult<Id>, io: Io) => void;
+}
+
+/** The two halves of a command: one for the command line, one that needs neither commander nor a terminal. */
+export interface DefinedCommand<Id extends OperationId> {
+  register(noun: Command, host: Host): void;
+  run(input: WireInput<Id>, api: Api, io: Io): Promise<ExitCode>;
+}
+
+export function defineCommand<Id extends OperationId, Options extends object, Row extends object>(
+  definition: Definition<Id, Options, Row>,
+): DefinedCommand<Id> {
+  const { name, summary, takes, operation, check, input, onBehalfOf, view, after } = definition;
+
+  async function run(given: WireInput<Id>, api: Api, io: Io): Promise<ExitCode> {
+    const answer = await api[operation](given);
+    await io.output.print(answer, view);
+    after?.(answer, io);
+    return EXIT.ok;
+  }
+
+  function register(noun: Command, host: Host): void {
+    const command = name === undefined ? noun : noun.command(name);
+    if (summary !== undefined) command.description(summary);
+    takes?.(command);
+    host.add<Options>(command, definition.prints ?? { operation }, async (context) => {
+      check?.(context);
+      const { options, io } = context;
+      return withSession(options, io, async (session) => {
+        const api = session.api(onBehalfOf?.(options));
+        return run(await input(context, api), api, io);
+      });
+    });
+  }
+
+  return { register, run };
+}
