@@ -29,5 +29,5 @@ export const PAST_RECORD = need("pastRecord", SINGLE);
 
 /** A market and its changing half. */
 export function marketNeeds(marketId: string): Need[] {
-  return [need("market", marketId), need("book", marketId)];
+  return [need("market", marketId), need("marketState", marketId)];
 }

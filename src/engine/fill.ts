@@ -23,7 +23,7 @@ import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import { exposureCap, requireEligible } from "../domain/trader.ts";
 import { insufficientFunds, type Reader } from "./draft.ts";
 import { requireMarket, requireTenant } from "./required.ts";
-import { type Book, type Market, type Portfolio, positionKey, type Trader } from "./rows.ts";
+import { type Market, type MarketState, type Portfolio, positionKey, type Trader } from "./rows.ts";
 import { newTrader } from "./traders.ts";
 
 /** What a buyer asks for. */
@@ -53,7 +53,7 @@ export interface SellTerms {
 /** What a trade comes to at this instant: everything but its effects. Quotes and trades are the same computation. */
 export interface Fill {
   market: Market;
-  book: Book;
+  marketState: MarketState;
   /** Gross. */
   amountMicro: bigint;
   feeMicro: bigint;
@@ -73,7 +73,7 @@ export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
   const { side, amountMicro } = terms;
-  const { market, book, policy, trader } = requireAdmitted(state, terms, traderId, now);
+  const { market, marketState, policy, trader } = requireAdmitted(state, terms, traderId, now);
   if (amountMicro > limitFromUsd(policy.maxTradeUsd))
     throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`, {
       detail: bound("policy.maxTradeUsd", String(policy.maxTradeUsd), decimalFromMicro(amountMicro)),
@@ -96,7 +96,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
     throw new Fault("AMOUNT_TOO_SMALL", "Amount does not exceed the fee", {
       detail: bound("policy.feeBps", decimalFromMicro(feeMicro), decimalFromMicro(amountMicro)),
     });
-  const { sharesMicro, pool } = buyShares(market, book, side, netMicro);
+  const { sharesMicro, pool } = buyShares(market, marketState, side, netMicro);
   if (sharesMicro <= 0n) throw new Fault("AMOUNT_TOO_SMALL", "Amount buys no share");
   const yesPriceAfter = requireInBounds(market, pool);
   if (!canPayOff(amountMicro, sharesMicro))
@@ -112,7 +112,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
     throw new Fault("SLIPPAGE", `It would buy ${decimalFromMicro(sharesMicro)} shares only`, {
       detail: bound("minShares", decimalFromMicro(terms.minSharesMicro), decimalFromMicro(sharesMicro)),
     });
-  return { market, book, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
 }
 
 /**
@@ -121,13 +121,13 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
  */
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
   const { side, sharesMicro } = terms;
-  const { market, book, policy, trader } = requireAdmitted(state, terms, traderId, now);
+  const { market, marketState, policy, trader } = requireAdmitted(state, terms, traderId, now);
   const held = trader && heldMicro(state, trader.id, terms);
   if (held !== undefined && held < sharesMicro)
     throw new Fault("INSUFFICIENT_SHARES", "Not enough shares", {
       detail: { limit: decimalFromMicro(held), value: decimalFromMicro(sharesMicro) },
     });
-  const { proceedsMicro: amountMicro, pool } = sellToPool(market, book, side, sharesMicro);
+  const { proceedsMicro: amountMicro, pool } = sellToPool(market, marketState, side, sharesMicro);
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   if (amountMicro <= feeMicro)
     throw new Fault("AMOUNT_TOO_SMALL", "Proceeds do not exceed the fee", {
@@ -139,7 +139,7 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
     throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, below ${terms.minAvgPrice}`, {
       detail: bound("minAvgPrice", String(terms.minAvgPrice), String(avgPrice)),
     });
-  return { market, book, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
+  return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
 }
 
 /** Why a bound refused, for `pmctl why`: the field that states it, what it was, and what it met. Amounts are decimals. */
@@ -153,7 +153,7 @@ function heldMicro(state: Reader, traderId: string, { marketId, side }: { market
 
 interface Admitted {
   market: Market;
-  book: Book;
+  marketState: MarketState;
   /** In force at this instant: an override that has ended does not count, whether or not its end is on record. */
   policy: Policy;
   trader: Trader | undefined;
@@ -166,14 +166,14 @@ function requireAdmitted(
   traderId: string | undefined,
   now: number,
 ): Admitted {
-  const { market, book } = requireMarket(state, marketId);
-  requireTradable(statusAt({ status: book.status, closeAt: market.closeAt }, now), market.closeAt);
+  const { market, marketState } = requireMarket(state, marketId);
+  requireTradable(statusAt({ status: marketState.status, closeAt: market.closeAt }, now), market.closeAt);
   const tenant = requireTenant(state);
   const policy = policyAt(tenant, now);
-  if (traderId === undefined) return { market, book, policy, trader: undefined };
+  if (traderId === undefined) return { market, marketState, policy, trader: undefined };
   const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
   requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });
-  return { market, book, policy, trader };
+  return { market, marketState, policy, trader };
 }
 
 /** The YES price after the trade, six decimals. */

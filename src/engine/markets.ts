@@ -6,7 +6,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import { watchMarket } from "./oracle.ts";
 import { requireMarket, requireTenant } from "./required.ts";
-import type { Book, Market } from "./rows.ts";
+import type { Market, MarketState } from "./rows.ts";
 
 export interface CreateMarket {
   type: "createMarket";
@@ -63,7 +63,7 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
     };
     draft.transfer(TREASURY, escrowOf(id), fundMicro, treasuryShort);
     draft.put("market", id, market);
-    draft.put("book", id, {
+    draft.put("marketState", id, {
       marketId: id,
       ...pool,
       status: "open",
@@ -104,10 +104,10 @@ function treasuryShort(balanceMicro: bigint, amountMicro: bigint): Fault {
 export const suspendMarket: CommandKind<SuspendMarket, { id: string; status: "suspended" }> = {
   needs: ({ marketId }) => marketNeeds(marketId),
   decide(draft, { marketId }, now) {
-    const { market, book } = requireMarket(draft, marketId);
-    refuseFinal(market, book, now, "suspended");
-    if (book.status === "open") {
-      draft.put("book", marketId, { ...book, status: "suspended" });
+    const { market, marketState } = requireMarket(draft, marketId);
+    refuseFinal(market, marketState, now, "suspended");
+    if (marketState.status === "open") {
+      draft.put("marketState", marketId, { ...marketState, status: "suspended" });
       draft.record("market.suspended", { marketId });
     }
     return { id: marketId, status: "suspended" };
@@ -118,19 +118,19 @@ export const suspendMarket: CommandKind<SuspendMarket, { id: string; status: "su
 export const resumeMarket: CommandKind<ResumeMarket, { id: string; status: "open" }> = {
   needs: ({ marketId }) => marketNeeds(marketId),
   decide(draft, { marketId }, now) {
-    const { market, book } = requireMarket(draft, marketId);
-    refuseFinal(market, book, now, "resumed");
-    if (book.status === "suspended") {
+    const { market, marketState } = requireMarket(draft, marketId);
+    refuseFinal(market, marketState, now, "resumed");
+    if (marketState.status === "suspended") {
       draft.before = market.closeAt;
-      draft.put("book", marketId, { ...book, status: "open" });
+      draft.put("marketState", marketId, { ...marketState, status: "open" });
       draft.record("market.resumed", { marketId });
     }
     return { id: marketId, status: "open" };
   },
 };
 
-function refuseFinal(market: Market, book: Book, now: number, verb: string): void {
-  const status = statusAt({ status: book.status, closeAt: market.closeAt }, now);
+function refuseFinal(market: Market, marketState: MarketState, now: number, verb: string): void {
+  const status = statusAt({ status: marketState.status, closeAt: market.closeAt }, now);
   if (status === "settled") throw new Fault("MARKET_SETTLED", `Market is settled and cannot be ${verb}`);
   if (status === "closed") throw new Fault("MARKET_CLOSED", `Market is closed and cannot be ${verb}`);
 }
@@ -142,10 +142,10 @@ function refuseFinal(market: Market, book: Book, now: number, verb: string): voi
 export const closeMarket: CommandKind<CloseMarket, { recorded: boolean }> = {
   needs: ({ marketId }) => marketNeeds(marketId),
   decide(draft, { marketId }, now) {
-    const { market, book } = requireMarket(draft, marketId);
-    const status = statusAt({ status: book.status, closeAt: market.closeAt }, now);
-    if (status !== "closed" || book.closingRecorded) return { recorded: false };
-    draft.put("book", marketId, { ...book, closingRecorded: true });
+    const { market, marketState } = requireMarket(draft, marketId);
+    const status = statusAt({ status: marketState.status, closeAt: market.closeAt }, now);
+    if (status !== "closed" || marketState.closingRecorded) return { recorded: false };
+    draft.put("marketState", marketId, { ...marketState, closingRecorded: true });
     draft.record("market.closed", { marketId, closeAt: new Date(market.closeAt).toISOString() });
     return { recorded: true };
   },

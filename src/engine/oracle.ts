@@ -5,7 +5,7 @@ import { type Side, statusAt } from "../domain/market/market.ts";
 import { type CommandKind, marketNeeds, need } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { requireMarket } from "./required.ts";
-import { type Book, type Market, SINGLE, type Watch } from "./rows.ts";
+import { type Market, type MarketState, SINGLE, type Watch } from "./rows.ts";
 
 /** What a machine settles by, as it stands in `oracle.resolved`. */
 export interface OracleEvidence {
@@ -46,11 +46,11 @@ function newWatch(marketId: string, instantAt: number, parsed: boolean): Watch {
  */
 export function requireOracleMaySettle(
   draft: Draft,
-  { market, book, oracle }: { market: Market; book: Book; oracle: OracleEvidence },
+  { market, marketState, oracle }: { market: Market; marketState: MarketState; oracle: OracleEvidence },
   now: number,
 ): void {
-  if (book.status === "suspended") throw new Fault("MARKET_SUSPENDED", "A suspended market is left alone");
-  if (statusAt({ status: book.status, closeAt: market.closeAt }, now) === "open")
+  if (marketState.status === "suspended") throw new Fault("MARKET_SUSPENDED", "A suspended market is left alone");
+  if (statusAt({ status: marketState.status, closeAt: market.closeAt }, now) === "open")
     throw new Fault("REFUSED", "The market has not closed yet");
   const { resolution_url: url } = draft.get("tenant", SINGLE)?.policy ?? { resolution_url: null };
   if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "Another oracle decides by now");
@@ -68,9 +68,9 @@ export const holdMarket: CommandKind<HoldMarket, { recorded: boolean }> = {
   needs: ({ marketId }) => [...marketNeeds(marketId), need("watch", marketId)],
   decide(draft, command, now) {
     const { marketId, reason, detail } = command;
-    const { market, book } = requireMarket(draft, marketId);
+    const { market, marketState } = requireMarket(draft, marketId);
     const watch = draft.get("watch", marketId) ?? newWatch(marketId, market.closeAt, false);
-    if (book.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
+    if (marketState.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
     draft.put("watch", marketId, { ...watch, hold: { reason, detail, at: now } });
     draft.record("oracle.held", { marketId, reason, detail });
     return { recorded: true };

@@ -1,13 +1,13 @@
 import { Fault } from "../domain/fault.ts";
 import type { Reader } from "./draft.ts";
-import { type Book, type Market, SINGLE, type Tenant } from "./rows.ts";
+import { type Market, type MarketState, SINGLE, type Tenant } from "./rows.ts";
 
 /** @throws Fault MARKET_NOT_FOUND */
-export function requireMarket(state: Reader, id: string): { market: Market; book: Book } {
+export function requireMarket(state: Reader, id: string): { market: Market; marketState: MarketState } {
   const market = state.get("market", id);
-  const book = state.get("book", id);
-  if (!market || !book) throw new Fault("MARKET_NOT_FOUND", "Market not found");
-  return { market, book };
+  const marketState = state.get("marketState", id);
+  if (!market || !marketState) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+  return { market, marketState };
 }
 
 /** @throws Fault REFUSED before the first apply */

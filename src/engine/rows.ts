@@ -51,7 +51,7 @@ export interface Market extends Mechanism {
 }
 
 /** The changing half of a market. */
-export interface Book extends Versioned, Pool {
+export interface MarketState extends Versioned, Pool {
   marketId: string;
   status: StoredStatus;
   /** Gross amounts traded, fees included. */
@@ -220,7 +220,7 @@ export interface Tables {
   tenantRecord: TenantRecord;
   account: Account;
   market: Market;
-  book: Book;
+  marketState: MarketState;
   watch: Watch;
   trader: Trader;
   revocation: Revocation;

@@ -6,7 +6,7 @@ import { type CommandKind, marketNeeds, need, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type Resolution, recordResolution, requireOracleMaySettle } from "./oracle.ts";
 import { requireMarket } from "./required.ts";
-import type { Book, Market, Position } from "./rows.ts";
+import type { Market, MarketState, Position } from "./rows.ts";
 
 export interface SettleMarket extends Resolution {
   type: "settleMarket";
@@ -34,9 +34,9 @@ export const settleMarket: CommandKind<
   ownBatch: true,
   decide(draft, command, now) {
     const { marketId, outcome, oracle } = command;
-    const { market, book } = requireMarket(draft, marketId);
-    if (book.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
-    if (oracle) requireOracleMaySettle(draft, { market, book, oracle }, now);
+    const { market, marketState } = requireMarket(draft, marketId);
+    if (marketState.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
+    if (oracle) requireOracleMaySettle(draft, { market, marketState, oracle }, now);
     const escrow = escrowOf(marketId);
     const escrowMicro = draft.account(escrow).balanceMicro;
     const holders = draft.get("holders", marketId) ?? [];
@@ -46,12 +46,12 @@ export const settleMarket: CommandKind<
     for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);
     const houseMicro = draft.account(escrow).balanceMicro;
     invariant(
-      houseMicro === sharesLeftToHouse(market, book, outcome),
+      houseMicro === sharesLeftToHouse(market, marketState, outcome),
       `the escrow of ${marketId} covers exactly the outstanding ${outcome} shares`,
     );
     draft.transfer(escrow, TREASURY, houseMicro);
     for (const holder of holders) closePosition(draft, holder);
-    draft.put("book", marketId, { ...book, status: "settled", outcome, settledAt: now });
+    draft.put("marketState", marketId, { ...marketState, status: "settled", outcome, settledAt: now });
     draft.record("market.settled", {
       marketId,
       outcome,
@@ -85,8 +85,8 @@ function payoutCount(count: number): string {
   return count === 1 ? "1 payout" : `${count} payouts`;
 }
 
-function sharesLeftToHouse(market: Market, book: Book, outcome: Side): bigint {
-  return outcome === "yes" ? book.yesMicro + market.houseYesMicro : book.noMicro + market.houseNoMicro;
+function sharesLeftToHouse(market: Market, marketState: MarketState, outcome: Side): bigint {
+  return outcome === "yes" ? marketState.yesMicro + market.houseYesMicro : marketState.noMicro + market.houseNoMicro;
 }
 
 /** The row stays as history; the exposure, where it is in memory, drops by the position's cost. */

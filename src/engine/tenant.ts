@@ -187,8 +187,8 @@ function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyCo
     if (state === "suspended") suspendMarket.decide(draft, { type: "suspendMarket", marketId: market.id }, now);
   }
   for (const { marketId, from, to } of marketStates) {
-    const { book } = requireMarket(draft, marketId);
-    if (book.status !== from) throw stale(`the market ${marketId}`);
+    const { marketState } = requireMarket(draft, marketId);
+    if (marketState.status !== from) throw stale(`the market ${marketId}`);
     if (to === "suspended") suspendMarket.decide(draft, { type: "suspendMarket", marketId }, now);
     else resumeMarket.decide(draft, { type: "resumeMarket", marketId }, now);
   }

@@ -117,16 +117,16 @@ function putPosition(draft: Draft, held: Position, change: Pick<Position, "share
   return position;
 }
 
-/** What both kinds of trades leave behind: the book, the journal of shares, the audit entry. */
+/** What both kinds of trades leave behind: the market's state, the journal of shares, the audit entry. */
 function recordTrade(
   draft: Draft,
   { id, marketId, traderId, side }: PlaceTrade | SellShares,
-  { market, book, pool, amountMicro, feeMicro, sharesMicro, yesPriceAfter }: Fill,
+  { market, marketState, pool, amountMicro, feeMicro, sharesMicro, yesPriceAfter }: Fill,
   { releasedMicro, hedgeRef }: { releasedMicro: bigint | null; hedgeRef: HedgeRef | null },
   now: number,
 ): void {
   draft.before = market.closeAt;
-  draft.put("book", marketId, { ...book, ...pool, volumeMicro: book.volumeMicro + amountMicro });
+  draft.put("marketState", marketId, { ...marketState, ...pool, volumeMicro: marketState.volumeMicro + amountMicro });
   draft.trades.push({
     id,
     marketId,

@@ -61,7 +61,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
   account: byKey(TABLES.account),
   market: byKey(TABLES.market),
-  book: byKey(TABLES.book),
+  marketState: byKey(TABLES.marketState),
   watch: byKey(TABLES.watch),
   trader: loadTraders,
   revocation: loadRevocations,

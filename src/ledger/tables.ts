@@ -84,7 +84,8 @@ export const TABLES = {
     keyId: line(),
     hash: line(),
   }),
-  book: replaced<Tables["book"]>("book", ["marketId"], "chain", {
+  // The table keeps its first name.
+  marketState: replaced<Tables["marketState"]>("book", ["marketId"], "chain", {
     marketId: text(),
     status: text(),
     yesMicro: bigint(),

@@ -5,7 +5,7 @@ import type { ReadSql, Row } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
-/** A market with its book, as the views need it. `now` is the database's clock, which decides whether it is closed. */
+/** A market with its state, as the views need it. `now` is the database's clock, which decides whether it is closed. */
 export interface MarketRow extends Priced {
   id: string;
   question: string;

@@ -5,7 +5,7 @@ import type { ReadSql, Row } from "../postgres/connect.ts";
 /** What a market's prices follow from: how it is made, and its pool as it stands. */
 export type Priced = Mechanism & Pool;
 
-/** The columns of `toPriced`, of a market `m` and its book `b`. */
+/** The columns of `toPriced`, of a market `m` and its state `b`. */
 export function pricedColumns(sql: ReadSql) {
   return sql`m.kind, m.p0_ppm, m.fund_micro, b.yes_micro, b.no_micro`;
 }

@@ -32,7 +32,7 @@ function worldOf({ kind, p0Ppm, feeBps, before }: typeof scene extends fc.Arbitr
 }
 
 function marketIn(world: World) {
-  const [market, pool] = [world.get("market", "m1"), world.get("book", "m1")];
+  const [market, pool] = [world.get("market", "m1"), world.get("marketState", "m1")];
   if (!market || !pool) throw new Error("There is no market");
   return { market, pool };
 }

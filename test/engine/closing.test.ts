@@ -32,7 +32,7 @@ describe("closeMarket", () => {
     world.run({ type: "suspendMarket", marketId: "m1" });
     world.now = CLOSE;
     expect(world.run(close).result).toEqual({ recorded: true });
-    expect(world.get("book", "m1")).toMatchObject({ status: "suspended", closingRecorded: true });
+    expect(world.get("marketState", "m1")).toMatchObject({ status: "suspended", closingRecorded: true });
   });
 
   test("a market settled before never closes, and one that closed can be settled", () => {

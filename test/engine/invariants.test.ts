@@ -90,13 +90,13 @@ function held(world: World, marketId: string, side: string): bigint {
 
 function checkLedger(world: World): void {
   for (const [id, market] of world.all("market")) {
-    const book = world.get("book", id);
-    if (!book) throw new Error(`${id} has no book`);
+    const marketState = world.get("marketState", id);
+    if (!marketState) throw new Error(`${id} has no marketState`);
     const escrow = world.balance(`escrow:${id}`);
-    if (book.status === "settled") expect(escrow).toBe(0n);
+    if (marketState.status === "settled") expect(escrow).toBe(0n);
     else {
-      expect(book.yesMicro + market.houseYesMicro + held(world, id, "yes")).toBe(escrow);
-      expect(book.noMicro + market.houseNoMicro + held(world, id, "no")).toBe(escrow);
+      expect(marketState.yesMicro + market.houseYesMicro + held(world, id, "yes")).toBe(escrow);
+      expect(marketState.noMicro + market.houseNoMicro + held(world, id, "no")).toBe(escrow);
     }
   }
   for (const traderId of ["ann", "bob", "cat"]) {

@@ -96,9 +96,9 @@ describe("createMarket", () => {
     expect(result).toEqual({ id: "m1", yesPrice: 0.3, createdAt: NOW });
     expect(world.balance("treasury")).toBe(usd(99_000));
     expect(world.balance("escrow:m1")).toBe(usd(1000));
-    const [market, book] = [world.get("market", "m1"), world.get("book", "m1")];
-    expect((book?.yesMicro ?? 0n) + (market?.houseYesMicro ?? 0n)).toBe(usd(1000));
-    expect((book?.noMicro ?? 0n) + (market?.houseNoMicro ?? 0n)).toBe(usd(1000));
+    const [market, marketState] = [world.get("market", "m1"), world.get("marketState", "m1")];
+    expect((marketState?.yesMicro ?? 0n) + (market?.houseYesMicro ?? 0n)).toBe(usd(1000));
+    expect((marketState?.noMicro ?? 0n) + (market?.houseNoMicro ?? 0n)).toBe(usd(1000));
   });
 
   test("its own liquidity counts before the tenant's", () => {

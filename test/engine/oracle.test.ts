@@ -88,6 +88,6 @@ describe("a market that settles itself", () => {
 
   test("is settled by a machine only from rows that were loaded for it", () => {
     const tables = needsOf(settle()).map(({ table }) => table);
-    expect(tables).toEqual(expect.arrayContaining(["market", "book", "watch", "tenant", "holders"]));
+    expect(tables).toEqual(expect.arrayContaining(["market", "marketState", "watch", "tenant", "holders"]));
   });
 });

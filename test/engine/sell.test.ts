@@ -46,7 +46,7 @@ describe("a sale", () => {
   test("counts as volume, and as a trade with the cost that it released", () => {
     world.run(tradeOf({ amountMicro: usd(100) }));
     const { result, draft } = world.run(saleOf());
-    expect(world.get("book", "m1")?.volumeMicro).toBe(usd(100) + result.amountMicro);
+    expect(world.get("marketState", "m1")?.volumeMicro).toBe(usd(100) + result.amountMicro);
     expect(draft.trades).toMatchObject([{ sharesMicro: usd(10), releasedMicro: expect.any(BigInt), hedgeRef: null }]);
     expect(draft.before).not.toBeNull();
   });
@@ -57,8 +57,8 @@ describe("a sale", () => {
     expect(world.refusal(saleOf({ side: "no" }))).toBe("INSUFFICIENT_SHARES");
     expect(world.refusal(saleOf({ sharesMicro: sharesOf(world) + 1n }))).toBe("INSUFFICIENT_SHARES");
     expect(world.refusal(saleOf({ sharesMicro: 1n }))).toBe("AMOUNT_TOO_SMALL");
-    const book = world.get("book", "m1");
-    if (book) world.put("book", "m1", { ...book, yesMicro: usd(999), noMicro: usd(1) });
+    const marketState = world.get("marketState", "m1");
+    if (marketState) world.put("marketState", "m1", { ...marketState, yesMicro: usd(999), noMicro: usd(1) });
     expect(world.refusal(saleOf({ sharesMicro: sharesOf(world) }))).toBe("PRICE_BOUND");
   });
 

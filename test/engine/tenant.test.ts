@@ -114,7 +114,7 @@ describe("applyConfig", () => {
     const world = new World();
     const { draft } = world.run(configOf({ capitalMicro: usd(500), markets: [declared] }));
     expect(world.get("market", "m1")).toMatchObject({ fileKey: "rain", fundMicro: usd(500) });
-    expect(world.get("book", "m1")?.status).toBe("suspended");
+    expect(world.get("marketState", "m1")?.status).toBe("suspended");
     expect(world.balance("treasury")).toBe(0n);
     expect(draft.audit.map(({ type }) => type)).toEqual(["market.created", "market.suspended", "config.applied"]);
     expect(new World().refusal(configOf({ capitalMicro: usd(499), markets: [declared] }))).toBe(
@@ -127,7 +127,7 @@ describe("applyConfig", () => {
     world.run(configOf({ markets: [declared] }));
     const resume = { marketId: "m1", from: "suspended", to: "open" } as const;
     world.run(configOf({ marketStates: [resume], document: "{}" }));
-    expect(world.get("book", "m1")?.status).toBe("open");
+    expect(world.get("marketState", "m1")?.status).toBe("open");
     expect(world.refusal(configOf({ marketStates: [resume], document: '{"n":1}' }))).toBe("REFUSED");
   });
 });

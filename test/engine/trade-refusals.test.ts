@@ -50,26 +50,27 @@ beforeEach(() => {
 });
 
 function suspend(state: World): void {
-  const book = state.get("book", "m1");
-  if (book) state.put("book", "m1", { ...book, status: "suspended" });
+  const marketState = state.get("marketState", "m1");
+  if (marketState) state.put("marketState", "m1", { ...marketState, status: "suspended" });
 }
 
 function settle(state: World): void {
-  const book = state.get("book", "m1");
-  if (book) state.put("book", "m1", { ...book, status: "settled", outcome: "yes", settledAt: NOW });
+  const marketState = state.get("marketState", "m1");
+  if (marketState)
+    state.put("marketState", "m1", { ...marketState, status: "settled", outcome: "yes", settledAt: NOW });
 }
 
 /** Next to the bound: ten dollars more move the price past it. */
 function makeShallow(state: World): void {
-  const book = state.get("book", "m1");
-  if (book) state.put("book", "m1", { ...book, yesMicro: usd(1), noMicro: usd(995) });
+  const marketState = state.get("marketState", "m1");
+  if (marketState) state.put("marketState", "m1", { ...marketState, yesMicro: usd(1), noMicro: usd(995) });
 }
 
 /** At 0.95 a tenth of the amount in fees leaves less than a share for each dollar. */
 function makeDear(state: World): void {
   state.policy({ feeBps: 1000 });
-  const book = state.get("book", "m1");
-  if (book) state.put("book", "m1", { ...book, yesMicro: usd(50), noMicro: usd(950) });
+  const marketState = state.get("marketState", "m1");
+  if (marketState) state.put("marketState", "m1", { ...marketState, yesMicro: usd(50), noMicro: usd(950) });
 }
 
 function refusalWith(obstacles: Obstacle[]): string {
@@ -134,8 +135,8 @@ describe("refusals of a trade", () => {
       [usd(600), usd(400)],
       [usd(400), usd(600)],
     ] as const) {
-      const book = world.get("book", "m1");
-      if (book) world.put("book", "m1", { ...book, yesMicro, noMicro });
+      const marketState = world.get("marketState", "m1");
+      if (marketState) world.put("marketState", "m1", { ...marketState, yesMicro, noMicro });
       refusals.push(world.refusal(tradeOf({ amountMicro: 2n })));
     }
     expect(refusals).toEqual(["accepted", "COST_EXCEEDS_PAYOUT"]);

@@ -42,10 +42,10 @@ describe("limits are inclusive", () => {
     (side) => {
       world.policy({ feeBps: 0 });
       // 1.998 · 500 = 1 · 999, and 999 of 1000 is the bound: spending 499 lands on it.
-      const book = world.get("book", "m1");
+      const marketState = world.get("marketState", "m1");
       const pool =
         side === "yes" ? { yesMicro: usd(1.998), noMicro: usd(500) } : { yesMicro: usd(500), noMicro: usd(1.998) };
-      if (book) world.put("book", "m1", { ...book, ...pool });
+      if (marketState) world.put("marketState", "m1", { ...marketState, ...pool });
       const landed = world.decide(tradeOf({ side, amountMicro: usd(499) })).result;
       expect(landed.yesPriceAfter).toBe(side === "yes" ? 0.999 : 0.001);
       expect(world.refusal(tradeOf({ side, amountMicro: usd(499) + 1n }))).toBe("PRICE_BOUND");
@@ -76,7 +76,7 @@ describe("what a trade does", () => {
     const bought = buyShares(mechanism, openPool(mechanism), "no", usd(24.75));
     const { result } = world.run(tradeOf({ marketId: "m2", side: "no", amountMicro: usd(25) }));
     expect(result.sharesMicro).toBe(bought.sharesMicro);
-    expect(world.get("book", "m2")).toMatchObject({ ...bought.pool, volumeMicro: usd(25) });
+    expect(world.get("marketState", "m2")).toMatchObject({ ...bought.pool, volumeMicro: usd(25) });
     expect(result.avgPrice).toBe(Math.round((25e6 / Number(bought.sharesMicro)) * 1e6) / 1e6);
   });
 

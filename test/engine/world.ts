@@ -194,6 +194,6 @@ export function deepFreeze<T>(value: T): T {
 export function exposureOf(world: World, traderId: string): bigint {
   return world
     .all("position")
-    .filter(([, row]) => row.traderId === traderId && world.get("book", row.marketId)?.status !== "settled")
+    .filter(([, row]) => row.traderId === traderId && world.get("marketState", row.marketId)?.status !== "settled")
     .reduce((sum, [, { costMicro }]) => sum + costMicro, 0n);
 }

@@ -78,7 +78,7 @@ describe("a batch", () => {
       { table: "account", key: "wallet:ann" },
       { table: "account", key: "escrow:m1" },
       { table: "market", key: "m1" },
-      { table: "book", key: "m1" },
+      { table: "marketState", key: "m1" },
       { table: "trader", key: "ann" },
       { table: "receipt", key: "payments\ntx_1" },
       { table: "storedAnswer", key: "ann\nk1" },

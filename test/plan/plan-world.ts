@@ -61,8 +61,8 @@ export class PlannedTenant {
   live() {
     const markets = this.world.all("market").flatMap(([id, row]) => {
       const { fileKey } = row;
-      const book = this.world.get("book", id);
-      return fileKey !== null && book ? [{ market: { ...row, fileKey }, status: book.status }] : [];
+      const marketState = this.world.get("marketState", id);
+      return fileKey !== null && marketState ? [{ market: { ...row, fileKey }, status: marketState.status }] : [];
     });
     const keys = this.world.get("keyring", SINGLE) ?? [];
     const tenant = this.world.get("tenant", SINGLE);

@@ -136,7 +136,7 @@ describe("what somebody changes in the database is found by name and to the micr
     }
   });
 
-  test.each(["yes_micro", "no_micro"])("a book's pool: %s", async (column) => {
+  test.each(["yes_micro", "no_micro"])("a market's pool: %s", async (column) => {
     const tamper = (sql: Sql) => sql`update book set ${sql(column)} = ${sql(column)} - 8 where market_id = 'm2'`;
     expect(await found(tamper)).toEqual({ escrow: 8n });
   });
@@ -156,7 +156,7 @@ describe("what somebody changes in the database is found by name and to the micr
     expect((await found(reopen)).escrow).toBeGreaterThan(1000n * DOLLAR);
   });
 
-  test("a volume of the book", async () => {
+  test("a market's volume", async () => {
     expect(await found((sql) => sql`update book set volume_micro = volume_micro + 3 where market_id = 'm1'`)).toEqual({
       volume: 3n,
     });

@@ -81,13 +81,13 @@ function addFee(
   { feeMicro, traderId, marketId, key }: { feeMicro: bigint; traderId: string; marketId: string; key: string },
 ): void {
   draft.transfer(walletOf(traderId), FEES, feeMicro);
-  const [position, portfolio, book] = [
+  const [position, portfolio, marketState] = [
     draft.get("position", key),
     draft.get("portfolio", traderId),
-    draft.get("book", marketId),
+    draft.get("marketState", marketId),
   ];
-  if (!position || !portfolio || !book) throw new Error("A trade leaves all of these");
+  if (!position || !portfolio || !marketState) throw new Error("A trade leaves all of these");
   draft.put("position", key, { ...position, costMicro: position.costMicro + feeMicro });
   draft.put("portfolio", traderId, { exposureMicro: portfolio.exposureMicro + feeMicro });
-  draft.put("book", marketId, { ...book, volumeMicro: book.volumeMicro + feeMicro });
+  draft.put("marketState", marketId, { ...marketState, volumeMicro: marketState.volumeMicro + feeMicro });
 }

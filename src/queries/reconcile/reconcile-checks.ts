@@ -103,7 +103,7 @@ function withdrawals(sql: ReadSql) {
     )`;
 }
 
-/** Per market: the book against the trades. */
+/** Per market: its state against the trades. */
 function volumes(sql: ReadSql) {
   return sql`
     volumes as (

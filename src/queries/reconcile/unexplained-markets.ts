@@ -8,7 +8,7 @@ const isoOf = (sql: ReadSql, column: string) =>
 const isInstant = (sql: ReadSql, column: string, text: string) =>
   sql`(${sql.unsafe(text)} like '+%' or ${sql.unsafe(text)} = ${isoOf(sql, column)})`;
 
-/** The terms of a market, which decide who is paid, against the entry that created it. Each has its book. */
+/** The terms of a market, which decide who is paid, against the entry that created it. Each has its state. */
 export function marketRows(sql: ReadSql) {
   return sql`
     market_rows as (
@@ -31,9 +31,9 @@ export function marketRows(sql: ReadSql) {
 }
 
 /** The state of a market against what was done to it. */
-export function bookRows(sql: ReadSql) {
+export function stateRows(sql: ReadSql) {
   return sql`
-    told_book as (
+    told_state as (
       select body ->> 'marketId' as market_id,
              max(body ->> 'outcome') filter (where type = 'market.settled') as outcome,
              coalesce(max(seq) filter (where type = 'market.suspended'), 0)
@@ -43,10 +43,10 @@ export function bookRows(sql: ReadSql) {
        where type like 'market.%'
        group by 1
     ),
-    book_rows as (
+    state_rows as (
       select b.market_id as place
         from book b
-        left join told_book t using (market_id)
+        left join told_state t using (market_id)
        where (b.outcome, b.closing_recorded) is distinct from (t.outcome, t.closed)
           or b.status <> case when t.outcome is not null then 'settled' when t.suspended then 'suspended' else 'open' end
     )`;

@@ -2,7 +2,7 @@ import { CAPITAL } from "../../domain/accounts.ts";
 import { openPool } from "../../domain/market/market.ts";
 import { literal } from "../../ledger/account-sql.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import { bookRows, marketRows, priceRows, tradeRows, watchRows } from "./unexplained-markets.ts";
+import { marketRows, priceRows, stateRows, tradeRows, watchRows } from "./unexplained-markets.ts";
 import { paymentRows, receiptRows, transferRows } from "./unexplained-money.ts";
 
 /** A row that the audit log does not explain, or one that it tells of and that is missing. */
@@ -30,7 +30,7 @@ export async function findUnexplained(sql: ReadSql): Promise<Unexplained[]> {
     ${receiptRows(sql)},
     ${paymentRows(sql)},
     ${marketRows(sql)},
-    ${bookRows(sql)},
+    ${stateRows(sql)},
     ${watchRows(sql)},
     ${tradeRows(sql)},
     ${priceRows(sql)},
@@ -43,7 +43,7 @@ export async function findUnexplained(sql: ReadSql): Promise<Unexplained[]> {
         union all select 'receipt', place from receipt_rows
         union all select 'payment', place from payment_rows
         union all select 'market', place from market_rows
-        union all select 'book', place from book_rows
+        union all select 'book', place from state_rows
         union all select 'oracle_watch', place from watch_rows
         union all select 'trade', place from trade_rows
         union all select 'market_hour', place from price_rows

@@ -86,7 +86,7 @@ describe("two processes on one tenant", () => {
     await bench.run(bench.submit(suspend));
     await bench.run(bench.submit({ type: "resumeMarket", marketId: "m0" }, 1));
     await bench.run(bench.submit(suspend));
-    expect(bench.database.row("book", "m0")?.status).toBe("suspended");
+    expect(bench.database.row("marketState", "m0")?.status).toBe("suspended");
     expect(bench.entries("market.suspended")).toBe(2);
   });
 

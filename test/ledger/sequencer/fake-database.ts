@@ -174,7 +174,7 @@ export class FakeDatabase {
     }
     if (table === "portfolio") {
       const open = this.#positions(
-        ({ traderId, marketId }) => traderId === key && this.row("book", marketId)?.status !== "settled",
+        ({ traderId, marketId }) => traderId === key && this.row("marketState", marketId)?.status !== "settled",
       );
       const exposureMicro = open.reduce((sum, { costMicro }) => sum + costMicro, 0n);
       return [

@@ -72,7 +72,7 @@ describe("an Idempotency-Key", () => {
       await bench.run(bench.submit(resume));
       for (const process of [0, 1] as const)
         expect(await bench.run(bench.submit(suspend, process, shown))).toHaveProperty("answer.replayed.body");
-      expect([bench.entries("market.suspended"), bench.database.row("book", "m0")?.status]).toEqual([1, "open"]);
+      expect([bench.entries("market.suspended"), bench.database.row("marketState", "m0")?.status]).toEqual([1, "open"]);
     });
 
     test("is told to the other process, although the journal stands still", async () => {

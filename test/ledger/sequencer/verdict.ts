@@ -139,11 +139,11 @@ function checkRows({ database }: Run, ledger: NaiveLedger): void {
     must(balance === (moved.get(id) ?? 0n), `${id} has ${balance}, its transfers add up to ${moved.get(id)}`);
   }
   for (const [id, book] of ledger.books) {
-    const row = database.row("book", id);
+    const row = database.row("marketState", id);
     const actual = [row?.yesMicro, row?.noMicro, row?.status, row?.volumeMicro].join(" ");
     must(actual === [book.yes, book.no, book.status, book.volume].join(" "), `book ${id} is ${actual}`);
   }
-  must(database.all("book").length === ledger.books.size, "there are other books than the journal's");
+  must(database.all("marketState").length === ledger.books.size, "there are other books than the journal's");
   const held = database
     .all("position")
     .map((p) => `${p.traderId} ${p.side} ${p.marketId} ${p.sharesMicro} ${p.costMicro}`);
