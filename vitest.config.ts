@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config";
 
+/** Folders whose tests need no database, no process and no variable of their own: they share processes, and one set of modules. */
+const PURE = ["domain", "contract", "engine", "plan", "config", "house"].map((folder) => `test/${folder}/**/*.test.ts`);
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    // One database server for the whole run; every test file takes databases of its own from it.
-    globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
     // One more than two cores: many tests wait for a process, a commit or a browser.
     maxWorkers: 3,
@@ -15,5 +15,18 @@ export default defineConfig({
     hookTimeout: 300_000,
     teardownTimeout: 60_000,
     expect: { poll: { timeout: 60_000 } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "whole",
+          include: ["test/**/*.test.ts"],
+          exclude: PURE,
+          // One database server for the whole run; every test file takes databases of its own from it.
+          globalSetup: ["test/support/global-setup.ts"],
+        },
+      },
+      { extends: true, test: { name: "pure", include: PURE, isolate: false } },
+    ],
   },
 });

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { Pool } from "undici";
 import { serveTenant } from "../../src/app/serve/tenant-server.ts";
 import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
+import { connect } from "../../src/postgres/connect.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
-import { copyDatabase } from "../support/database-copy.ts";
+import { copyDatabase, type TestDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { LossyProxy } from "./lossy-proxy.ts";
 import type { TenantPlan } from "./steps.ts";
@@ -59,7 +60,8 @@ export class World {
 
   static async open(template: ClusterConnection, plan: TenantPlan): Promise<World> {
     const database = await copyDatabase(template);
-    const operator = await newOperator();
+    await keepPlans(database);
+    const operator = await newOperator({ cluster: "none" });
     const folder = join(operator.directory, "tenants", TENANT);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, "tenant.yaml"), tenantFile(plan));
@@ -141,6 +143,16 @@ export class World {
     const token = this.#tokens.get(name) ?? tokenOf(user, claimed, Date.now());
     this.#tokens.set(name, token);
     return token;
+  }
+}
+
+/** Each statement is planned once: planning the many small reads costs the database twice what answering them does. */
+async function keepPlans({ connection }: TestDatabase): Promise<void> {
+  const sql = connect(connection, { name: "model", max: 1 });
+  try {
+    await sql`alter database ${sql(connection.database)} set plan_cache_mode = force_generic_plan`;
+  } finally {
+    await sql.end({ timeout: 5 });
   }
 }
 

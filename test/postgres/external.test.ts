@@ -47,9 +47,9 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     await postgres(bin("initdb"), ["-D", data, "-A", "trust", "-U", "admin", "--no-sync"]);
     await postgres(bin("pg_ctl"), [
       ...["-D", data, "-l", join(directory, "log"), "-w", "start"],
-      ...["-o", `-c listen_addresses='' -c unix_socket_directories='${directory}'`],
+      ...["-o", `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`],
     ]);
-    operator = await newOperator();
+    operator = await newOperator({ cluster: "none" });
     await operator.run("init", "acme");
     await operator.edit("acme", (text) => withDatabase(text, "ACME_SERVER_URL", "ACME_OWNER_URL"));
     // As the README has it.

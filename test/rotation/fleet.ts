@@ -92,7 +92,7 @@ export class Fleet {
   static async open(own: { sections?: Sections; values?: Values; place?: Place; files?: Record<string, string> } = {}) {
     const place = own.place ?? (await copyDatabase(inject("postgres")));
     const urls = { ACME_DATABASE_URL: place.serverUrl, ACME_OWNER_URL: place.url };
-    const operator = await newOperator();
+    const operator = await newOperator({ cluster: "none" });
     const fleet = new Fleet(operator, place, { ...SECTIONS, ...own.sections }, { ...VALUES, ...urls, ...own.values });
     await mkdir(fleet.folder, { recursive: true });
     for (const [name, text] of Object.entries(own.files ?? {})) await fleet.put(name, text);
