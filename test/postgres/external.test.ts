@@ -47,7 +47,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
     await postgres(bin("initdb"), ["-D", data, "-A", "trust", "-U", "admin", "--no-sync"]);
     await postgres(bin("pg_ctl"), [
       ...["-D", data, "-l", join(directory, "log"), "-w", "start"],
-      ...["-o", `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`],
+      ...["-o", `-c listen_addresses='' -c unix_socket_directories='${directory}'`],
     ]);
     operator = await newOperator({ cluster: "none" });
     await operator.run("init", "acme");
