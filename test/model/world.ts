@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pino } from "pino";
 import { Pool } from "undici";
 import { serveTenant } from "../../src/app/serve/tenant-server.ts";
 import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
@@ -174,7 +175,7 @@ async function asServer(url: string, stop: Server["stop"]): Promise<Server> {
 /** A server in this process, as `pmctl serve` runs it. */
 async function serveWithin(directory: string): Promise<Server> {
   const tenant = await readyTenant(directory, TENANT);
-  const server = await serveTenant({ ...tenant, host: "127.0.0.1", port: 0, opsPort: 0, sweep: false });
+  const server = await serveTenant({ ...tenant, log: pino({ level: "silent" }), host: "127.0.0.1", port: 0, opsPort: 0, sweep: false });
   return asServer(server.url, () => server.close());
 }
 

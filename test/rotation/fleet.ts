@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
 import { expect, inject } from "vitest";
 import { serveTenant, type TenantServer } from "../../src/app/serve/tenant-server.ts";
 import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
@@ -184,7 +185,7 @@ export class Fleet {
 
   async #start(): Promise<TenantServer> {
     const tenant = await readyTenant(this.operator.directory, TENANT);
-    return serveTenant({ ...tenant, host: "127.0.0.1", port: 0, opsPort: 0 });
+    return serveTenant({ ...tenant, log: pino({ level: "silent" }), host: "127.0.0.1", port: 0, opsPort: 0 });
   }
 
   async #loop(client: Client): Promise<void> {
