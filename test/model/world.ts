@@ -175,7 +175,14 @@ async function asServer(url: string, stop: Server["stop"]): Promise<Server> {
 /** A server in this process, as `pmctl serve` runs it. */
 async function serveWithin(directory: string): Promise<Server> {
   const tenant = await readyTenant(directory, TENANT);
-  const server = await serveTenant({ ...tenant, log: pino({ level: "silent" }), host: "127.0.0.1", port: 0, opsPort: 0, sweep: false });
+  const server = await serveTenant({
+    ...tenant,
+    log: pino({ level: "silent" }),
+    host: "127.0.0.1",
+    port: 0,
+    opsPort: 0,
+    sweep: false,
+  });
   return asServer(server.url, () => server.close());
 }
 
