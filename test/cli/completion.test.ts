@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completionScript, SHELLS, type Shell } from "../../src/cli/completion/shells.ts";
 import { completedCommands } from "../../src/cli/completion/tree.ts";
 import { completeProgram } from "../../src/cli/program.ts";
-import { pmctl } from "./support/pmctl.ts";
+import { pmctlHere } from "./support/pmctl.ts";
 
 const commands = completedCommands(await completeProgram());
 
@@ -16,7 +16,7 @@ describe("in bash", () => {
   let cwd = "";
   beforeAll(async () => {
     cwd = await mkdtemp("/tmp/pmctl-completion-");
-    for (const tenant of ["acme", "zeta"]) await pmctl(["init", tenant], { cwd });
+    for (const tenant of ["acme", "zeta"]) await pmctlHere(["init", tenant], { cwd });
     await writeFile(join(cwd, "pmctl.bash"), completionScript("bash", commands));
   });
   afterAll(() => rm(cwd, { recursive: true, force: true }));
@@ -80,13 +80,13 @@ test.each(SHELLS.map((shell, index) => [shell, installed[index] ?? false] as con
 );
 
 test("the command prints the script as it stands, also in a pipe", async () => {
-  const { code, stdout, stderr } = await pmctl(["completion", "bash"], { cwd: "/tmp" });
+  const { code, stdout, stderr } = await pmctlHere(["completion", "bash"], { cwd: "/tmp" });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toBe(completionScript("bash", commands));
 });
 
 test("an unknown shell is bad usage that names the known ones", async () => {
-  const { code, stderr } = await pmctl(["completion", "tcsh"], { cwd: "/tmp" });
+  const { code, stderr } = await pmctlHere(["completion", "tcsh"], { cwd: "/tmp" });
   expect(code).toBe(6);
   expect(stderr).toContain("bash, zsh, fish");
 });

@@ -18,7 +18,7 @@ interface Diagnosis {
 
 let operator: Operator;
 beforeAll(async () => {
-  operator = await newOperator();
+  operator = await newOperator({ cluster: "none" });
   await operator.run("init", "acme");
   await operator.edit("acme", (text) => `${text}\nserver: { port: 0, opsPort: 0, trustProxy: [127.0.0.1] }\n`);
 });

@@ -111,7 +111,7 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
 
   test("a trade for a user fills a position that the list shows", async () => {
     const id = await create("Will they trade?");
-    await door.deposit("usr_trade", 100n);
+    await door.deposit("usr_trade", 100);
     const trade = { market: id, side: "yes", amount: 25, user: "usr_trade" } as const;
     const placed = await json((io) => tradePlace.run(tradeInput(trade), door.api("usr_trade"), io));
     expect(placed).toMatchObject({ exit: 0, data: { marketId: id, side: "yes", amount: 25, fee: 0.25 } });
@@ -125,7 +125,7 @@ describe.each(doors)("commands through the %s door", (_name, open) => {
 
   test("what an operator trades for a user is recorded with the operator as actor, and the reason", async () => {
     const id = await create("Who did it?");
-    await door.deposit("usr_actor", 100n);
+    await door.deposit("usr_actor", 100);
     const trade = { market: id, side: "no", amount: 5, user: "usr_actor" } as const;
     await json((io) => tradePlace.run(tradeInput(trade), door.api("usr_actor", "asked by phone"), io));
     expect(await latestEntry()).toMatchObject({

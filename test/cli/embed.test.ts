@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
-import { type Finished, operatorDirectory, pmctl, type TestDirectory } from "./support/pmctl.ts";
+import { type Finished, operatorDirectory, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
 const SITE = "https://news.example";
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const embed = { name: "Acme", publicKeys: [PUBLIC_KEY], allowedOrigins: [SITE, publisher] };
   tenant = await serveTenant({ embed });
   await tenant.openMarket("mkt_a", { question: "Will it rain?" });
-  directory = await operatorDirectory();
+  directory = await operatorDirectory({ cluster: "none" });
   mkdirSync(join(directory.cwd, "tenants/acme"), { recursive: true });
   writeFileSync(join(directory.cwd, "tenants/acme/tenant.yaml"), tenantFile(`embed: { allowedOrigins: ["${SITE}"] }`));
 });
@@ -43,7 +43,7 @@ auth: { jwt: { algorithm: HS256, secret: { env: ACME_JWT_SECRET } } }
 audit: { key: { env: ACME_AUDIT_KEY } }
 ${more}
 `;
-const run = (...args: string[]): Promise<Finished> => pmctl(["embed", ...args], { cwd: directory.cwd });
+const run = (...args: string[]): Promise<Finished> => pmctlHere(["embed", ...args], { cwd: directory.cwd });
 
 describe("embed snippet", () => {
   test("prints two lines of HTML and the policy; the script is the immutable one, by its integrity", async () => {

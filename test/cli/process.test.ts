@@ -19,8 +19,10 @@ let directory: TestDirectory;
 let server: ChildProcess;
 let serverUrl: string;
 
-const run = (args: readonly string[], env?: Record<string, string>) =>
-  pmctl(args, env ? { cwd: directory.cwd, env } : { cwd: directory.cwd });
+type Run = (args: readonly string[], env?: Record<string, string>) => ReturnType<typeof pmctl>;
+const run: Run = (args, env) => pmctlHere(args, { cwd: directory.cwd, ...(env && { env }) });
+/** For one case of each exit code: what a command returns within this process is what its own process ends with. */
+const runProcess: Run = (args, env) => pmctl(args, { cwd: directory.cwd, ...(env && { env }) });
 
 /** The data of a command that must succeed. */
 async function data<T>(args: readonly string[]): Promise<T> {
@@ -53,24 +55,24 @@ afterAll(async () => {
 
 describe("exit codes", () => {
   test("0 for what was done", async () => {
-    expect(await run(["market", "list"])).toMatchObject({ code: 0, stderr: "" });
+    expect(await runProcess(["market", "list"])).toMatchObject({ code: 0, stderr: "" });
   });
 
   test("3 for a tenant that was never applied", async () => {
     await data(["init", "globex"]);
-    const { code, stderr } = await run(["-t", "globex", "market", "list", "--via", "db"]);
+    const { code, stderr } = await runProcess(["-t", "globex", "market", "list", "--via", "db"]);
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("pmctl apply globex") });
   });
 
   test("4 for a key that the server does not know", async () => {
     const env = { ACME_ADMIN_KEY: "sk_this_is_not_the_key_at_all_0123456789abcdefghi" };
-    const { code, stdout, stderr } = await run(["-t", "acme", "market", "list", "--via", "http"], env);
+    const { code, stdout, stderr } = await runProcess(["-t", "acme", "market", "list", "--via", "http"], env);
     expect({ code, stdout, stderr }).toEqual({ code: 4, stdout: "", stderr: expect.stringContaining("x-api-key") });
     expect(stderr).not.toContain("sk_this");
   });
 
   test("5 for a market, and a tenant, that is not there", async () => {
-    expect((await run(["-t", "acme", "market", "show", "mkt_nowhere"])).code).toBe(5);
+    expect((await runProcess(["-t", "acme", "market", "show", "mkt_nowhere"])).code).toBe(5);
     expect((await run(["-t", "nobody", "market", "list"])).code).toBe(5);
   });
 
@@ -93,7 +95,7 @@ describe("exit codes", () => {
   });
 
   test("6 for a secret that is not set, naming the variable and the line", async () => {
-    const { code, stderr } = await run(["-t", "acme", "market", "list", "--via", "db"], { ACME_AUDIT_KEY: "" });
+    const { code, stderr } = await runProcess(["-t", "acme", "market", "list", "--via", "db"], { ACME_AUDIT_KEY: "" });
     expect({ code, stderr }).toEqual({
       code: 6,
       stderr: expect.stringMatching(/ACME_AUDIT_KEY.*tenants\/acme\/tenant\.yaml:\d+/),
@@ -104,7 +106,7 @@ describe("exit codes", () => {
     const { id } = await data<{ id: string }>(["-t", "acme", "--via", via, ...CREATE]);
     await data(["-t", "acme", "--via", via, "market", "suspend", id]);
     const trade = ["trade", "place", "--market", id, "--side", "yes", "--amount", "5", "--user", "usr_1"];
-    const { code, stdout, stderr } = await run(["-t", "acme", "--via", via, ...trade]);
+    const { code, stdout, stderr } = await runProcess(["-t", "acme", "--via", via, ...trade]);
     expect({ code, stdout, stderr }).toEqual({ code: 7, stdout: "", stderr: "pmctl: Market is suspended\n" });
   });
 
@@ -112,7 +114,7 @@ describe("exit codes", () => {
     const sql = connect(embeddedCluster(directory.cwd).connection("acme"), { name: "test", max: 1 });
     try {
       await sql`update audit set actor = actor || '!' where seq = 2`;
-      const verified = await run(["-t", "acme", "--via", via, "audit", "verify"]);
+      const verified = await runProcess(["-t", "acme", "--via", via, "audit", "verify"]);
       expect(verified.code).toBe(8);
       expect(JSON.parse(verified.stdout)).toMatchObject({ verified: false, broken: { seq: 2 } });
       expect(verified.stderr).toContain("entry 2");
@@ -125,7 +127,7 @@ describe("exit codes", () => {
   });
 
   test("9 when nobody answers", async () => {
-    const { code, stdout, stderr } = await run(["-t", "globex", "market", "list", "--via", "http"]);
+    const { code, stdout, stderr } = await runProcess(["-t", "globex", "market", "list", "--via", "http"]);
     expect({ code, stdout }).toEqual({ code: 9, stdout: "" });
     expect(stderr).toContain("globex");
     const listener = createServer().listen(0, "127.0.0.1");

@@ -19,7 +19,7 @@ describe.each(doors)("market history, depth and trending, reports and risk throu
     api = door.api();
     const created = await api.createMarket(anyMarket({}));
     id = created.id;
-    await door.deposit("usr_1", 100n);
+    await door.deposit("usr_1", 100);
     await door.api("usr_1").placeTrade({ marketId: id, selection: { side: "yes" }, amount: 25 });
   });
   afterAll(() => door.close());

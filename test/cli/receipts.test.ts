@@ -102,7 +102,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
       closeAt: "2096-01-01T00:00:00Z",
       resolutionRef: "manual",
     });
-    await door.deposit("ann", 100n);
+    await door.deposit("ann", 100);
     const seals: bigint[] = [];
     await door
       .api("ann", undefined, { onSealed: ({ seq }) => seals.push(seq) })

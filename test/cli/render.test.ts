@@ -2,12 +2,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { operatorDirectory, pmctl, type TestDirectory } from "./support/pmctl.ts";
+import { operatorDirectory, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
 
 let directory: TestDirectory;
 beforeAll(async () => {
-  directory = await operatorDirectory();
-  await pmctl(["init", "acme"], directory);
+  directory = await operatorDirectory({ cluster: "none" });
+  await pmctlHere(["init", "acme"], directory);
   const file = join(directory.cwd, "tenants/acme/tenant.yaml");
   const { readFile } = await import("node:fs/promises");
   await writeFile(file, `extends: ../base.yaml\n${await readFile(file, "utf8")}`);
@@ -17,7 +17,7 @@ afterAll(() => directory.remove());
 
 describe("render", () => {
   test("gives the merged file with the origin of each value, and shows no secret", async () => {
-    const { code, stdout } = await pmctl(["render", "acme"], directory);
+    const { code, stdout } = await pmctlHere(["render", "acme"], directory);
     expect(code).toBe(0);
     const [{ document, origins }] = JSON.parse(stdout);
     expect(document).toMatchObject({ tenant: "acme", rateLimit: { perMinute: 77 }, server: { port: 8080 } });
@@ -44,7 +44,7 @@ describe("render", () => {
       ["csv", (text: string) => text.split("\r\n")],
       ["table", (text: string) => text.split("\n")],
     ] as const) {
-      const { code, stdout } = await pmctl(["render", "-o", format], directory);
+      const { code, stdout } = await pmctlHere(["render", "-o", format], directory);
       expect({ format, code }).toEqual({ format, code: 0 });
       expect(read(stdout).length).toBeGreaterThan(0);
       expect(stdout).toContain("tenants/base.yaml:2");
@@ -52,9 +52,9 @@ describe("render", () => {
   });
 
   test("what it gives is a tenant file again", async () => {
-    const [{ document }] = JSON.parse((await pmctl(["render"], directory)).stdout);
+    const [{ document }] = JSON.parse((await pmctlHere(["render"], directory)).stdout);
     await writeFile(join(directory.cwd, "tenants/acme/tenant.yaml"), JSON.stringify(document));
-    const again = JSON.parse((await pmctl(["render"], directory)).stdout);
+    const again = JSON.parse((await pmctlHere(["render"], directory)).stdout);
     expect(again[0].document).toEqual(document);
   });
 });
@@ -65,12 +65,12 @@ describe("schema", () => {
     ["market", { $schema: "http://json-schema.org/draft-07/schema#", title: "pmctl market file" }],
     ["openapi", { openapi: expect.stringMatching(/^3\.1/) }],
   ])("%s is one JSON document on stdout", async (what, expected) => {
-    const { code, stdout, stderr } = await pmctl(["schema", what], directory);
+    const { code, stdout, stderr } = await pmctlHere(["schema", what], directory);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject(expected);
   });
 
   test("of something else is refused with 6", async () => {
-    expect(await pmctl(["schema", "tenants"], directory)).toMatchObject({ code: 6, stdout: "" });
+    expect(await pmctlHere(["schema", "tenants"], directory)).toMatchObject({ code: 6, stdout: "" });
   });
 });

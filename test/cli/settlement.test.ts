@@ -11,7 +11,7 @@ describe.each(doors)("settling through the %s door", (_name, open) => {
   beforeAll(async () => {
     door = await open();
     api = door.api();
-    for (const user of ["ann", "bob"]) await door.deposit(user, 500n);
+    for (const user of ["ann", "bob"]) await door.deposit(user, 500);
   });
   afterAll(() => door.close());
 

@@ -10,15 +10,15 @@ import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { testIo } from "./support/io.ts";
-import { operatorDirectory, pmctl, shell, type TestDirectory } from "./support/pmctl.ts";
+import { operatorDirectory, pmctl, pmctlHere, shell, type TestDirectory } from "./support/pmctl.ts";
 
 describe("--fields ?", () => {
   test("lists what a command prints without running it", async () => {
     const cwd = await mkdtemp("/tmp/pmctl-fields-");
     // There is no tenant here: whatever ran would end with another code.
-    const asked = await pmctl(["market", "settle", "m", "--outcome", "yes", "--yes", "--fields", "?"], { cwd });
+    const asked = await pmctlHere(["market", "settle", "m", "--outcome", "yes", "--yes", "--fields", "?"], { cwd });
     expect(asked).toEqual({ code: 0, stderr: "", stdout: "id\nstatus\noutcome\nsettledAt\npayoutsProcessed\n" });
-    const json = await pmctl(["policy", "show", "--fields", "?", "-o", "json"], { cwd });
+    const json = await pmctlHere(["policy", "show", "--fields", "?", "-o", "json"], { cwd });
     expect(JSON.parse(json.stdout)).toEqual(
       expect.arrayContaining(["feeBps", "jurisdictions", "jurisdictions.blocked"]),
     );
@@ -74,10 +74,10 @@ describe("a terminal", () => {
   let directory: TestDirectory;
   beforeAll(async () => {
     directory = await operatorDirectory();
-    await pmctl(["init", "acme"], directory);
+    await pmctlHere(["init", "acme"], directory);
     const file = join(directory.cwd, "tenants/acme/tenant.yaml");
     await writeFile(file, `${await readFile(file, "utf8")}\nserver: { port: 0, opsPort: 0 }\n`);
-    expect((await pmctl(["apply"], directory)).code).toBe(0);
+    expect((await pmctlHere(["apply"], directory)).code).toBe(0);
   });
   afterAll(() => directory.remove());
 
@@ -91,7 +91,7 @@ describe("a terminal", () => {
 
   test("pages what is longer than it is, and --no-pager does not; a pager that is not there is no reason to fail", async () => {
     const long = "audit list --limit 40 -o table";
-    for (let run = 0; run < 2; run++) expect((await pmctl(["reconcile"], directory)).code).toBe(0);
+    for (let run = 0; run < 2; run++) expect((await pmctlHere(["reconcile"], directory)).code).toBe(0);
     const paged = await onTerminal(
       `PMCTL_PAGER='sed s/^/paged:/' ${program} policy show -o table; stty rows 5; PMCTL_PAGER='sed s/^/paged:/' ${program} ${long}`,
     );
@@ -128,14 +128,14 @@ describe("a terminal", () => {
 describe("exit codes of a server that limits", () => {
   test("9 when it is still limited after the waits that were told", async () => {
     const directory = await operatorDirectory();
-    await pmctl(["init", "acme"], directory);
+    await pmctlHere(["init", "acme"], directory);
     const limited = createServer((_, response) => {
       response.writeHead(429, { "retry-after": "1", "error-code": "RATE_LIMITED", "content-type": "application/json" });
       response.end('{"error":"Too many requests"}');
     }).listen(0, "127.0.0.1");
     await once(limited, "listening");
     const url = `http://127.0.0.1:${(limited.address() as AddressInfo).port}`;
-    const ended = await pmctl(["market", "list", "--url", url], directory);
+    const ended = await pmctlHere(["market", "list", "--url", url], directory);
     limited.close();
     limited.closeAllConnections();
     await directory.remove();

@@ -13,7 +13,7 @@ describe.each(doors)("market watch through the %s door", (_name, open) => {
   beforeAll(async () => {
     door = await open();
     api = door.api();
-    await door.deposit("ann", 500n);
+    await door.deposit("ann", 500);
   });
   afterAll(() => door.close());
 

@@ -43,7 +43,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     });
     await worker.tick();
     for (const user of ["usr_1", "usr_2"]) {
-      await door.deposit(user, 5n);
+      await door.deposit(user, 5);
       await worker.tick();
     }
   });

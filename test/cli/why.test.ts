@@ -35,7 +35,7 @@ describe.each(doors)("why %s", (kind, open) => {
       resolutionRef: "by hand",
     });
     marketId = market.id;
-    await door.deposit("bob", 5000n);
+    await door.deposit("bob", 5000);
   });
   afterAll(() => door.close());
 

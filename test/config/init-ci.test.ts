@@ -52,6 +52,8 @@ function runScript(
     reject: false,
     cwd,
     env: env ?? {},
+    // Bash takes a pipe of Node.js for a connection over the network and reads the caller's own start files first.
+    stdin: "ignore",
   });
   const lines = readFileSync(join(cwd, "argv.log"), "utf8").split("\n").filter(Boolean);
   return { exitCode, stderr, lines };

@@ -5,8 +5,8 @@ import { fundingDayRows, hourRows, traderDayRows } from "../../src/ledger/rollup
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { migrate, readMigrations } from "../../src/postgres/migrate.ts";
-import { openScene, type Scene } from "../services/scene.ts";
 import { createTestDatabase } from "../support/postgres.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 const NOON = 20_000 * DAY_MS + 12 * HOUR_MS;
 type Trade = Batch["trades"][number];
@@ -79,9 +79,9 @@ describe("rollups of a batch", () => {
 });
 
 describe("a database from before the rollups", () => {
-  let scene: Scene;
+  let scene: TestTenant;
   beforeAll(async () => {
-    scene = await openScene();
+    scene = await openTestTenant();
     await scene.deposit("ann", 100);
     await scene.deposit("bob", 50);
     for (const kind of ["cpmm", "lmsr"] as const) {

@@ -17,7 +17,7 @@ const acknowledged = new Set<string>();
 
 beforeAll(async () => {
   pair = await openPair();
-  operator = await newOperator();
+  operator = await newOperator({ cluster: "none" });
   await operator.run("init", "acme");
   await operator.edit("acme", (text) =>
     `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\nkyc: { required: false }\nrateLimit: { perMinute: 1000 }\n`.replace(

@@ -1,10 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pino } from "pino";
 import { Pool } from "undici";
 import { serveTenant } from "../../src/app/serve/tenant-server.ts";
 import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
+import { connect } from "../../src/postgres/connect.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
-import { copyDatabase } from "../support/database-copy.ts";
+import { copyDatabase, type TestDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { LossyProxy } from "./lossy-proxy.ts";
 import type { TenantPlan } from "./steps.ts";
@@ -59,7 +61,8 @@ export class World {
 
   static async open(template: ClusterConnection, plan: TenantPlan): Promise<World> {
     const database = await copyDatabase(template);
-    const operator = await newOperator();
+    await keepPlans(database);
+    const operator = await newOperator({ cluster: "none" });
     const folder = join(operator.directory, "tenants", TENANT);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, "tenant.yaml"), tenantFile(plan));
@@ -144,6 +147,16 @@ export class World {
   }
 }
 
+/** Each statement is planned once: planning the many small reads costs the database twice what answering them does. */
+async function keepPlans({ connection }: TestDatabase): Promise<void> {
+  const sql = connect(connection, { name: "model", max: 1 });
+  try {
+    await sql`alter database ${sql(connection.database)} set plan_cache_mode = force_generic_plan`;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
 async function asServer(url: string, stop: Server["stop"]): Promise<Server> {
   const pool = new Pool(url, { connections: 16, keepAliveTimeout: 30_000 });
   const proxy = await LossyProxy.before(url);
@@ -162,7 +175,14 @@ async function asServer(url: string, stop: Server["stop"]): Promise<Server> {
 /** A server in this process, as `pmctl serve` runs it. */
 async function serveWithin(directory: string): Promise<Server> {
   const tenant = await readyTenant(directory, TENANT);
-  const server = await serveTenant({ ...tenant, host: "127.0.0.1", port: 0, opsPort: 0, sweep: false });
+  const server = await serveTenant({
+    ...tenant,
+    log: pino({ level: "silent" }),
+    host: "127.0.0.1",
+    port: 0,
+    opsPort: 0,
+    sweep: false,
+  });
   return asServer(server.url, () => server.close());
 }
 

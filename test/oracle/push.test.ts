@@ -10,7 +10,7 @@ let backend: Backend;
 let server: RunningServer;
 beforeAll(async () => {
   [stage, backend] = await Promise.all([openStage(1), openBackend()]);
-  server = await serve(backend, stage.scene.services[0]?.handlers ?? {});
+  server = await serve(backend, stage.scene.processes[0]?.handlers ?? {});
 });
 afterAll(async () => {
   await server.close();
@@ -45,7 +45,7 @@ test("a pushed price is kept when its signature holds, digit for digit, and its 
     { observedAt: "yesterday" },
   ])
     expect([wrong, await push({ ...event, ...wrong })]).toEqual([wrong, 400]);
-  const pool = stage.scene.services[0]?.pool;
+  const pool = stage.scene.processes[0]?.pool;
   const ticks = await pool?.read((sql) => listTicks(sql, [{ source: "desk", symbol: "index" }], 0));
   expect(ticks).toMatchObject([{ observedAt: Date.parse(observedAt), price: "0.10000000000000000001" }]);
 });
@@ -55,7 +55,7 @@ test("a price that is pushed as a number keeps every digit too: 0.1 and a little
   const text = (price: string) => `{"source":"desk","id":"fine","observedAt":"${observedAt}","price":${price}}`;
   expect(await push(text("1e400"))).toBe(400);
   expect(await push(text("0.10000000000000000001"))).toBe(200);
-  const pool = stage.scene.services[0]?.pool;
+  const pool = stage.scene.processes[0]?.pool;
   const ticks = await pool?.read((sql) => listTicks(sql, [{ source: "desk", symbol: "fine" }], 0));
   expect(ticks).toMatchObject([{ price: "0.10000000000000000001" }]);
 });

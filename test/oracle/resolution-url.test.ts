@@ -134,7 +134,7 @@ describe("resolution_url", () => {
     await setUrl(null);
     const oracle = { resolutionUrl: "https://old.example", evidence: {} };
     const command = { type: "settleMarket", marketId: id, outcome: "yes", oracle } as const;
-    await expect(stage.scene.services[0]?.sequencer.submit({ command, actor: "oracle" })).rejects.toMatchObject({
+    await expect(stage.scene.processes[0]?.sequencer.submit({ command, actor: "oracle" })).rejects.toMatchObject({
       code: "REFUSED",
     });
     expect(await status(id)).toBe("closed");

@@ -8,14 +8,14 @@ import { sweep } from "../../src/oracle/sweep.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { readClock } from "../../src/postgres/database-time.ts";
 import { oracleSetup } from "../../src/services/feeds.ts";
-import { openScene, type Scene } from "../services/scene.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";
 
 export const RESOLUTION_SECRET = "a resolution secret of the tests";
 
 /** A tenant with feeds on loopback and a clock of the sweep's own. */
 export interface Stage {
-  scene: Scene;
+  scene: TestTenant;
   server: FeedServer;
   /** What the sweep takes for the time; the engine keeps the database's. */
   clock: { now: number };
@@ -24,7 +24,7 @@ export interface Stage {
   /** A market whose closing time has passed by the database's clock, unless told otherwise. */
   closedMarket(
     resolutionRef: string,
-    change?: Parameters<Scene["market"]>[0],
+    change?: Parameters<TestTenant["market"]>[0],
     state?: "suspended",
   ): Promise<{ id: string; closeAt: number }>;
   /** Lets source and symbol show a price, observed so many milliseconds from an instant. */
@@ -73,7 +73,7 @@ const VENUES: Venues = {
 
 export async function openStage(processes = 1): Promise<Stage> {
   const server = await openFeedServer();
-  const scene = await openScene({
+  const scene = await openTestTenant({
     processes,
     oracle: oracleSetup(VENUES, ["desk"], { allowPrivate: ["127.0.0.0/8"] }),
   });
@@ -89,7 +89,7 @@ export async function openStage(processes = 1): Promise<Stage> {
   const archive = { ...plainSource(server, "archive"), historyUrl: `${server.url}/archive/{id}/{time}` };
   const http = new OutgoingHttp({ allowPrivate: ["127.0.0.0/8"] });
   const clock = { now: 0 };
-  const contexts = scene.services.map(
+  const contexts = scene.processes.map(
     (services): OracleContext => ({
       services,
       sources: new Map([...sources, ["archive", { ...archive, kind: "http", timeoutMs: 60_000 } as never]]),
@@ -100,7 +100,7 @@ export async function openStage(processes = 1): Promise<Stage> {
       now: async () => clock.now,
     }),
   );
-  const [first] = scene.services;
+  const [first] = scene.processes;
   if (!first) throw new Error("a scene has at least one process");
   const databasePasses = async (instant: number) => {
     while ((await first.pool.read(readClock)) <= instant) await delay(20);

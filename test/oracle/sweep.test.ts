@@ -260,7 +260,7 @@ describe("the sweep", () => {
     expect(await stage.sweepAt(closeAt + 10 * SEC)).toMatchObject({ settled: [] });
     const evidence = { resolutionUrl: null, evidence: {} };
     const command = { type: "settleMarket", marketId: id, outcome: "yes", oracle: evidence } as const;
-    await expect(stage.scene.services[0]?.sequencer.submit({ command, actor: "oracle" })).rejects.toMatchObject({
+    await expect(stage.scene.processes[0]?.sequencer.submit({ command, actor: "oracle" })).rejects.toMatchObject({
       code: "MARKET_SUSPENDED",
     });
     expect(await reasons(id)).toEqual([]);
@@ -313,7 +313,7 @@ describe("the sweep", () => {
 
   test("a price that the tenant pushed decides, and only for a source that is there for it", async () => {
     const { id, closeAt } = await stage.closedMarket("acme:desk >= 7.25");
-    const push = stage.scene.services[0]?.handlers.receivePrice;
+    const push = stage.scene.processes[0]?.handlers.receivePrice;
     const event = { tenantId: "acme", source: "desk", id: "index", price: "7.250", observedAt: closeAt - SEC };
     await expect(push?.({ ...event, source: "a" }, { actor: "oracle" })).rejects.toMatchObject({ code: "BAD_REQUEST" });
     expect(await push?.(event, { actor: "oracle" })).toEqual({ received: true });

@@ -4,7 +4,7 @@ import { contentOf } from "../../src/domain/audit/audit-payloads.ts";
 import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/outgoing/events.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/queries/stream.ts";
 import { liveEventsOf } from "../../src/services/streams/stream-events.ts";
-import { openTestTenant, type TestTenant } from "../services/tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 const QUESTION = "Will it rain?";
 

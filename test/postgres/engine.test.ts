@@ -137,7 +137,7 @@ describe("an engine that only speaks the protocol", () => {
   beforeAll(async () => {
     engine = new FakeEngine("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27, go1.19.10)");
     process.env.ACME_DATABASE_URL = await engine.listen();
-    operator = await newOperator();
+    operator = await newOperator({ cluster: "none" });
     await operator.run("init", "acme");
     await operator.edit("acme", (text) => `${text}\ndatabase: { url: { env: ACME_DATABASE_URL } }\n`);
   });

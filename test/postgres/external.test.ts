@@ -49,7 +49,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
       ...["-D", data, "-l", join(directory, "log"), "-w", "start"],
       ...["-o", `-c listen_addresses='' -c unix_socket_directories='${directory}'`],
     ]);
-    operator = await newOperator();
+    operator = await newOperator({ cluster: "none" });
     await operator.run("init", "acme");
     await operator.edit("acme", (text) => withDatabase(text, "ACME_SERVER_URL", "ACME_OWNER_URL"));
     // As the README has it.

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
 import { expect, inject } from "vitest";
 import { serveTenant, type TenantServer } from "../../src/app/serve/tenant-server.ts";
 import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
@@ -92,7 +93,7 @@ export class Fleet {
   static async open(own: { sections?: Sections; values?: Values; place?: Place; files?: Record<string, string> } = {}) {
     const place = own.place ?? (await copyDatabase(inject("postgres")));
     const urls = { ACME_DATABASE_URL: place.serverUrl, ACME_OWNER_URL: place.url };
-    const operator = await newOperator();
+    const operator = await newOperator({ cluster: "none" });
     const fleet = new Fleet(operator, place, { ...SECTIONS, ...own.sections }, { ...VALUES, ...urls, ...own.values });
     await mkdir(fleet.folder, { recursive: true });
     for (const [name, text] of Object.entries(own.files ?? {})) await fleet.put(name, text);
@@ -184,7 +185,7 @@ export class Fleet {
 
   async #start(): Promise<TenantServer> {
     const tenant = await readyTenant(this.operator.directory, TENANT);
-    return serveTenant({ ...tenant, host: "127.0.0.1", port: 0, opsPort: 0 });
+    return serveTenant({ ...tenant, log: pino({ level: "silent" }), host: "127.0.0.1", port: 0, opsPort: 0 });
   }
 
   async #loop(client: Client): Promise<void> {

@@ -73,7 +73,7 @@ describe.each(doors)("through the door %s", (_name, open) => {
     door = await open();
     sql = connect(door.database.connection, { name: "test", max: 1 });
     [user, operator] = [door.api(USER), door.api()];
-    await door.deposit(USER, 900n);
+    await door.deposit(USER, 900);
     ({ id: marketId } = await operator.createMarket(anyMarket({ p0: 0.99, liquidityUsd: 5000 })));
     await insertDearTrade(door.services, door.database.connection, {
       type: "placeTrade",

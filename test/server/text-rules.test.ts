@@ -25,7 +25,7 @@ describe.each(doors)("through the door %s", (_name, open) => {
   beforeAll(async () => {
     door = await open();
     api = door.api();
-    await door.deposit("usr_1", 5n);
+    await door.deposit("usr_1", 5);
   });
   afterAll(() => door?.close());
   const refused = { code: "BAD_REQUEST", status: 400, exitCode: 6 };

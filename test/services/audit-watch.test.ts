@@ -5,7 +5,7 @@ import { type Reader, readerOf } from "../../src/postgres/pool.ts";
 import { AuditWatch } from "../../src/services/audit/audit-watch.ts";
 import { invoke } from "../../src/services/invoke.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 const SECRET = "an audit secret of the tests, long enough";
 const KEYS = [auditKey(SECRET)];
@@ -138,7 +138,7 @@ describe("a chain beyond the limit", () => {
 test("the operation says when the background last walked a chain beyond the tenant's limit", async () => {
   const served = await openTenant({
     tenantId: "acme",
-    connection: tenant.server,
+    connection: tenant.database.server,
     auditSecret: SECRET,
     wholeAuditUpTo: LIMIT,
     readers: 1,
@@ -161,7 +161,7 @@ test("entries of an earlier key verify with the new one; without the earlier key
   const [earlier, later] = [auditKey(SECRET), auditKey("the next audit secret of the tests")];
   const next = await openTenant({
     tenantId: "acme",
-    connection: tenant.server,
+    connection: tenant.database.server,
     auditSecret: "the next audit secret of the tests",
     previousAuditSecrets: [SECRET],
     readers: 1,

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { connect } from "../../src/postgres/connect.ts";
 import { startClosingSweeper, sweepClosings } from "../../src/services/sweepers.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
-import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
+import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 describe("the closing sweeper", () => {
-  let scene: Scene;
+  let scene: TestTenant;
   beforeAll(async () => {
-    scene = await openScene();
+    scene = await openTestTenant();
   });
   afterAll(() => scene.close());
 
@@ -40,7 +40,7 @@ describe("the closing sweeper", () => {
     await scene.market({ question: "Open for long?", liquidityUsd: 10 });
     await scene.api().suspendMarket({ id: closing[1] ?? "" });
     await scene.api().settleMarket({ marketId: settled, outcome: "yes" });
-    expect(await sweepClosings(scene.services[0] as TenantServices)).toBe(0);
+    expect(await sweepClosings(scene.processes[0] as TenantServices)).toBe(0);
     const { closeAt, processes } = await passClosing(...closing, settled);
     const [a, b] = processes as [TenantServices, TenantServices];
 

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
-import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
+import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 
-let scene: Scene;
+let scene: TestTenant;
 beforeAll(async () => {
-  scene = await openScene({ processes: 2 });
+  scene = await openTestTenant({ processes: 2 });
   for (const user of ["ann", "bob"]) await scene.deposit(user, 1000);
   const marketId = await scene.market();
   await scene.market();
@@ -41,7 +41,7 @@ const cursorOf = async (name: string, user = "ann") => (await read(name, scene.a
 describe.each(names)("a cursor of %s", (name) => {
   test("is good at every server of the tenant, and after a restart", async () => {
     const cursor = await cursorOf(name);
-    const [, other] = scene.services;
+    const [, other] = scene.processes;
     const again = await openTenant({
       tenantId: "acme",
       connection: scene.database.server,

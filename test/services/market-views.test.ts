@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openScene, type Scene } from "./scene.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 describe("what traders look at", () => {
-  let scene: Scene;
+  let scene: TestTenant;
   beforeAll(async () => {
-    scene = await openScene();
+    scene = await openTestTenant();
     await scene.deposit("ann", 10_000);
   });
   afterAll(() => scene.close());

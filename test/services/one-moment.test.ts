@@ -8,7 +8,7 @@ import { StreamSeats } from "../../src/server/connections/stream-seats.ts";
 import { FrameReader } from "../../src/server/pages/embed-data.ts";
 import { EventStream } from "../../src/server/streams/event-stream.ts";
 import { StreamHub } from "../../src/server/streams/stream-hub.ts";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 /**
  * Reads while everything changes. What an answer combines belongs together at every commit, so it must belong together
@@ -48,7 +48,10 @@ function keepDoing(work: (round: number) => Promise<unknown>): void {
 }
 
 beforeAll(async () => {
-  [tenant, crowded] = await Promise.all([openTestTenant({ feeBps: 100 }), openTestTenant({ feeBps: 100 })]);
+  [tenant, crowded] = await Promise.all([
+    openTestTenant({ policy: { feeBps: 100 } }),
+    openTestTenant({ policy: { feeBps: 100 } }),
+  ]);
   markets = await Promise.all([1, 2, 3].map((n) => tenant.market({ question: `Open ${n}?`, liquidityUsd: FUND_USD })));
   ending = await Promise.all(
     Array.from({ length: 18 }, (_, n) => tenant.market({ question: `Ending ${n}?`, liquidityUsd: FUND_USD })),

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;
 beforeAll(async () => {
-  tenant = await openTestTenant();
+  tenant = await openTestTenant({ policy: { maxTradeUsd: 1000 } });
   for (const user of ["ann", "bob"]) await tenant.deposit(user, 5000);
 });
 afterAll(() => tenant.close());

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startOverrideSweeper, sweepOverrides } from "../../src/services/sweepers.ts";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;
 beforeAll(async () => {
-  tenant = await openTestTenant({ maxTradeUsd: 500 });
+  tenant = await openTestTenant({ policy: { maxTradeUsd: 500 } });
 });
 afterAll(() => tenant?.close());
 
@@ -30,7 +30,7 @@ test("an override that still holds is left alone", async () => {
 test("two processes that sweep at once record an end exactly once, and name the system", async () => {
   await override(6, 1);
   await until(async () => (await tenant.api().getPolicy({})).maxTradeUsd === 500);
-  const second = await tenant.secondProcess();
+  const second = await tenant.anotherProcess();
   const ended = await Promise.all([sweepOverrides(tenant.services), sweepOverrides(second)]);
   await second.close();
   expect(ended.reduce((sum, each) => sum + each, 0)).toBe(1);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openScene, type Scene } from "./scene.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
-let scene: Scene;
+let scene: TestTenant;
 const ids: string[] = [];
 beforeAll(async () => {
-  scene = await openScene();
+  scene = await openTestTenant();
   await scene.deposit("ann", 10_000);
   for (let index = 0; index < 12; index++) ids.push(await scene.market({ liquidityUsd: 50 }));
   for (const marketId of ids) await trade(marketId);

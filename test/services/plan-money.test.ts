@@ -3,12 +3,12 @@ import { liveConfigOf } from "../../src/app/apply/live-config.ts";
 import { readPlanMoney } from "../../src/app/apply/plan-tenant.ts";
 import { makePlan } from "../../src/plan/plan.ts";
 import { desiredOf, type Files } from "../plan/plan-world.ts";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;
 let marketId: string;
 beforeAll(async () => {
-  tenant = await openTestTenant({ maxTradeUsd: 500, maxUserExposureUsd: 1000 });
+  tenant = await openTestTenant({ policy: { maxTradeUsd: 500, maxUserExposureUsd: 1000 } });
   marketId = await tenant.market();
   for (const [userId, amounts, country] of [
     ["ann", [500, 20], "CH"],

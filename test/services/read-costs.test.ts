@@ -3,7 +3,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
-import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
+import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 /** A busy tenant: what a request reads must not depend on these numbers. */
 const [TRADES, TRADERS, MARKETS] = [30_000, 3_000, 300];
@@ -16,11 +16,11 @@ const GROWING = [
   ...["receipt", "payment", "inbound_delivery", "stored_answer", "assessment", "withdrawal"],
 ];
 
-let scene: Scene;
+let scene: TestTenant;
 let owner: Sql;
 let services: TenantServices;
 beforeAll(async () => {
-  scene = await openScene();
+  scene = await openTestTenant();
   owner = connect(scene.database.connection, { name: "owner", max: 1 });
   await fill(owner);
   // One connection, so that it can be told to hand its counters in.

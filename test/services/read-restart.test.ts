@@ -5,7 +5,7 @@ import { connect } from "../../src/postgres/connect.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { clusterIn, createDirectory } from "../postgres/embedded-support.ts";
-import { applyScene } from "./scene.ts";
+import { applyTenant } from "../support/tenant.ts";
 
 /** Longer than any read may take, a restart of the database included: what takes longer hangs. */
 const PATIENCE_MS = 60_000;
@@ -24,7 +24,7 @@ test("reads go on when the database was restarted: none hangs, none gets another
   await migrate(owner, { grants: GRANTS });
   await owner.end({ timeout: 5 });
   const services = await openTenant({ tenantId: "acme", connection, auditSecret: "an audit secret, long enough" });
-  await applyScene(services.sequencer);
+  await applyTenant(services.sequencer);
   const api = localApi(services.handlers, { actor: "cli:test", user: { id: "u" } });
 
   let asked = 0;

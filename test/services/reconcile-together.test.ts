@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;
 beforeAll(async () => {

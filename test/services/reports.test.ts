@@ -5,8 +5,8 @@ import type { Side } from "../../src/domain/market/market.ts";
 import type { PaymentFact } from "../../src/engine/payments.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { Random } from "../ledger/sequencer/random.ts";
+import { applyTenant, openTestTenant, type TestTenant } from "../support/tenant.ts";
 import { NaiveReports } from "./naive-reports.ts";
-import { applyScene, openScene, type Scene } from "./scene.ts";
 import { TimeMachine } from "./time-machine.ts";
 
 const DAY_MS = 86_400_000;
@@ -19,7 +19,7 @@ const SIDES = ["yes", "no"] as const;
 const SEED = Number(process.env.PMCTL_TEST_SEED ?? 7);
 
 /** Seventy days of a tenant's life, through the real sequencer, and the list of what happened. */
-async function live(scene: Scene, machine: TimeMachine, random: Random): Promise<NaiveReports> {
+async function live(scene: TestTenant, machine: TimeMachine, random: Random): Promise<NaiveReports> {
   const happened = new NaiveReports(0, 1);
   const { sequencer } = machine;
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
@@ -127,7 +127,7 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
   };
 
   machine.reach((moments[0] ?? 0) - HOUR_MS);
-  await applyScene(sequencer);
+  await applyTenant(sequencer);
   for (let count = 0; count < 4; count++) await open();
   for (const [index, moment] of moments.entries()) {
     machine.reach(moment);
@@ -173,12 +173,12 @@ async function live(scene: Scene, machine: TimeMachine, random: Random): Promise
 }
 
 describe("the reports of a long run", () => {
-  let scene: Scene;
+  let scene: TestTenant;
   let machine: TimeMachine;
   let happened: NaiveReports;
   let api: Api;
   beforeAll(async () => {
-    scene = await openScene({ applied: false });
+    scene = await openTestTenant({ applied: false });
     machine = new TimeMachine(scene.database, (DAYS + 2) * DAY_MS);
     happened = await live(scene, machine, new Random(SEED));
     api = scene.api();
@@ -257,7 +257,7 @@ describe("the reports of a long run", () => {
 
 describe("reports of a tenant in which nothing has happened", () => {
   test("are zero, not errors", async () => {
-    const scene = await openScene();
+    const scene = await openTestTenant();
     const api = scene.api();
     const zero = { inflows: 0, outflows: 0, pendingWithdrawals: 0, netMovement: 0, byProvider: [] };
     expect(await api.getOverviewReport({})).toEqual({
@@ -284,7 +284,7 @@ describe("reports of a tenant in which nothing has happened", () => {
   });
 
   test("a position that was sold out has no tags, whatever is bought later; a rest of it keeps them", async () => {
-    const scene = await openScene();
+    const scene = await openTestTenant();
     const api = scene.api("ann");
     await scene.deposit("ann", 100);
     const marketId = await scene.market();
@@ -314,7 +314,7 @@ describe("reports of a tenant in which nothing has happened", () => {
   });
 
   test("only open markets are at risk, and one without trades risks nothing", async () => {
-    const scene = await openScene();
+    const scene = await openTestTenant();
     const [open, halted] = [await scene.market(), await scene.market()];
     await scene.api().suspendMarket({ id: halted });
     expect(await scene.api().listRisk({})).toEqual([

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { followMarketSearch, knowsTextSearch } from "../../src/postgres/market-search.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
-import { AUDIT_SECRET, openScene, type Scene } from "./scene.ts";
+import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 
-let scene: Scene;
+let scene: TestTenant;
 let owner: Sql;
 const named = new Map<string, string>();
 beforeAll(async () => {
-  scene = await openScene({ processes: 2 });
+  scene = await openTestTenant({ processes: 2 });
   owner = connect(scene.database.connection, { name: "owner", max: 1 });
   for (const [name, question, description] of [
     ["senate", "Who wins the elections to the senate?", undefined],
@@ -32,7 +32,7 @@ const find = async (q: string) =>
 async function applySearch(search: string | undefined): Promise<void> {
   const document = JSON.stringify({ markets: { liquidityUsd: 1000, ...(search ? { search } : {}) } });
   await owner`update tenant set document = ${document}`;
-  await scene.services[1]?.pool.write(followMarketSearch);
+  await scene.processes[1]?.pool.write(followMarketSearch);
 }
 
 describe("the search of markets, in English unless told otherwise,", () => {

@@ -2,7 +2,7 @@ import { auditKey, sealCheck } from "../../src/domain/audit/seal.ts";
 import { type HeadReading, type Journal, openJournal } from "../../src/ledger/journal.ts";
 import { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import type { TestDatabase } from "../support/postgres.ts";
-import { AUDIT_SECRET } from "./scene.ts";
+import { AUDIT_SECRET } from "../support/tenant.ts";
 
 /**
  * The real sequencer on the real journal, for which the database's clock shows the past. The past only moves forward,

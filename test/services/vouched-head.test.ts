@@ -5,7 +5,7 @@ import { readerOf } from "../../src/postgres/pool.ts";
 import { readLog } from "../../src/queries/evidence.ts";
 import { AnchorWriter } from "../../src/services/anchors/anchor-writer.ts";
 import { AuditWatch } from "../../src/services/audit/audit-watch.ts";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 const KEY = auditKey("an audit secret of the tests, long enough");
 
@@ -76,7 +76,7 @@ test("a row that was forged after the last anchor is not signed for either, nor 
   expect(lines).toHaveLength(1);
   const undo = await forge();
   await anchorNow();
-  const second = await tenant.secondProcess();
+  const second = await tenant.anotherProcess();
   const seen: boolean[] = [];
   try {
     await second.sequencer.submit({

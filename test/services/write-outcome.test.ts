@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;
 let holder: Sql;
 beforeAll(async () => {
   tenant = await openTestTenant();
-  holder = connect(tenant.connection, { name: "holder", max: 1 });
+  holder = connect(tenant.database.connection, { name: "holder", max: 1 });
   await tenant.sql`
     insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
     values ('crm', 'evt_1', 1, 'order.filled', 'dead', 8, 0, 0)`;

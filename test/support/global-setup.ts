@@ -1,5 +1,6 @@
-import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import type { TestProject } from "vitest/node";
 import { GRANTS } from "../../src/ledger/schema.ts";
 import { connect } from "../../src/postgres/connect.ts";
@@ -7,6 +8,7 @@ import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/clust
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { SERVER_LOGIN, TEST_TENANT } from "./database-copy.ts";
+import { FRESH_CLUSTER } from "./fresh-cluster.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -31,8 +33,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    await cluster.start(TEST_TENANT);
+    await cluster.start();
+    await cluster.stop();
+    await keepFreshCluster(cluster, join(directory, "fresh"));
     await forgetPower(cluster);
+    await cluster.start(TEST_TENANT);
     await prepareTemplate(cluster);
   } catch (error) {
     await teardown();
@@ -42,6 +47,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return teardown;
 }
 
+/** Keeps the files of a cluster as its first start leaves them: a copy of them costs a twentieth of what initdb does. */
+async function keepFreshCluster(cluster: Cluster, place: string): Promise<void> {
+  const { dataDir } = await cluster.status();
+  await execa("cp", ["-a", dataDir, place]);
+  process.env[FRESH_CLUSTER] = place;
+}
+
 /**
  * No test turns the power off, so nobody waits for the disk: creating and dropping databases costs checkpoints. What
  * outlives a killed process or server is the same without; tests of that have clusters of their own all the same.
@@ -49,8 +61,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function forgetPower(cluster: Cluster): Promise<void> {
   const { dataDir } = await cluster.status();
   await appendFile(join(dataDir, "postgresql.conf"), "\nfsync = off\nfull_page_writes = off\n");
-  const [pid] = (await readFile(join(dataDir, "postmaster.pid"), "utf8")).split("\n");
-  process.kill(Number(pid), "SIGHUP");
 }
 
 async function prepareTemplate(cluster: Cluster): Promise<void> {

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { parseEnv } from "node:util";
 import { execa } from "execa";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { placeFreshCluster } from "./fresh-cluster.ts";
 import { inProcess, isBusy } from "./in-process.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
@@ -61,10 +62,16 @@ export interface ServerProcess {
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** An empty directory that an unprivileged database server can reach, as every ordinary one. */
-export async function newOperator(): Promise<Operator> {
+export interface OperatorOptions {
+  /** The embedded database: files that wait for their first start, or none, so that a command's first need creates them. */
+  cluster?: "fresh" | "none";
+}
+
+/** An operator's directory without a tenant, which an unprivileged database server can reach, as every ordinary one. */
+export async function newOperator({ cluster = "fresh" }: OperatorOptions = {}): Promise<Operator> {
   const directory = await mkdtemp("/tmp/pmctl-operator-");
   await chmod(directory, 0o755);
+  if (cluster === "fresh") await placeFreshCluster(directory);
   const servers = new Set<ChildProcess>();
   return {
     directory,

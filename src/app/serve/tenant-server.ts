@@ -41,6 +41,8 @@ export interface ServeOptions {
   https?: boolean | undefined;
   /** False leaves the oracle's sweep to other processes. */
   sweep?: boolean | undefined;
+  /** Lines of JSON on stderr unless given. */
+  log?: Logger;
   /** The demo's page to try the widget. */
   playground?: PlaygroundOptions | undefined;
 }
@@ -64,7 +66,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const { directory, config, secrets, database } = options;
   const host = options.host ?? config.server.host;
   const certificate = await servedCertificate({ directory, config, host, signsOwn: options.https === true });
-  const log = openLog(config.tenant, STDERR);
+  const log = options.log ?? openLog(config.tenant, STDERR);
   const metrics = new Metrics();
   let anchors: AnchorWriter | undefined;
   const services = await openTenant({

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { expect } from "vitest";
+import { afterAll, expect } from "vitest";
 import type { BackupTarget } from "../../../src/app/backup/backup-target.ts";
 import { type RestoreOptions, runDbBackup, runDbRestore } from "../../../src/cli/database/db-backup.ts";
 import { auditKey } from "../../../src/domain/audit/seal.ts";
@@ -13,7 +13,7 @@ import { administer } from "../../../src/postgres/database.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { directoryWith } from "../../config/support.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
-import { dropDatabase } from "../../support/database-copy.ts";
+import { copyDatabase, dropDatabase } from "../../support/database-copy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { end, testIo } from "./io.ts";
 
@@ -35,14 +35,19 @@ export class BackupScene {
   }
 
   static async open(): Promise<BackupScene> {
-    const scene = new BackupScene(await createTestDatabase());
+    prepared ??= prepare();
+    return new BackupScene(await copyDatabase((await prepared).connection));
+  }
+
+  /** Writes what every scene begins with. */
+  static async prepare(database: TestDatabase): Promise<void> {
+    const scene = new BackupScene(database);
     await scene.withServices(async ({ sequencer }) => {
       await sequencer.submit({ command: configOf(), actor: "cli:test" });
       const market = marketOf({ id: "m1", question: QUESTION, closeAt: Date.now() + 3_600_000 });
       await sequencer.submit({ command: market, actor: "cli:test" });
     });
     await scene.deposit("before", 100);
-    return scene;
   }
 
   async close(): Promise<void> {
@@ -135,6 +140,16 @@ export class BackupScene {
       return rows.map(({ type, actor, payload }) => ({ type, actor, payload: JSON.parse(payload) }));
     });
   }
+}
+
+/** Made once per test file: its copies are the scenes. */
+let prepared: Promise<TestDatabase> | undefined;
+afterAll(async () => (await prepared)?.drop());
+
+async function prepare(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  await BackupScene.prepare(database);
+  return database;
 }
 
 /** A file's text without its last line, and that line. */

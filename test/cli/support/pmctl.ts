@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
 import { inProcess } from "../../support/in-process.ts";
+import { newOperator, type OperatorOptions } from "../../support/operator.ts";
 
 /** The process's entry; Node strips its types. */
 export const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
@@ -88,14 +87,8 @@ export interface TestDirectory {
   remove(): Promise<void>;
 }
 
-/** An empty operator's directory; its database, should one be started, is stopped with it. */
-export async function operatorDirectory(): Promise<TestDirectory> {
-  const cwd = await mkdtemp("/tmp/pmctl-cli-");
-  return {
-    cwd,
-    remove: async () => {
-      await embeddedCluster(cwd).stop();
-      await rm(cwd, { recursive: true, force: true });
-    },
-  };
+/** An operator's directory without a tenant; its database, should one be started, is stopped with it. */
+export async function operatorDirectory(options?: OperatorOptions): Promise<TestDirectory> {
+  const { directory, close } = await newOperator(options);
+  return { cwd: directory, remove: close };
 }

@@ -6,6 +6,7 @@ import type { PlaceTrade, SellShares } from "../../../src/engine/trade.ts";
 import { type Journal, openJournal } from "../../../src/ledger/journal.ts";
 import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../../src/postgres/connect.ts";
+import { configOf, marketOf, saleOf, tradeOf } from "../../engine/world.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const KEY = auditKey("live-secret");
@@ -56,34 +57,15 @@ export async function openLive({ processes = 1 }: { processes?: number } = {}): 
 }
 
 export function config(policy: Partial<Policy> = {}): Command {
-  const whole = { ...DEFAULT_POLICY, maxUserExposureUsd: 1e6, ...policy };
-  return {
-    type: "applyConfig",
-    policy: whole,
-    kycRequired: false,
-    liquidityMicro: 1000n * DOLLAR,
+  return configOf({
+    policy: { ...DEFAULT_POLICY, maxUserExposureUsd: 1e6, ...policy },
     capitalMicro: 50_000n * DOLLAR,
     keys: [{ hash: "a".repeat(64), name: "ops", type: "admin", expiresAt: null }],
-    document: JSON.stringify({ policy: whole }),
-    documentSha256: "0".repeat(64),
-    gitCommit: undefined,
-  };
+  });
 }
 
 export function market(id: string, change: Partial<CreateMarket> = {}): Command {
-  return {
-    type: "createMarket",
-    id,
-    question: `Will ${id} happen?`,
-    category: "test",
-    kind: "cpmm",
-    p0Ppm: 500_000,
-    closeAt: CLOSE_AT,
-    resolutionRef: "manual",
-    meta: "{}",
-    liquidityMicro: null,
-    ...change,
-  };
+  return marketOf({ id, question: `Will ${id} happen?`, category: "test", closeAt: CLOSE_AT, ...change });
 }
 
 export function deposit(traderId: string, amountMicro: bigint, reference: string): Command {
@@ -94,30 +76,19 @@ let trades = 0;
 
 export function trade(marketId: string, traderId: string, change: Partial<PlaceTrade> = {}): PlaceTrade {
   trades += 1;
-  return {
-    type: "placeTrade",
+  return tradeOf({
     id: `trd_${trades}`,
     marketId,
     traderId,
     side: trades % 2 === 0 ? "yes" : "no",
     amountMicro: DOLLAR,
-    claimedJurisdiction: undefined,
     ...change,
-  };
+  });
 }
 
 export function sale(marketId: string, traderId: string, change: Partial<SellShares> = {}): SellShares {
   trades += 1;
-  return {
-    type: "sellShares",
-    id: `trd_${trades}`,
-    marketId,
-    traderId,
-    side: "yes",
-    sharesMicro: DOLLAR,
-    claimedJurisdiction: undefined,
-    ...change,
-  };
+  return saleOf({ id: `trd_${trades}`, marketId, traderId, sharesMicro: DOLLAR, ...change });
 }
 
 /** Every row of every table that a commit writes: equal dumps mean that nothing was written. */

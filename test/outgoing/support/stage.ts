@@ -1,8 +1,8 @@
 import { vi } from "vitest";
 import { type DeliveryOptions, DeliveryWorker } from "../../../src/outgoing/delivery.ts";
 import type { DeliveryResult, Receiver } from "../../../src/outgoing/receiver-queue.ts";
-import { openTestTenant, type TestTenant } from "../../services/tenant.ts";
 import { poolOf } from "../../support/pool.ts";
+import { openTestTenant, type TestTenant } from "../../support/tenant.ts";
 import { SECRET, TestReceiver } from "./receiver.ts";
 
 export interface DeliveryRow {

@@ -12,6 +12,7 @@ import { connect, type Sql } from "../../../src/postgres/connect.ts";
 import type { Pool } from "../../../src/postgres/pool.ts";
 import { type ListenOptions, type RunningServer, type ServerOptions, startServer } from "../../../src/server/server.ts";
 import type { Handlers } from "../../../src/services/invoke.ts";
+import type { TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { poolOf } from "../../support/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
@@ -109,7 +110,7 @@ export function everyEndpoint(...secrets: string[]): NonNullable<ServerOptions["
 
 /** Many requests come from one address here, so the limit is out of the way unless a test sets its own. */
 export async function serve(
-  backend: Backend,
+  { pool }: Pick<Backend, "pool">,
   handlers: Handlers,
   options: Partial<ServerOptions> = {},
   where: Partial<ListenOptions> = {},
@@ -122,7 +123,7 @@ export async function serve(
       // A busy machine may let a statement wait; the shared count is asked all the same.
       countTimeoutMs: 60_000,
       services: { handlers, isSealed: sealCheck([HARNESS_KEY]) },
-      pool: backend.pool,
+      pool,
       jwt: { algorithm: "HS256", secret: JWT_SECRET },
       webhookSecrets: everyEndpoint(WEBHOOK_SECRET),
       corsOrigins: [],
@@ -134,6 +135,11 @@ export async function serve(
     },
     { host: "127.0.0.1", port: 0, opsPort: 0, ...where },
   );
+}
+
+/** A server of a tenant's services. */
+export function serveServices(services: TenantServices, options: Partial<ServerOptions> = {}): Promise<RunningServer> {
+  return serve(services, services.handlers, { services, isDatabaseUp: services.isDatabaseUp, ...options });
 }
 
 export interface TokenClaims {

@@ -2,7 +2,7 @@ import { localApi } from "../../../src/client/local-api.ts";
 import type { RunningServer, ServerOptions } from "../../../src/server/server.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
-import { AUDIT_SECRET, type Backend, openBackend, serve, TENANT } from "./harness.ts";
+import { AUDIT_SECRET, type Backend, openBackend, serveServices, TENANT } from "./harness.ts";
 
 /** A whole tenant behind a real socket: services, sequencer and database. */
 export interface ServedTenant {
@@ -32,11 +32,7 @@ export async function serveTenant(options: Partial<ServerOptions> = {}): Promise
   const stored = await backend.sql`select hash, name, type, expires_at from api_key where expires_at is null`;
   const keys = stored.map(({ hash, name, type }) => ({ hash, name, type, expiresAt: null }));
   await sequencer.submit({ command: configOf({ keys }), actor: "cli:test" });
-  const server = await serve(backend, handlers, {
-    services: services,
-    isDatabaseUp: services.isDatabaseUp,
-    ...options,
-  });
+  const server = await serveServices(services, { pool: backend.pool, ...options });
   return {
     backend,
     services,

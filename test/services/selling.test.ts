@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
-import { openTestTenant, type TestTenant } from "./tenant.ts";
+import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;
 beforeAll(async () => {
@@ -58,7 +58,7 @@ test("more shares than are held is refused, and so are those of the other side",
 
 test("two processes that sell the same shares at once: they are sold once", async () => {
   const marketId = await tenant.market();
-  const other = await tenant.secondProcess();
+  const other = await tenant.anotherProcess();
   const apis = [tenant.api("bob"), localApi(other.handlers, { actor: "admin:ops", user: { id: "bob" } })];
   for (let round = 0; round < 5; round++) {
     const { position } = await tenant.api("bob").placeTrade({ marketId, selection: { side: "no" }, amount: 10 });

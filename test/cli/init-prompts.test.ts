@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runInit } from "../../src/cli/config/init.ts";
 import { Interrupts } from "../../src/cli/input/interrupts.ts";
 import { end, testIo } from "./support/io.ts";
-import { pmctl } from "./support/pmctl.ts";
+import { pmctlHere } from "./support/pmctl.ts";
 
 const home = process.cwd();
 let directory = "";
@@ -64,7 +64,7 @@ describe("on a terminal", () => {
 
 describe("without a terminal", () => {
   test("asks nothing and needs only the tenant's id", async () => {
-    const { code, stdout, stderr } = await pmctl(["init", "acme", "--ci", "gitlab"], { cwd: directory });
+    const { code, stdout, stderr } = await pmctlHere(["init", "acme", "--ci", "gitlab"], { cwd: directory });
     expect(code).toBe(0);
     expect(JSON.parse(stdout).created).toContain(".gitlab-ci.yml");
     expect(stderr).toContain("pmctl apply acme");
@@ -72,7 +72,7 @@ describe("without a terminal", () => {
   });
 
   test("ends with 6 when the id is missing, and says what to type", async () => {
-    const { code, stderr } = await pmctl(["init"], { cwd: directory });
+    const { code, stderr } = await pmctlHere(["init"], { cwd: directory });
     expect(code).toBe(6);
     expect(stderr).toContain("pmctl init acme");
   });

@@ -10,7 +10,7 @@ const SECRET = "a jwt secret of the tests, long enough";
 let directory: TestDirectory;
 let original: string;
 beforeAll(async () => {
-  directory = await operatorDirectory();
+  directory = await operatorDirectory({ cluster: "none" });
   await pmctlHere(["init", "acme"], directory);
   original = await readFile(join(directory.cwd, "tenants/acme/tenant.yaml"), "utf8");
   await writeFile(join(directory.cwd, "tenants/acme/jwt"), `${SECRET}\n`);
@@ -59,7 +59,7 @@ test("a key rotates to a value of the shape that its place wants, by whatever do
 test.each(["check", "sweep"])(
   "oracle %s tells of a bad secret with its place, before there is a database",
   async (verb) => {
-    const fresh = await operatorDirectory();
+    const fresh = await operatorDirectory({ cluster: "none" });
     try {
       await pmctlHere(["init", "acme"], fresh);
       const values = await readFile(join(fresh.cwd, ".env"), "utf8");

@@ -45,7 +45,7 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
 
   test("a quote is what the trade then comes to, and --shares sells", async () => {
     const id = await market();
-    await door.deposit("ann", 100n);
+    await door.deposit("ann", 100);
     const terms = { market: id, side: "yes", amount: 25 } as const;
     const quote = await json((io) => tradeQuote.run(tradeInput(terms), api, io));
     const placed = await json((io) => tradePlace.run(tradeInput(terms), door.api("ann"), io));
@@ -89,7 +89,7 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
   });
 
   test("a user is shown, restricted and released", async () => {
-    await door.deposit("lea", 10n);
+    await door.deposit("lea", 10);
     const reasoned = door.api(undefined, "chargebacks");
     expect(await json((io) => userRestrict.run({ id: "lea" }, reasoned, io))).toEqual({
       exit: 0,
@@ -108,7 +108,7 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
   });
 
   test("withdrawals are listed and decided; credits want a reason", async () => {
-    await door.deposit("wim", 100n);
+    await door.deposit("wim", 100);
     const ids = [];
     for (const amount of [10, 20]) ids.push((await door.api("wim").requestWithdrawal({ amount })).withdrawalId);
     const [first = "", second = ""] = ids;
@@ -138,7 +138,7 @@ describe.each(doors)("trading and funding through the %s door", (_name, open) =>
 
   test("the hedge book is the interface's, and reads as dollars", async () => {
     const id = await market();
-    await door.deposit("han", 100n);
+    await door.deposit("han", 100);
     const hedgeRef = { symbol: "BTC", direction: "long", notional: 12_345, externalRef: "p" } as const;
     await door.api("han").placeOrder({ marketId: id, selection: { outcome: 1 }, amount: 20, hedgeRef });
     const { data } = await json((io) => hedge.run({}, api, io));

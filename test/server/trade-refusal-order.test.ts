@@ -1,29 +1,14 @@
-import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type RunningServer, startServer } from "../../src/server/server.ts";
-import { ADMIN_KEY, openTestTenant, PUBLIC_KEY, type TestTenant } from "../services/tenant.ts";
-import { JWT_SECRET, userToken } from "./support/harness.ts";
+import type { RunningServer } from "../../src/server/server.ts";
+import { ADMIN_KEY, openTestTenant, PUBLIC_KEY, type TestTenant } from "../support/tenant.ts";
+import { serveServices, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 
 let tenant: TestTenant;
 let server: RunningServer;
 beforeAll(async () => {
-  tenant = await openTestTenant({}, true);
-  const { services } = tenant;
-  server = await startServer(
-    {
-      tenantId: "acme",
-      services,
-      pool: services.pool,
-      jwt: { algorithm: "HS256", secret: JWT_SECRET },
-      corsOrigins: [],
-      trustProxy: [],
-      rateLimit: { perMinute: 1_000_000 },
-      isDatabaseUp: services.isDatabaseUp,
-      log: pino({ level: "silent" }),
-    },
-    { host: "127.0.0.1", port: 0, opsPort: 0 },
-  );
+  tenant = await openTestTenant({ kycRequired: true });
+  server = await serveServices(tenant.services);
 });
 afterAll(async () => {
   await server.close();

@@ -16,7 +16,7 @@ async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boole
 describe("a tenant from an empty directory", () => {
   let operator: Operator;
   beforeAll(async () => {
-    operator = await newOperator();
+    operator = await newOperator({ cluster: "none" });
   });
   afterAll(() => operator?.close());
 
@@ -140,7 +140,7 @@ describe("a running server and its embedded database", () => {
 
 describe("the demo", () => {
   test("--once runs a market of each kind to the end, twice over in one directory, and leaves no database running", async () => {
-    const operator = await newOperator();
+    const operator = await newOperator({ cluster: "none" });
     try {
       for (let run = 1; run <= 2; run++) {
         const { exitCode, stdout, stderr } = await operator.run("demo", "--once", "-o", "json");

@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const TESTS = join(import.meta.dirname, "..");
+const files = readdirSync(TESTS, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+
+describe("the tests", () => {
+  test("no two test files have one name, so that a name in a report is enough to find it", () => {
+    const names = files.filter((name) => name.endsWith(".test.ts")).map((name) => basename(name));
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  test("databases are dropped by force in one place, which the server's own vacuum does not stop", () => {
+    const forceful = files.filter((name) => /with \(force\)`/.test(readFileSync(join(TESTS, name), "utf8")));
+    expect(forceful).toEqual(["support/database-copy.ts"]);
+  });
+});

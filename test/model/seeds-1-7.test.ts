@@ -1,3 +1,0 @@
-import { holdSeeds } from "./seeds.ts";
-
-holdSeeds(1, 7);

@@ -1,3 +1,0 @@
-import { holdSeeds } from "./seeds.ts";
-
-holdSeeds(15, 20);
