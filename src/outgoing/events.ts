@@ -5,9 +5,10 @@ import {
   webhookOperationId,
 } from "../contract/resources/webhooks.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
-import { averagePrice, microFromDecimal, usdFromMicro } from "../domain/money.ts";
+import { microFromDecimal, usdFromMicro } from "../domain/money.ts";
 import type { FollowedEntry } from "../queries/stream.ts";
 import { holdAgainst } from "../services/answers.ts";
+import { recordedFillView } from "../services/markets/fill-view.ts";
 
 /** What names an event for ever. */
 export interface EventName {
@@ -129,29 +130,21 @@ function orderFilled(
   payload: AuditPayloads["trade.executed"],
   { sequence, question, ts }: { sequence: number; question: string; ts: string },
 ): WebhookData["order.filled"] {
-  const { tradeId, userId, marketId, side, hedgeRef, cost } = payload;
-  const [amountMicro, feeMicro, sharesMicro] = [
-    microFromDecimal(payload.amount),
-    microFromDecimal(payload.fee),
-    microFromDecimal(payload.shares),
-  ];
+  const { tradeId, userId, side, hedgeRef, cost } = payload;
   return {
     sequence,
     orderId: tradeId,
     tradeId,
     userId,
-    marketId,
     question,
-    side,
     outcome: side === "yes" ? 1 : 0,
-    ...(cost === undefined ? {} : { action: "sell" }),
-    amount: usdFromMicro(amountMicro),
-    fee: usdFromMicro(feeMicro),
-    shares: usdFromMicro(sharesMicro),
-    avgPrice: averagePrice(amountMicro, sharesMicro),
-    yesPriceAfter: Number(payload.yesPriceAfter),
-    ...(cost === undefined ? {} : { realizedPnl: usdFromMicro(amountMicro - feeMicro - microFromDecimal(cost)) }),
-    ts,
+    ...recordedFillView(payload, ts),
+    ...(cost === undefined ? {} : { realizedPnl: realizedUsd(payload, cost) }),
     ...(hedgeRef === undefined ? {} : { hedgeRef }),
   };
+}
+
+/** @param cost what the shares had cost, as decimal text */
+function realizedUsd({ amount, fee }: AuditPayloads["trade.executed"], cost: string): number {
+  return usdFromMicro(microFromDecimal(amount) - microFromDecimal(fee) - microFromDecimal(cost));
 }

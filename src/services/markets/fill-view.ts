@@ -1,5 +1,6 @@
+import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
 import type { Side } from "../../domain/market/market.ts";
-import { averagePrice } from "../../domain/money.ts";
+import { averagePrice, microFromDecimal, usdFromMicro } from "../../domain/money.ts";
 
 /** A fill, whether it was executed just now, computed for a quote, stored, or read from the audit log. */
 export interface ViewedFill<Instant> {
@@ -41,4 +42,15 @@ export function storedFill({ yesPricePpm, sharesMicro, ...row }: StoredFill): Vi
   return sharesMicro < 0n
     ? { ...row, action: "sell", sharesMicro: -sharesMicro, yesPriceAfter }
     : { ...row, action: "buy", sharesMicro, yesPriceAfter };
+}
+
+/** The public fields of a fill in wire form, as its audit entry records it. @param ts of the entry */
+export function recordedFillView(payload: AuditPayloads["trade.executed"], ts: string) {
+  const { marketId, side, action = "buy" } = payload;
+  const amountMicro = microFromDecimal(payload.amount);
+  const feeMicro = microFromDecimal(payload.fee);
+  const sharesMicro = microFromDecimal(payload.shares);
+  const yesPriceAfter = Number(payload.yesPriceAfter);
+  const view = fillView({ marketId, side, action, amountMicro, feeMicro, sharesMicro, yesPriceAfter, ts });
+  return { ...view, amount: usdFromMicro(amountMicro), fee: usdFromMicro(feeMicro), shares: usdFromMicro(sharesMicro) };
 }

@@ -2,13 +2,14 @@ import type { StreamEvents } from "../../contract/resources/stream.ts";
 import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
 import { roundPrice } from "../../domain/money.ts";
 import type { FollowedEntry } from "../../queries/stream.ts";
+import { recordedFillView } from "../markets/fill-view.ts";
 
 /** Something that happened in a market, as it travels. */
 export type LiveEvent = {
   [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
 }["price" | "trade" | "market" | "fill"];
 
-/** What an audit entry means to people who watch; nothing for entries that are the operator's. */
+/** The events that an audit entry causes for those who watch markets; none for entries of the operator's own doing. */
 export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
   switch (content?.type) {
     case "trade.executed":
@@ -32,14 +33,16 @@ function marketEvent({ marketId }: { marketId: string }, state: Omit<StreamEvent
 }
 
 function tradeEvents(payload: AuditPayloads["trade.executed"], ts: string): LiveEvent[] {
-  const { tradeId, marketId, userId, side } = payload;
-  const yesPriceAfter = Number(payload.yesPriceAfter);
-  const [amount, fee, shares] = [Number(payload.amount), Number(payload.fee), Number(payload.shares)];
-  const price = { marketId, yesPrice: yesPriceAfter, noPrice: roundPrice(1 - yesPriceAfter), ts };
-  const fill = { tradeId, marketId, side, amount, fee, shares, yesPriceAfter, ts };
+  const { tradeId, userId } = payload;
+  const { marketId, side, amount, shares, fee, yesPriceAfter } = recordedFillView(payload, ts);
+  const trade = { marketId, side, amount, shares, yesPriceAfter, ts };
   return [
-    { name: "price", marketId, data: price },
-    { name: "trade", marketId, data: { marketId, side, amount, shares, yesPriceAfter, ts } },
-    { name: "fill", marketId, data: fill, userId },
+    {
+      name: "price",
+      marketId,
+      data: { marketId, yesPrice: yesPriceAfter, noPrice: roundPrice(1 - yesPriceAfter), ts },
+    },
+    { name: "trade", marketId, data: trade },
+    { name: "fill", marketId, data: { tradeId, ...trade, fee }, userId },
   ];
 }
