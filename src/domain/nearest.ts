@@ -1,5 +1,5 @@
 /**
- * The candidate that somebody probably meant: the nearest by edit distance, at most a third of the word away.
+ * The candidate that was probably meant: the nearest by edit distance, at most a third of the word away.
  * Case does not count, so `feebps` finds `feeBps`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {

@@ -105,8 +105,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "a deposit's reference counts per amount",
     file: "src/engine/funding.ts",
-    right: "const key = receiptKey(provider, reference);",
-    wrong: "const key = receiptKey(provider, reference + amountMicro);",
+    right: "const key = referenceKey(provider, reference);",
+    wrong: "const key = referenceKey(provider, reference + amountMicro);",
   },
   {
     name: "the lmsr pool rounds in favour of the trader",
