@@ -1,5 +1,5 @@
+import { keepWebhook } from "./arrived-webhooks.ts";
 import type { CommandKind } from "./command.ts";
-import { keepDelivery } from "./deliveries.ts";
 import { creditWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
 import { createKey, revokeKey, rotateKey } from "./keys.ts";
@@ -35,7 +35,7 @@ const KINDS = {
   recordKyc,
   recordDeposit,
   recordPayment,
-  keepDelivery,
+  keepWebhook,
   recordReconciliation,
   acceptRollback,
   recordRestore,

@@ -69,7 +69,7 @@ export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 /**
  * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, the
  * price bound, what the shares can pay, then the caller's own bounds.
- * @param traderId undefined for a quote that nobody in particular asks for; what depends on the user is then not checked
+ * @param traderId undefined for a quote without a user; what depends on the user is then not checked
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
   const { side, amountMicro } = terms;
@@ -117,7 +117,7 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
 
 /**
  * Sells `sharesMicro`; the fee comes out of the proceeds. The limits per trade and on exposure bound what is put at
- * risk, so they do not hold anybody in. Otherwise the order of refusals is that of a purchase, holdings in place of funds.
+ * risk, so they never keep a seller from getting out. Otherwise the order of refusals is that of a purchase, holdings in place of funds.
  */
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
   const { side, sharesMicro } = terms;

@@ -1,10 +1,10 @@
 import { externalOf, pendingOf, receivableOf, WITHDRAWN, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need } from "./command.ts";
-import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
-import { receiptKey, type Withdrawal } from "./rows.ts";
+import { referenceKey, type Withdrawal } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
 export interface RecordDeposit {
@@ -13,7 +13,7 @@ export interface RecordDeposit {
   traderId: string;
   amountMicro: bigint;
   reference: string;
-  delivery?: Delivery | undefined;
+  webhook?: ArrivedWebhook | undefined;
 }
 
 export interface RequestWithdrawal {
@@ -40,31 +40,31 @@ export interface CreditWallet {
 
 /** Credits once per reference for ever. The same reference with another amount or user credits nothing and is recorded. */
 export const recordDeposit: CommandKind<RecordDeposit, undefined> = {
-  needs: ({ provider, traderId, reference, delivery }) => [
-    ...needsOfDelivery(delivery),
-    need("receipt", receiptKey(provider, reference)),
+  needs: ({ provider, traderId, reference, webhook }) => [
+    ...needsOfWebhook(webhook),
+    need("receipt", referenceKey(provider, reference)),
     need("trader", traderId),
     need("account", walletOf(traderId)),
     need("account", receivableOf(traderId)),
     need("account", externalOf(provider)),
   ],
   decide(draft, command, now) {
-    return once(draft, command.delivery, now, () => creditDeposit(draft, command, now));
+    return once(draft, command.webhook, now, () => creditDeposit(draft, command, now));
   },
 };
 
 function creditDeposit(draft: Draft, command: RecordDeposit, now: number): undefined {
   const { provider, traderId, amountMicro, reference } = command;
-  const key = receiptKey(provider, reference);
-  const receipt = draft.get("receipt", key);
-  if (receipt) {
-    if (receipt.amountMicro === amountMicro && receipt.userId === traderId) return;
+  const key = referenceKey(provider, reference);
+  const counted = draft.get("receipt", key);
+  if (counted) {
+    if (counted.amountMicro === amountMicro && counted.userId === traderId) return;
     draft.record("payment.conflict", {
       userId: traderId,
       txRef: reference,
       amount: decimalFromMicro(amountMicro),
-      creditedUserId: receipt.userId,
-      creditedAmount: decimalFromMicro(receipt.amountMicro),
+      creditedUserId: counted.userId,
+      creditedAmount: decimalFromMicro(counted.amountMicro),
     });
     return;
   }

@@ -127,8 +127,8 @@ export const rotateKey: CommandKind<RotateKey, RotatedKey> = {
 
 /**
  * Ends every value of the name at once.
- * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request itself came with it: whoever revokes the
- * key in hand by mistake would have locked itself out.
+ * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request itself came with it: revoked by mistake, it
+ * would lock its own holder out.
  */
 export const revokeKey: CommandKind<RevokeKey, { name: string; type: KeyType; revokedAt: number }> = {
   needs: () => [KEYRING],

@@ -137,7 +137,7 @@ function refuseFinal(market: Market, marketState: MarketState, now: number, verb
 
 /**
  * Puts on record that a market has closed. Nothing depends on it: trades are refused by the clock alone. Any number of
- * processes may ask; only the first writes, and nobody before the closing time or after the settlement.
+ * processes may ask; only the first writes, and none does before the closing time or after the settlement.
  */
 export const closeMarket: CommandKind<CloseMarket, { recorded: boolean }> = {
   needs: ({ marketId }) => marketNeeds(marketId),

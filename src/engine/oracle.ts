@@ -56,7 +56,7 @@ export function requireOracleMaySettle(
   if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "Another oracle decides by now");
 }
 
-/** Ends the watch, whoever settled, and keeps the evidence of a machine in the same commit as its settlement. */
+/** Ends the watch, by whichever hand the market was settled, and keeps the evidence of a machine in the same commit as its settlement. */
 export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Resolution): void {
   const watch = draft.get("watch", marketId);
   if (watch) draft.put("watch", marketId, { ...watch, settled: true });

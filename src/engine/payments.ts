@@ -1,11 +1,11 @@
 import { externalOf, receivableOf, walletOf } from "../domain/accounts.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need } from "./command.ts";
-import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 
 import { creditUser } from "./funding.ts";
-import { type Payment, receiptKey } from "./rows.ts";
+import { type Payment, referenceKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
 /** What one event of a payment provider says. Amounts are micro-dollars. */
@@ -34,14 +34,14 @@ export interface RecordPayment {
   provider: string;
   /** The payment's own name (a payment intent), the same in all events about it. */
   reference: string;
-  /** Whom the payment belonged to when the caller looked: the rows of this user are loaded. */
+  /** The user that the payment belonged to when the caller looked: that user's rows are loaded. */
   ownerId: string | undefined;
   fact: PaymentFact;
-  delivery?: Delivery | undefined;
+  webhook?: ArrivedWebhook | undefined;
 }
 
 export interface PaymentOwner {
-  /** Whom the payment belongs to. If the caller named another one nothing was done: it asks again with this one. */
+  /** The user that the payment belongs to. If the caller named another one nothing was done: it asks again with this one. */
   ownerId: string | undefined;
 }
 
@@ -53,13 +53,13 @@ const wonDispute = (id: string) => `${id} won`;
  * the difference between what that comes to and what was done so far is moved: so no order of arrival matters.
  */
 export const recordPayment: CommandKind<RecordPayment, PaymentOwner> = {
-  needs: ({ provider, reference, ownerId, fact, delivery }) => {
+  needs: ({ provider, reference, ownerId, fact, webhook }) => {
     const users = [ownerId, fact.kind === "paid" ? fact.traderId : undefined].filter((user) => user !== undefined);
     return [
-      ...needsOfDelivery(delivery),
-      need("payment", receiptKey(provider, reference)),
+      ...needsOfWebhook(webhook),
+      need("payment", referenceKey(provider, reference)),
       need("account", externalOf(provider)),
-      ...receiptsOf(fact).map((id) => need("receipt", receiptKey(provider, id))),
+      ...referencesOf(fact).map((id) => need("receipt", referenceKey(provider, id))),
       ...users.flatMap((user) => [
         need("trader", user),
         need("account", walletOf(user)),
@@ -69,17 +69,17 @@ export const recordPayment: CommandKind<RecordPayment, PaymentOwner> = {
   },
   decide(draft, command, now) {
     const { provider, reference, ownerId, fact } = command;
-    const payment = draft.get("payment", receiptKey(provider, reference)) ?? newPayment(provider, reference);
+    const payment = draft.get("payment", referenceKey(provider, reference)) ?? newPayment(provider, reference);
     const owner = payment.userId === "" ? undefined : payment.userId;
     // Rows of an owner that the caller did not know of are not loaded: absent here would mean empty.
     if (owner !== ownerId) return { ownerId: owner };
-    once(draft, command.delivery, now, () => recordFact(draft, payment, fact, now));
+    once(draft, command.webhook, now, () => recordFact(draft, payment, fact, now));
     return { ownerId };
   },
 };
 
 /** Under what the event's refunds or dispute are remembered, and how they ended. */
-function receiptsOf(fact: PaymentFact): string[] {
+function referencesOf(fact: PaymentFact): string[] {
   if (fact.kind === "refund") return fact.refunds.flatMap(({ id }) => [id, failedRefund(id)]);
   return fact.kind === "dispute" ? [fact.id, wonDispute(fact.id)] : [];
 }
@@ -149,7 +149,7 @@ function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { k
 /** By id, and by the running total: whichever of the two events comes first, the money is taken back once. */
 function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): undefined {
   const { provider } = payment;
-  const isNew = (id: string) => !draft.get("receipt", receiptKey(provider, id));
+  const isNew = (id: string) => !draft.get("receipt", referenceKey(provider, id));
   const counted = fact.refunds.filter(({ id }) => isNew(id));
   const failed = fact.refunds.filter((refund) => refund.failed && isNew(failedRefund(refund.id)));
   const next: Payment = {
@@ -159,8 +159,8 @@ function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kin
     refundsFailedMicro: payment.refundsFailedMicro + sum(failed),
   };
   if (counted.length + failed.length === 0 && next.refundTotalMicro === payment.refundTotalMicro) return;
-  for (const { id, amountMicro } of counted) keepReceipt(draft, payment, id, amountMicro);
-  for (const { id, amountMicro } of failed) keepReceipt(draft, payment, failedRefund(id), amountMicro);
+  for (const { id, amountMicro } of counted) keepReference(draft, payment, id, amountMicro);
+  for (const { id, amountMicro } of failed) keepReference(draft, payment, failedRefund(id), amountMicro);
   // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to. It
   // moves nothing and is remembered, or a further refund would be taken for one that the total covers.
   if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) put(draft, next);
@@ -169,8 +169,8 @@ function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kin
 
 function recordDispute(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "dispute" }): undefined {
   const { id, amountMicro, won } = fact;
-  const opened = keepReceipt(draft, payment, id, amountMicro);
-  const ended = won && keepReceipt(draft, payment, wonDispute(id), amountMicro);
+  const opened = keepReference(draft, payment, id, amountMicro);
+  const ended = won && keepReference(draft, payment, wonDispute(id), amountMicro);
   if (!opened && !ended) return;
   const disputedMicro = payment.disputedMicro + (opened ? amountMicro : 0n);
   const disputesWonMicro = payment.disputesWonMicro + (ended ? amountMicro : 0n);
@@ -184,8 +184,8 @@ function refundedMicro({ refundsMicro, refundTotalMicro, refundsFailedMicro }: P
 const sum = (refunds: RefundItem[]): bigint => refunds.reduce((total, { amountMicro }) => total + amountMicro, 0n);
 
 /** @returns whether this is the first time */
-function keepReceipt(draft: Draft, { provider, userId }: Payment, reference: string, amountMicro: bigint): boolean {
-  const key = receiptKey(provider, reference);
+function keepReference(draft: Draft, { provider, userId }: Payment, reference: string, amountMicro: bigint): boolean {
+  const key = referenceKey(provider, reference);
   if (draft.get("receipt", key)) return false;
   draft.put("receipt", key, { provider, reference, amountMicro, userId });
   return true;
@@ -237,7 +237,7 @@ function recordConflict(
 }
 
 function put(draft: Draft, payment: Payment): void {
-  draft.put("payment", receiptKey(payment.provider, payment.reference), payment);
+  draft.put("payment", referenceKey(payment.provider, payment.reference), payment);
 }
 
 const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -139,8 +139,8 @@ export interface PastRecord {
   applied: { at: number; keys: readonly { name: string; type: string; fingerprint: string }[] };
 }
 
-/** A provider's event that was taken into account. It is kept for ever, so that the event counts once. */
-export interface Receipt {
+/** A reference of a provider that was taken into account. It is kept for ever, so that it counts once. */
+export interface CountedReference {
   provider: string;
   reference: string;
   amountMicro: bigint;
@@ -151,7 +151,7 @@ export interface Receipt {
 export interface Payment extends Versioned {
   provider: string;
   reference: string;
-  /** Empty until an event names somebody; then for ever. */
+  /** Empty until an event names the user, who never changes after that. */
   userId: string;
   creditedMicro: bigint;
   /** What the provider says that it received; null while it has not said. */
@@ -178,7 +178,7 @@ export interface StoredAnswer {
 }
 
 /** What a provider delivered, once per body: kept for ever beside what came of it. */
-export interface InboundDelivery {
+export interface InboundWebhook {
   provider: string;
   /** Of the raw body, hex. */
   sha256: string;
@@ -232,12 +232,12 @@ export interface Tables {
   keyring: readonly ApiKey[];
   apiKey: ApiKey;
   pastRecord: PastRecord;
-  receipt: Receipt;
+  receipt: CountedReference;
   payment: Payment;
   storedAnswer: StoredAnswer;
   withdrawal: Withdrawal;
   assessment: Assessment;
-  inboundDelivery: InboundDelivery;
+  inboundDelivery: InboundWebhook;
 }
 
 export type Table = keyof Tables;
@@ -246,8 +246,8 @@ export type Table = keyof Tables;
 export const SINGLE = "";
 
 export const positionKey = (traderId: string, marketId: string, side: Side) => `${side}:${marketId}:${traderId}`;
-export const receiptKey = (provider: string, reference: string) => `${provider}\n${reference}`;
-export const deliveryKey = (provider: string, sha256: string) => `${provider}\n${sha256}`;
+export const referenceKey = (provider: string, reference: string) => `${provider}\n${reference}`;
+export const webhookKey = (provider: string, sha256: string) => `${provider}\n${sha256}`;
 export const answerKey = (caller: string, key: string) => `${caller}\n${key}`;
 
 /** A need names a row that a command reads, so that it can be loaded before the command executes. */

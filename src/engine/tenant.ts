@@ -166,7 +166,7 @@ function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: Appl
   return changed.length > 0;
 }
 
-/** Whoever came with a key by mistake ends none that it still needs; the value may go by another name. */
+/** An apply cannot end the key that it came with by mistake; the key's value may go by another name afterwards. */
 function requireKeyInHand(name: string, before: readonly ApiKey[], after: readonly ApiKey[], now: number): void {
   const held = before.filter((key) => key.name === name && isInForce(key, now)).map(({ hash }) => hash);
   const works = (key: ApiKey) =>

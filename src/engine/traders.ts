@@ -3,8 +3,8 @@ import { Fault } from "../domain/fault.ts";
 import { policyAt } from "../domain/policy/policy.ts";
 import { isPassed } from "../domain/policy/suitability.ts";
 import { capMinor, type TraderState, traderStateOf } from "../domain/trader.ts";
+import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, TENANT } from "./command.ts";
-import { type Delivery, needsOfDelivery, once } from "./deliveries.ts";
 import type { Draft } from "./draft.ts";
 import { requireTenant } from "./required.ts";
 import type { Trader } from "./rows.ts";
@@ -16,7 +16,7 @@ export interface RecordKyc {
   provider: string;
   verifiedAt: number;
   jurisdiction: string | undefined;
-  delivery?: Delivery | undefined;
+  webhook?: ArrivedWebhook | undefined;
 }
 
 export interface SubmitSuitability {
@@ -75,11 +75,11 @@ const MAX_VERIFIED_AHEAD_MS = 5 * 60_000;
  * @throws Fault BAD_REQUEST for one of the future, which would outlast every later result until then
  */
 export const recordKyc: CommandKind<RecordKyc, undefined> = {
-  needs: ({ traderId, delivery }) => [need("trader", traderId), ...needsOfDelivery(delivery)],
+  needs: ({ traderId, webhook }) => [need("trader", traderId), ...needsOfWebhook(webhook)],
   decide(draft, command, now) {
     if (command.verifiedAt > now + MAX_VERIFIED_AHEAD_MS)
       throw new Fault("BAD_REQUEST", "verifiedAt: must not be in the future");
-    return once(draft, command.delivery, now, () => applyKyc(draft, command, now));
+    return once(draft, command.webhook, now, () => applyKyc(draft, command, now));
   },
 };
 
@@ -135,7 +135,7 @@ export const restrictUser: CommandKind<RestrictUser, { state: TraderState }> = {
   needs: ({ traderId }) => [need("trader", traderId)],
   decide(draft, { traderId, restricted }, now) {
     const known = draft.get("trader", traderId);
-    // An operator may stop somebody who has yet to arrive; there is nothing to release then.
+    // An operator may restrict a user who has yet to arrive; there is nothing to release then.
     if (!known && !restricted) throw new Fault("NOT_FOUND", "User not found");
     const trader = { ...(known ?? newTrader(traderId, now)), restricted };
     const state = traderStateOf(trader);

@@ -43,7 +43,7 @@ export interface SweepReport {
   wakeAt: number | null;
 }
 
-/** Whoever was quicker, or decided otherwise, is right: the market is left as it is. */
+/** Another process or an operator decided the market first: it is left as it is. */
 const ALREADY_DECIDED = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
 /** With these no other market would fare better, so the sweep ends and the next one tries again. */
 const RETRY_NEXT_SWEEP = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);

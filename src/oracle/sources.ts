@@ -52,7 +52,7 @@ function assemble(preset: HttpSource | undefined, override: SourceOverride): Sou
 }
 
 function missingParts({ needs = [] }: HttpSource, { url, headers = {}, query }: SourceOverride): string[] {
-  // Whoever states another address knows what it wants.
+  // A tenant that states another address also states what that address needs.
   if (url !== undefined && !needs.includes("url")) return [];
   const has = {
     url: url !== undefined,

@@ -180,7 +180,7 @@ function wakeAt(watched: readonly Watched[], now: number): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** What a resolution by feed rests on: enough for anybody to come to the same outcome. Numbers are decimal texts. */
+/** What a resolution by feed rests on: enough to come to the same outcome again. Numbers are decimal texts. */
 function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): ResolutionEvidence {
   return {
     ref: terms.feed,

@@ -84,7 +84,7 @@ async function nextMarkets(context: OracleContext, now: number): Promise<ClosedR
 
 type Answer = z.output<typeof Resolution> | { failure: string };
 
-/** The answer may be of anybody's making: whatever is not exactly right leaves the market as it is. */
+/** The answer is not trusted: one that is not exactly right leaves the market as it is. */
 async function ask(context: OracleContext, url: string, market: ClosedRow, now: number): Promise<Answer> {
   const { http, resolutionSecrets } = context;
   if (resolutionSecrets.length === 0)
@@ -114,7 +114,7 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
     return readAnswer(answer.body.toString("utf8"), now);
   } catch (error) {
     if (error instanceof SyntaxError) return { failure: "resolution_url gave an answer that is not JSON" };
-    // Whoever may set the address must not learn from the reason what stands in our network.
+    // The operator who sets the address must not learn from the reason what stands in our network.
     if (error instanceof OutgoingFailure) return { failure: "resolution_url gave no complete answer" };
     throw error;
   }

@@ -1,4 +1,4 @@
-/** A sleep that can be cut short. Ringing while nobody sleeps shortens the next sleep, so no wake-up is lost. */
+/** A sleep that can be cut short. Rung while it is not sleeping, it shortens the next sleep, so no wake-up is lost. */
 export class Alarm {
   #rung = false;
   #wake = (): void => {};

@@ -10,7 +10,7 @@ import { OutgoingHttp } from "./guarded-fetch.ts";
 import { type DeliveryResult, type QueueContext, type Receiver, ReceiverQueue } from "./receiver-queue.ts";
 
 export interface DeliveryOptions {
-  /** Its own connections: a receiver's trouble is not to hold up anybody's reads. */
+  /** Its own connections: a receiver in trouble must not hold up the reads of requests. */
   pool: Pool;
   receivers: readonly Receiver[];
   /** Where receivers may be. */

@@ -53,7 +53,7 @@ export interface QueueContext {
   onResult: (receiver: string, result: DeliveryResult) => void;
 }
 
-/** Attempts at once. A receiver that hangs holds these up and nobody else's. */
+/** Attempts at once. A receiver that hangs holds up these, and none of another receiver. */
 const CONCURRENCY = 8;
 /** Fresh deliveries that may wait for their first attempt; past them events wait in the log, which holds them anyway. */
 const MAX_UNTRIED = 1000;

@@ -20,7 +20,7 @@ const SECONDS = /^\d{1,12}$/;
 const SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * Whether a generic webhook comes from whoever holds one of the endpoint's secrets. One with a `webhook-signature` is
+ * Whether a generic webhook was signed with one of the endpoint's secrets. One with a `webhook-signature` is
  * judged by that alone: its time is signed, and an older signature beside it would let the time be changed.
  */
 export function verifyInbound(

@@ -3,7 +3,7 @@ import { isHmac } from "./signature.ts";
 
 const TOLERANCE_SEC = 5 * 60;
 const PAIR = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/i;
-/** Two while a secret is rotated; more are nobody's. */
+/** Persona sends two while a secret is rotated; a header with many more is not Persona's. */
 const MAX_PAIRS = 5;
 
 const VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
@@ -55,7 +55,7 @@ export function readPersona(body: Record<string, unknown>): KycFinding {
   });
 }
 
-/** What stands under a key in the case that the webhook was set to at Persona: kebab, unless somebody chose another. */
+/** What stands under a key in the case that the webhook was set to at Persona: kebab, unless the tenant chose another there. */
 function spelt(key: string, read: (key: string) => string | undefined): string | undefined {
   const camel = key.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   return read(key) ?? read(camel) ?? read(key.replaceAll("-", "_"));

@@ -3,7 +3,7 @@ import { isHmac } from "./signature.ts";
 
 /** A result of an identity check in the shape of the generic webhook. */
 export interface KycResult {
-  /** Undefined when the provider names nobody, which the contract refuses. */
+  /** Undefined when the provider names no user, which the contract refuses. */
   userId: string | undefined;
   /** `passed` and `failed` decide; anything else is kept and changes nothing. */
   status: string;
@@ -64,8 +64,8 @@ export const APPROVED_OR_DECLINED: ReadonlyMap<string, "passed" | "failed"> = ne
 const COUNTRY = /^[a-z]{2}(-[a-z0-9]{1,3})?$/i;
 
 /**
- * A result that decides must name somebody, or is refused by the contract; news about nobody is not worth a refusal.
- * Nor is a country in another spelling, which is then not known.
+ * A result that decides and names no user is refused by the contract. One that decides nothing is only kept, with or without
+ * a user. A country in an unknown spelling counts as none stated.
  */
 export function resultOf({ jurisdiction, ...result }: KycResult): KycFinding {
   const { status, provider, userId, verifiedAt } = result;

@@ -36,7 +36,7 @@ export function isMac(
 ): boolean {
   let authentic = false;
   for (const key of keys) {
-    // Anybody can compute an HMAC under an empty key.
+    // An HMAC under an empty key proves nothing: it takes no secret to compute it.
     if (key.length === 0) continue;
     const expected = createHmac(algorithm, key).update(message).digest();
     // No early exit: the time taken must not tell which key matched.

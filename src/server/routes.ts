@@ -231,12 +231,12 @@ function webhookRoute(
       requireJson(exchange.header("content-type"));
       const parsed = parseJsonObject(body);
       const said = read?.(exchange, parsed, services);
-      const delivery = { sha256: createHash("sha256").update(body).digest("hex"), body: body.toString() };
+      const webhook = { sha256: createHash("sha256").update(body).digest("hex"), body: body.toString() };
       if (said && "news" in said) {
         invariant(sequencer, "where a provider is heard, its news can be kept");
-        return ok(await keepNews({ sequencer }, said, delivery));
+        return ok(await keepNews({ sequencer }, said, webhook));
       }
-      const { wire } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { actor, delivery });
+      const { wire } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { actor, webhook });
       return written(wire.text);
     },
   };

@@ -8,8 +8,8 @@ import { type Caller, describeIssue, type Handlers } from "./invoke.ts";
 /** Webhooks in our own shape, and what is read into it. The server has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {
   return {
-    receiveKyc: (event, { delivery }) => receiveKyc(context, event, delivery),
-    receivePayment: (event, { delivery }) => receivePayment(context, event, delivery),
+    receiveKyc: (event, { webhook }) => receiveKyc(context, event, webhook),
+    receivePayment: (event, { webhook }) => receivePayment(context, event, webhook),
   } satisfies Handlers;
 }
 
@@ -21,10 +21,10 @@ const RECEIVED = { received: true } as const;
 async function receiveKyc(
   { sequencer }: ServiceContext,
   event: Input<"receiveKyc">,
-  arrived: Caller["delivery"],
+  arrived: Caller["webhook"],
 ): Promise<Result<"receiveKyc">> {
   const { userId, status, provider, verifiedAt, jurisdiction } = event;
-  const delivery = arrived && {
+  const webhook = arrived && {
     provider: `kyc:${provider}`,
     sha256: arrived.sha256,
     event: status,
@@ -33,7 +33,7 @@ async function receiveKyc(
     body: null,
   };
   await sequencer.submit({
-    command: { type: "recordKyc", traderId: userId, status, provider, verifiedAt, jurisdiction, delivery },
+    command: { type: "recordKyc", traderId: userId, status, provider, verifiedAt, jurisdiction, webhook },
     actor: `provider:${provider}`,
   });
   return RECEIVED;
@@ -47,13 +47,13 @@ export interface KycNews {
   userId?: string | undefined;
 }
 
-/** Keeps such news as a delivery without effect, the same bytes once. */
+/** Keeps such news as a webhook without effect, the same bytes once. */
 export async function keepNews(
   { sequencer }: Pick<ServiceContext, "sequencer">,
   { news, provider, userId }: KycNews,
-  { sha256 }: NonNullable<Caller["delivery"]>,
+  { sha256 }: NonNullable<Caller["webhook"]>,
 ): Promise<Result<"receiveKyc">> {
-  const delivery = {
+  const webhook = {
     provider: `kyc:${provider}`,
     sha256,
     event: text(64).safeParse(news).data ?? "unknown",
@@ -62,7 +62,7 @@ export async function keepNews(
     body: null,
   };
   await sequencer.submit({
-    command: { type: "keepDelivery", delivery, outcome: "no effect" },
+    command: { type: "keepWebhook", webhook, outcome: "no effect" },
     actor: `provider:${provider}`,
   });
   return RECEIVED;
@@ -72,9 +72,9 @@ export async function keepNews(
 async function receivePayment(
   { sequencer }: ServiceContext,
   event: Input<"receivePayment">,
-  arrived: Caller["delivery"],
+  arrived: Caller["webhook"],
 ): Promise<Result<"receivePayment">> {
-  const delivery = arrived && {
+  const webhook = arrived && {
     provider: PROVIDER,
     sha256: arrived.sha256,
     event: event.event,
@@ -83,9 +83,9 @@ async function receivePayment(
     body: null,
   };
   if (event.event !== "deposit.completed") {
-    if (!delivery) return RECEIVED;
+    if (!webhook) return RECEIVED;
     const body = Buffer.byteLength(arrived.body) <= MAX_KEPT_BYTES ? arrived.body : null;
-    const command = { type: "keepDelivery", delivery: { ...delivery, body }, outcome: "kept" } as const;
+    const command = { type: "keepWebhook", webhook: { ...webhook, body }, outcome: "kept" } as const;
     await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
     return RECEIVED;
   }
@@ -99,7 +99,7 @@ async function receivePayment(
       traderId: userId,
       amountMicro: amountUsd,
       reference: txRef,
-      delivery,
+      webhook,
     },
     actor: `provider:${PROVIDER}`,
   });

@@ -28,7 +28,7 @@ export interface Caller {
   /** Entity tags, one of which must still name the version to be changed. */
   ifMatch?: readonly string[] | undefined;
   /** A provider's raw body with its hash, where one delivered it. */
-  delivery?: { sha256: string; body: string } | undefined;
+  webhook?: { sha256: string; body: string } | undefined;
   /** How long a change of the policy is to hold; for good unless given. */
   policyTtlMs?: number | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */

@@ -30,7 +30,7 @@ export function oracleHandlers(context: ServiceContext) {
           feeds.map(async ({ key, sources }) => ({ key, price: (await readLatestPrice(sql, sources)) ?? null })),
         ),
       ),
-    receivePrice: (event, { delivery }) => receivePrice(context, event, delivery),
+    receivePrice: (event, { webhook }) => receivePrice(context, event, webhook),
   } satisfies Handlers;
 }
 
@@ -80,7 +80,7 @@ async function held({ pool }: ServiceContext, id: string | undefined): Promise<R
 async function receivePrice(
   { pool, oracle }: ServiceContext,
   { source, id, price, observedAt }: Input<"receivePrice">,
-  arrived: Caller["delivery"],
+  arrived: Caller["webhook"],
 ): Promise<Result<"receivePrice">> {
   // The bytes that were signed hold every digit of a number; what was parsed of it holds those of a double.
   const stated = arrived ? numberTextAt(parseExactJson(arrived.body), "/price") : String(price);

@@ -105,8 +105,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "a deposit's reference counts per amount",
     file: "src/engine/funding.ts",
-    right: "const key = receiptKey(provider, reference);",
-    wrong: "const key = receiptKey(provider, reference + amountMicro);",
+    right: "const key = referenceKey(provider, reference);",
+    wrong: "const key = referenceKey(provider, reference + amountMicro);",
   },
   {
     name: "the lmsr pool rounds in favour of the trader",
@@ -122,7 +122,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "unrealised results are rounded up",
-    file: "src/services/markets/trading.ts",
+    file: "src/services/markets/positions.ts",
     right: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6))) / 1_000_000n;",
     wrong: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6)) + 999_999n) / 1_000_000n;",
   },

@@ -9,7 +9,7 @@ import type { TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 
 /**
- * What each type of audit entry says: a new type is a line here, and whoever writes or reads its entries gets them typed.
+ * What each type of audit entry says: a new type is a line here, from which those that write and read its entries are typed.
  * Amounts are decimal texts of dollars, instants ISO 8601. Entries of older versions say less: they lack `state` and
  * `keys`, and what stands beside them. All are types and no interfaces, so that the compiler knows them to be plain JSON.
  */

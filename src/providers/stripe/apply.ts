@@ -1,6 +1,6 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { receiptKey } from "../../engine/rows.ts";
+import { referenceKey } from "../../engine/rows.ts";
 import { loadByKey } from "../../ledger/load.ts";
 import { TABLES } from "../../ledger/tables.ts";
 import type { Reader } from "../../postgres/pool.ts";
@@ -16,7 +16,7 @@ type Context = Pick<ServiceContext, "sequencer" | "pool">;
 
 /** The handler of Stripe's webhook. The server adds it to those of the services, which know no provider. */
 export function stripeHandlers(context: Context): ProviderHandlers {
-  return { receiveStripe: (event, { delivery }) => receiveStripe(context, event, delivery) };
+  return { receiveStripe: (event, { webhook }) => receiveStripe(context, event, webhook) };
 }
 
 /**
@@ -26,10 +26,10 @@ export function stripeHandlers(context: Context): ProviderHandlers {
 async function receiveStripe(
   { sequencer, pool }: Context,
   { id, type, data }: Input<"receiveStripe">,
-  arrived: Caller["delivery"],
+  arrived: Caller["webhook"],
 ): Promise<Result<"receiveStripe">> {
   const said = readStripeEvent(type, data.object);
-  const delivery = arrived && {
+  const webhook = arrived && {
     provider: PROVIDER,
     sha256: arrived.sha256,
     event: type,
@@ -38,7 +38,7 @@ async function receiveStripe(
     body: null,
   };
   if (!said) {
-    const command = delivery && ({ type: "keepDelivery", delivery, outcome: "no effect" } as const);
+    const command = webhook && ({ type: "keepWebhook", webhook, outcome: "no effect" } as const);
     if (command) await sequencer.submit({ command, actor: `provider:${PROVIDER}` });
     return { received: true };
   }
@@ -46,7 +46,7 @@ async function receiveStripe(
   let ownerId = await readOwner(pool, reference);
   for (let look = 0; look < MAX_LOOKS; look++) {
     const { result } = await sequencer.submit({
-      command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact, delivery },
+      command: { type: "recordPayment", provider: PROVIDER, reference, ownerId, fact, webhook },
       actor: `provider:${PROVIDER}`,
     });
     if (!result || result.ownerId === ownerId) return { received: true };
@@ -57,6 +57,6 @@ async function receiveStripe(
 
 /** Whose wallet a refund is about: the command has to name the rows that it reads. */
 async function readOwner(reader: Reader, reference: string): Promise<string | undefined> {
-  const key = receiptKey(PROVIDER, reference);
+  const key = referenceKey(PROVIDER, reference);
   return (await reader.read((sql) => loadByKey(sql, TABLES.payment, [key]))).get(key)?.userId || undefined;
 }

@@ -84,10 +84,10 @@ function nothingToDo({ command, sentAt }: Attempt, ledger: NaiveLedger): boolean
       return ledger.books.get(command.marketId)?.status === "suspended";
     case "resumeMarket":
       return ledger.books.get(command.marketId)?.status === "open";
-    case "keepDelivery":
+    case "keepWebhook":
       return true;
     case "recordDeposit": {
-      if (ledger.delivered.has(command.delivery?.sha256 ?? "")) return true;
+      if (ledger.delivered.has(command.webhook?.sha256 ?? "")) return true;
       const receipt = ledger.receipts.get(`${command.provider} ${command.reference}`);
       return receipt?.amount === command.amountMicro && receipt.user === command.traderId;
     }

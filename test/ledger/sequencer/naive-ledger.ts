@@ -84,8 +84,8 @@ export class NaiveLedger {
         break;
       }
       case "recordDeposit":
-        must(!this.delivered.has(command.delivery?.sha256 ?? ""), "the same bytes took effect twice");
-        if (command.delivery) this.delivered.add(command.delivery.sha256);
+        must(!this.delivered.has(command.webhook?.sha256 ?? ""), "the same bytes took effect twice");
+        if (command.webhook) this.delivered.add(command.webhook.sha256);
         this.#deposit(command, type);
         break;
       case "recordReconciliation":

@@ -1,6 +1,6 @@
 import { DEFAULT_POLICY } from "../../../src/domain/policy/policy.ts";
+import type { ArrivedWebhook } from "../../../src/engine/arrived-webhooks.ts";
 import type { Command } from "../../../src/engine/commands.ts";
-import type { Delivery } from "../../../src/engine/deliveries.ts";
 import { BEGINNING } from "./fake-database.ts";
 import type { Random } from "./random.ts";
 
@@ -109,11 +109,11 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
   if (dice < 0.79) {
     const amountMicro = dollars(random.pick([5, 5, 40]));
     const reference = `tx${random.int(0, 12)}`;
-    const delivery = random.chance(0.6) ? deliveryOf(`${reference} ${traderId} ${amountMicro}`) : undefined;
-    return fixed({ type: "recordDeposit", provider: "payments", traderId, amountMicro, reference, delivery });
+    const webhook = random.chance(0.6) ? deliveryOf(`${reference} ${traderId} ${amountMicro}`) : undefined;
+    return fixed({ type: "recordDeposit", provider: "payments", traderId, amountMicro, reference, webhook });
   }
   if (dice < 0.795)
-    return fixed({ type: "keepDelivery", delivery: deliveryOf(`other ${random.int(0, 3)}`), outcome: "kept" });
+    return fixed({ type: "keepWebhook", webhook: deliveryOf(`other ${random.int(0, 3)}`), outcome: "kept" });
   if (dice < 0.81) return fixed({ type: "closeMarket", marketId: random.pick(["m2", "m2", "m0"]) });
   if (dice < 0.83) return fixed({ type: "suspendMarket", marketId });
   if (dice < 0.88) return fixed({ type: "resumeMarket", marketId });
@@ -150,7 +150,7 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
 }
 
 /** The text stands for the bytes, and for their hash. */
-const deliveryOf = (sha256: string): Delivery => ({
+const deliveryOf = (sha256: string): ArrivedWebhook => ({
   provider: "payments",
   sha256,
   event: "simulated",

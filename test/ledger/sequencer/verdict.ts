@@ -169,10 +169,10 @@ function checkDeliveries({ database, attempts }: Run): void {
   const kept = new Set(database.all("inboundDelivery").map(({ sha256 }) => sha256));
   const asked = new Set<string>();
   for (const { command, outcome } of attempts) {
-    const sha256 = "delivery" in command ? command.delivery?.sha256 : undefined;
+    const sha256 = "webhook" in command ? command.webhook?.sha256 : undefined;
     if (sha256 === undefined) continue;
     asked.add(sha256);
-    if (outcome.kind === "done") must(kept.has(sha256), `delivery ${sha256} was acknowledged and is not kept`);
+    if (outcome.kind === "done") must(kept.has(sha256), `webhook ${sha256} was acknowledged and is not kept`);
   }
   for (const sha256 of kept) must(asked.has(sha256), `nobody delivered ${sha256}`);
 }
