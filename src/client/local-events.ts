@@ -1,7 +1,7 @@
+import type { StreamEvent } from "../contract/resources/stream.ts";
 import { readBeginning } from "../services/streams/live-snapshot.ts";
 import { liveEventsOf } from "../services/streams/stream-events.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
-import type { StreamEvent } from "./event-source.ts";
 
 /** More than this unread, and what follows begins with the state afresh. */
 const MAX_WAITING = 10_000;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { EventReader } from "../../src/domain/event-reader.ts";
 import { FAULT_CODES } from "../../src/domain/fault.ts";
 import { Refused } from "../../src/embed/api.ts";
 import { percentRange, reachingNow, summaryOf } from "../../src/embed/curve.ts";
@@ -15,7 +16,6 @@ import {
   until,
   volume,
 } from "../../src/embed/format.ts";
-import { EventReader } from "../../src/embed/state/event-reader.ts";
 import { mayHaveHappened, wordsFor } from "../../src/embed/words.ts";
 import { curveOf, endingWith } from "../../src/server/pages/embed-data.ts";
 
@@ -138,8 +138,8 @@ describe("the stream", () => {
   const text =
     ': connected\n\nevent: price\ndata: {"marketId":"m","yesPrice":0.4}\n\nid: 7\nevent: trade\ndata: {"side":"yes: no"}\n\n: still here\n\n';
   const events = [
-    { name: "price", data: { marketId: "m", yesPrice: 0.4 } },
-    { name: "trade", data: { side: "yes: no" } },
+    { event: "price", data: { marketId: "m", yesPrice: 0.4 } },
+    { event: "trade", data: { side: "yes: no" } },
   ];
 
   test("gives the same events however it is cut", () => {

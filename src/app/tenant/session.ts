@@ -1,7 +1,8 @@
 import { userInfo } from "node:os";
-import { eventSource, type StreamEvent } from "../../client/event-source.ts";
+import { eventSource } from "../../client/event-source.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api } from "../../contract/operations.ts";
+import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isLoopback } from "../../domain/networks.ts";

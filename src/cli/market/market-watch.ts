@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { StreamEvent } from "../../client/event-source.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import type { StreamEvent } from "../../contract/resources/stream.ts";
 import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";

@@ -1,5 +1,4 @@
-import type { StreamEvent } from "../../client/event-source.ts";
-import type { StreamEvents } from "../../contract/resources/stream.ts";
+import type { StreamEvent, StreamEvents } from "../../contract/resources/stream.ts";
 import { time, usd } from "../output/cells.ts";
 
 /** A market as somebody who watches sees it. */

@@ -51,6 +51,11 @@ export const streamEvents = {
 
 export type StreamEvents = { [Name in keyof typeof streamEvents]: z.input<(typeof streamEvents)[Name]> };
 
+/** One event of `GET /v1/stream`, as it travels. */
+export type StreamEvent = {
+  [Name in keyof StreamEvents]: { event: Name; data: StreamEvents[Name] };
+}[keyof StreamEvents];
+
 /**
  * Beside the table of operations, because it does not answer once: it belongs to the HTTP server alone. A user token or
  * the session cookie is optional and adds `fill` events.

@@ -1,11 +1,12 @@
+import type { StreamEvent } from "../../contract/resources/stream.ts";
+import { EventReader } from "../../domain/event-reader.ts";
 import type { Api } from "../api.ts";
 import { Pauses } from "../pauses.ts";
-import { EventReader, type LiveEvent } from "./event-reader.ts";
 
 export type LiveState = "connecting" | "live" | "offline";
 
 export interface LiveHandlers {
-  onEvent(event: LiveEvent): void;
+  onEvent(event: StreamEvent): void;
   onState(state: LiveState): void;
   /** The server does not take the credentials any more. */
   onRefused(): void;
@@ -20,7 +21,7 @@ const SILENCE_MS = 45_000;
  */
 export function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
   const query = markets.length === 0 ? "" : `?${new URLSearchParams({ markets: markets.join(",") })}`;
-  const reader = new EventReader();
+  const reader = new EventReader<StreamEvent>();
   const pauses = new Pauses();
   const enter = onceEach(handlers.onState);
   let stopped = false;
@@ -70,7 +71,7 @@ interface Stream {
   path: string;
   headers: Api["headers"];
   /** Knows the last event of the streams before. */
-  reader: EventReader;
+  reader: EventReader<StreamEvent>;
   abort: AbortController;
 }
 

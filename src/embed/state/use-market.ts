@@ -56,8 +56,8 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
         setLive(state);
         if (state === "offline") setHeardAt(readerClockMs());
       },
-      onEvent({ name, data }) {
-        if (name === "snapshot") {
+      onEvent({ event, data }) {
+        if (event === "snapshot") {
           const now = data.markets.find(({ marketId }) => marketId === detail.id);
           if (!now) return;
           setYesPrice(now.yesPrice);
@@ -65,15 +65,15 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
           // Trades of the time without a stream: the curve takes up their outcome.
           const t = madeAt + performance.now() - loadedAt.current;
           setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
-        } else if (name === "price") {
+        } else if (event === "price") {
           setYesPrice(data.yesPrice);
           setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
-        } else if (name === "trade") setVolume((before) => before + data.amount);
-        else if (name === "market") {
+        } else if (event === "trade") setVolume((before) => before + data.amount);
+        else if (event === "market") {
           setStatus(data.status);
           if (data.outcome) setOutcome(data.outcome);
           if (data.status === "settled") refresh();
-        } else if (name === "fill") refresh();
+        } else if (event === "fill") refresh();
       },
     });
   }, [api, detail.id, madeAt, settled, signedIn, refresh, dropToken]);

@@ -12,11 +12,11 @@ export function usePrices(session: Session, isWanted = true): { prices: Record<s
     return followLive(api, [], {
       onState: setLive,
       onRefused: dropToken,
-      onEvent({ name, data }) {
-        if (name === "price") setPrices((before) => ({ ...before, [data.marketId]: data.yesPrice }));
-        else if (name === "snapshot")
+      onEvent({ event, data }) {
+        if (event === "price") setPrices((before) => ({ ...before, [data.marketId]: data.yesPrice }));
+        else if (event === "snapshot")
           setPrices(Object.fromEntries(data.markets.map(({ marketId, yesPrice }) => [marketId, yesPrice])));
-        else if (name === "fill" || (name === "market" && data.status === "settled")) refresh();
+        else if (event === "fill" || (event === "market" && data.status === "settled")) refresh();
       },
     });
   }, [api, settled, signedIn, isWanted, refresh, dropToken]);
