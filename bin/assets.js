@@ -23,10 +23,10 @@ export async function buildAssets(root) {
   const files = {
     "embed.js": await bundle("src/embed/loader.ts", { format: "iife" }),
     "frame.js": await bundle("src/embed/frame.tsx", { format: "iife", ...jsx }),
-    "frame.css": await bundle("src/embed/frame.css", {}),
+    "frame.css": await bundle("src/embed/styles/frame.css", {}),
     "refusal.js": await bundle("src/embed/refusal.ts", { format: "iife" }),
     "playground.js": await bundle("src/embed/playground.ts", { format: "iife" }),
-    "playground.css": await bundle("src/embed/playground.css", {}),
+    "playground.css": await bundle("src/embed/styles/playground.css", {}),
     "LICENSES.txt": licenses.join("\n"),
   };
   mkdirSync(new URL("dist/assets/", root), { recursive: true });

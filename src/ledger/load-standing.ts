@@ -6,8 +6,8 @@ import type { KycState } from "../domain/trader.ts";
 import { isInForce } from "../engine/keys.ts";
 import type { ApiKey, KeyType, PastRecord, Trader } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 import { configurationSaid, keysSaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./on-record.ts";
 import { TABLES } from "./tables.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { OutgoingRules } from "../domain/networks.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { forgetDeliveries, oldestPending, registerReceiver } from "../ledger/unchained/webhook-queue.ts";
-import { readClock } from "../postgres/clock.ts";
+import { readClock } from "../postgres/database-time.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { AuditTail } from "../services/audit/audit-tail.ts";
 import { Alarm } from "./alarm.ts";

@@ -1,5 +1,5 @@
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 
 /** Markets past their closing time, by the database's clock, that are not settled and whose closing is not on record. */
 export async function listUnrecordedClosings(sql: ReadSql, limit: number): Promise<string[]> {

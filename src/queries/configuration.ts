@@ -2,8 +2,8 @@ import { payloadOf } from "../domain/audit/audit-link.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
 import type { Market } from "../engine/rows.ts";
 import { loadRows } from "../ledger/load.ts";
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 
 /** Whether an override is past its end and still in the tenant's row. */
 export async function hasEndedOverrides(sql: ReadSql): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql, Sql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "dead";
 

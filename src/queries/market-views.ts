@@ -1,8 +1,8 @@
 import type { HourPrice } from "../domain/history.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { textArray } from "../postgres/arrays.ts";
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
 export interface TrendingRow extends Priced {

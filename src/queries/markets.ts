@@ -1,8 +1,8 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { textArray } from "../postgres/arrays.ts";
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql, Row } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
 /** A market with its book, as the views need it. `now` is the database's clock, which decides whether it is closed. */

@@ -1,6 +1,6 @@
 import { textArray } from "../postgres/arrays.ts";
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql, Sql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 
 /** A resolution as its audit entry tells it. */
 export interface ResolutionRow {

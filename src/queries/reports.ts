@@ -1,7 +1,7 @@
 import { DAY_MS } from "../domain/time.ts";
 import { accountOf, isOfKind } from "../ledger/account-sql.ts";
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 
 /**
  * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.

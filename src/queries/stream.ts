@@ -2,8 +2,8 @@ import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import { type AuditContent, contentOf } from "../domain/audit/audit-payloads.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
 import { textArray } from "../postgres/arrays.ts";
-import { nowMs } from "../postgres/clock.ts";
 import type { ReadSql } from "../postgres/connect.ts";
+import { nowMs } from "../postgres/database-time.ts";
 import { type Priced, pricedColumns, toPriced } from "./priced.ts";
 
 /** What a page needs of a market before it follows the changes. */

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { H3Event } from "h3";
+import { monotonicMs } from "../domain/clock.ts";
 import { invariant } from "../domain/fault.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Refusal } from "../services/security/refusal-log.ts";
 import type { ClientAddresses } from "./client-address.ts";
-import { monotonicMs } from "./clock.ts";
 import type { Standing } from "./rate-limiter.ts";
 
 // Eight random characters keep the ids of processes and restarts apart; the counter makes them unique and cheap.

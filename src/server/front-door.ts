@@ -1,11 +1,11 @@
 import type { H3Event } from "h3";
 import type { Logger } from "pino";
+import { monotonicMs, wallClockMs } from "../domain/clock.ts";
 import { Fault } from "../domain/fault.ts";
 import { type RefusalLog, shownDetail } from "../services/security/refusal-log.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
 import { isBodyOutstanding } from "./body.ts";
 import type { ClientAddresses } from "./client-address.ts";
-import { monotonicMs, wallClockMs } from "./clock.ts";
 import type { Connections } from "./connections/connections.ts";
 import type { Cors } from "./cors.ts";
 import { Exchange } from "./exchange.ts";

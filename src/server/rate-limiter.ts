@@ -1,6 +1,6 @@
+import { monotonicMs } from "../domain/clock.ts";
 import type { Demand, SharedCount } from "../ledger/unchained/request-count.ts";
 import { WINDOW_MS } from "../ledger/unchained/request-count.ts";
-import { monotonicMs } from "./clock.ts";
 
 /** Where a client stands in its window, as the RateLimit headers tell it. */
 export interface Standing {

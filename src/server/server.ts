@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import type { ChainProblem } from "../domain/audit/audit-link.ts";
+import { monotonicMs } from "../domain/clock.ts";
 import { type ConnectionLimits, connectionLimits } from "../domain/connection-limits.ts";
 import { NO_ORIGIN } from "../domain/security.ts";
 import {
@@ -13,7 +14,6 @@ import {
 } from "../ledger/unchained/forget.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { ClientAddresses } from "./client-address.ts";
-import { monotonicMs } from "./clock.ts";
 import { type OnRefused, RefusalReport } from "./connections/connection-refusals.ts";
 import { Connections } from "./connections/connections.ts";
 import { descriptorLimit } from "./connections/descriptors.ts";
@@ -22,7 +22,7 @@ import { type Listening, listen, listenOnOneSocket } from "./connections/listeni
 import type { FrontDoor } from "./front-door.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { watchMismatches } from "./observe/mismatch-watch.ts";
-import { createOpsListener } from "./ops-listener.ts";
+import { createOpsListener } from "./observe/ops-listener.ts";
 import { proving } from "./server-proof.ts";
 import { createTenantSite, type TenantSiteOptions } from "./tenant-site.ts";
 

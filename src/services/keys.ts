@@ -7,7 +7,7 @@ import { isInForce, type KeyInHand } from "../engine/keys.ts";
 import type { ApiKey, KeyType } from "../engine/rows.ts";
 import { listApiKeys } from "../ledger/load-standing.ts";
 import { readKeyUse } from "../ledger/unchained/key-use.ts";
-import { readClock } from "../postgres/clock.ts";
+import { readClock } from "../postgres/database-time.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 

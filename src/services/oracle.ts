@@ -5,7 +5,7 @@ import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
 import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
-import { readClock } from "../postgres/clock.ts";
+import { readClock } from "../postgres/database-time.ts";
 import {
   listHeldMarkets,
   type ResolutionRow,

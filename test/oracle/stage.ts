@@ -6,7 +6,7 @@ import { newMemory, type OracleContext, type SweepReport } from "../../src/oracl
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { sweep } from "../../src/oracle/sweep.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
-import { readClock } from "../../src/postgres/clock.ts";
+import { readClock } from "../../src/postgres/database-time.ts";
 import { oracleSetup } from "../../src/services/feeds.ts";
 import { openScene, type Scene } from "../services/scene.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";

@@ -6,6 +6,7 @@ import type { ConfigDocument } from "../../contract/resources/config-document.ts
 import { ConfigDocumentInput } from "../../contract/resources/config-document.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { makePlan } from "../../plan/plan.ts";
 import { withBlame } from "../../plan/plan-blame.ts";
@@ -16,7 +17,6 @@ import { changesRules, marketMoney, termsOf } from "../../plan/plan-money.ts";
 import { scopeWarnings } from "../../plan/plan-scopes.ts";
 import type { Desired, DesiredKey, LiveConfig, Plan, PlanMoney } from "../../plan/plan-types.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
-import { wallClockMs } from "../clock.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
-import { readClock } from "../../postgres/clock.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { externalConnection, isDenied, isMissingDatabase, isMissingLogin } from "../../postgres/database.ts";
+import { readClock } from "../../postgres/database-time.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { serverLogin } from "../../postgres/embedded/settings.ts";
 import { readMigrations, schemaVersion } from "../../postgres/migrate.ts";
 import { readServer, type ServerRow } from "../../queries/server.ts";
-import { wallClockMs } from "../clock.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export type DatabaseFacts =

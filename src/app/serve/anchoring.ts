@@ -10,7 +10,7 @@ import {
   urlTarget,
 } from "../../outgoing/anchor-targets.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
-import { readClock } from "../../postgres/clock.ts";
+import { readClock } from "../../postgres/database-time.ts";
 import type { Metrics } from "../../server/observe/metrics.ts";
 import { type AnchorTarget, AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { localApi } from "../../client/local-api.ts";
 import type { Api } from "../../contract/operations.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Side } from "../../domain/market/market.ts";
 import { type Sweeper, startSweeper } from "../../services/sweepers.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
-import { wallClockMs } from "../clock.ts";
 
 /** Programs with invented money, not people: the demo says so wherever it names them. */
 export const CROWD = ["carol", "dave", "erin"] as const;

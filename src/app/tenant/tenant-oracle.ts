@@ -4,7 +4,7 @@ import type { Json } from "../../domain/audit/audit-link.ts";
 import { newMemory, type OracleContext } from "../../oracle/context.ts";
 import { type SourceSet, sourceSet } from "../../oracle/sources.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
-import { readClock } from "../../postgres/clock.ts";
+import { readClock } from "../../postgres/database-time.ts";
 import { readOracleGauges } from "../../queries/oracle.ts";
 import { type OracleSetup, oracleSetup } from "../../services/feeds.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { isoTime, wallClockMs } from "../../app/clock.ts";
 import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { isoTime, wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import { type Host, type Io, withSession } from "../command.ts";

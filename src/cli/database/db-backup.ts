@@ -67,7 +67,7 @@ export function registerBackup(noun: Command, host: Host): void {
       host.action<{ out?: string; encryptTo?: string[] }>(async ({ options, args: [argument], io }) => {
         const [{ openBackupTarget, newBackupFile }, { wallClockMs }] = await Promise.all([
           import("../../app/backup/backup-target.ts"),
-          import("../../app/clock.ts"),
+          import("../../domain/clock.ts"),
         ]);
         const { encryptTo, out } = options;
         const { directory, known, target } = await openBackupTarget(options.tenant);
@@ -89,7 +89,7 @@ export function registerBackup(noun: Command, host: Host): void {
         mustAsk(options, io.prompts);
         const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
           import("../../app/backup/backup-target.ts"),
-          import("../../app/clock.ts"),
+          import("../../domain/clock.ts"),
         ]);
         const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
         return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);

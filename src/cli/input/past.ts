@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { isoTime, wallClockMs } from "../../app/clock.ts";
+import { isoTime, wallClockMs } from "../../domain/clock.ts";
 import { parseTimestamp } from "../../domain/timestamp.ts";
 import { timeSpan } from "./parsers.ts";
 

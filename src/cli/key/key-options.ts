@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { isoTime, wallClockMs } from "../../app/clock.ts";
+import { isoTime, wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { normalRange } from "../../domain/networks.ts";
 import { isScope, normalScopes, noScope, type Scope } from "../../domain/scopes.ts";

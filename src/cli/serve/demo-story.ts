@@ -1,9 +1,9 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { wallClockMs } from "../../app/clock.ts";
 import type { ReadyTenant } from "../../app/tenant/ready-tenant.ts";
 import { mintUserToken } from "../../app/tenant/user-token.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api, WireOutput } from "../../contract/operations.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import type { Side } from "../../domain/market/pool.ts";

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
-import { wallClockMs } from "../../app/clock.ts";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { connectionFailure } from "../../client/http-answer.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type WebhookEventType, webhookEventTypes } from "../../contract/resources/webhooks.ts";
 import { contentOf } from "../../domain/audit/audit-payloads.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../outgoing/events.ts";
 import { signMessage } from "../../outgoing/sign.ts";

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData } from "../../contract/resources/embed.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Api, Refused } from "../api.ts";
 import { type Bridge, openBridge } from "../bridge.ts";
-import { readerClockMs } from "../clock.ts";
 import type { Theme } from "../protocol.ts";
 import { type Words, wordsFor } from "../words.ts";
 
@@ -84,7 +84,7 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
       setSignedIn(token !== null);
       clearTimeout(renewal.current);
       if (token === null) return setPortfolio(undefined);
-      const left = expiryOf(token) - readerClockMs() - RENEW_MS;
+      const left = expiryOf(token) - wallClockMs() - RENEW_MS;
       renewal.current = setTimeout(() => bridge.current?.needToken("expiring"), clampTimer(left));
       if (isRenewal) return;
       setPortfolio(undefined);

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
-import { readerClockMs } from "../clock.ts";
 import type { Point } from "../curve.ts";
 import { followLive, type LiveState } from "./live.ts";
 import { poolAt } from "./quote.ts";
@@ -43,7 +43,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => history.map(([t, yes]) => ({ t, yes })));
   const [live, setLive] = useState<LiveState>("connecting");
-  const [heardAt, setHeardAt] = useState(readerClockMs);
+  const [heardAt, setHeardAt] = useState(wallClockMs);
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
   const { api, settled, signedIn, refresh, dropToken } = session;
 
@@ -54,7 +54,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
       onRefused: dropToken,
       onState(state) {
         setLive(state);
-        if (state === "offline") setHeardAt(readerClockMs());
+        if (state === "offline") setHeardAt(wallClockMs());
       },
       onEvent({ event, data }) {
         if (event === "snapshot") {

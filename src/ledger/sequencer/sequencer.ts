@@ -5,7 +5,7 @@ import { StatementFailed, Unconfirmed } from "../../postgres/connect.ts";
 import { type Batch, type Head, sameHead } from "../commit.ts";
 import type { HeadReading, Journal } from "../journal.ts";
 import { acknowledges, isQuiet, needsOfSubmission, type Prepared, prepareBatch, type Submission } from "./batch.ts";
-import { DatabaseClock, later } from "./clock.ts";
+import { DatabaseClock, later } from "./database-clock.ts";
 import { faultOf, leftNothing, outcomeUnknown, overloaded } from "./faults.ts";
 import { type Answer, type Job, settle } from "./job.ts";
 import { Memory } from "./memory.ts";

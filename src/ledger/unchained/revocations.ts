@@ -1,8 +1,8 @@
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import type { Revocation } from "../../engine/rows.ts";
 import { textArray } from "../../postgres/arrays.ts";
-import { nowMs } from "../../postgres/clock.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
+import { nowMs } from "../../postgres/database-time.ts";
 import { linkOf, saidBy, upToHead, userSaid } from "../on-record.ts";
 
 /** A user whose tokens are refused when they were issued before an instant. */

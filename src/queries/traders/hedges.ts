@@ -1,5 +1,5 @@
-import { readClock } from "../../postgres/clock.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { readClock } from "../../postgres/database-time.ts";
 
 export interface HedgeSymbol {
   symbol: string;

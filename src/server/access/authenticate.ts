@@ -11,10 +11,10 @@ import type { Caller } from "../../services/invoke.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import type { Exchange } from "../exchange.ts";
 import { originOf } from "../observe/security-watch.ts";
-import type { Origins } from "../origins.ts";
 import type { EndedSessions } from "./ended-sessions.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { KeyUse } from "./key-use.ts";
+import type { Origins } from "./origins.ts";
 import { tokenFromCookies } from "./session-cookie.ts";
 import type { User, UserTokens } from "./user-tokens.ts";
 

@@ -1,4 +1,5 @@
 import type { IsSealed } from "../../domain/audit/seal.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import {
   endSession,
@@ -8,7 +9,6 @@ import {
   readRevocations,
 } from "../../ledger/unchained/revocations.ts";
 import type { Pool } from "../../postgres/pool.ts";
-import { wallClockMs } from "../clock.ts";
 import { FreshCredentials } from "./fresh-credentials.ts";
 import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 

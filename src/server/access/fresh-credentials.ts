@@ -1,6 +1,6 @@
+import { monotonicMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { withinDeadline } from "../../postgres/client.ts";
-import { monotonicMs } from "../clock.ts";
 
 const REFRESH_AFTER_MS = 500;
 const STALE_AFTER_MS = 1000;

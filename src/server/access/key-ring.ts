@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { IsSealed } from "../../domain/audit/seal.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import type { ApiKey } from "../../engine/rows.ts";
 import { listApiKeys } from "../../ledger/load-standing.ts";
 import type { Reader } from "../../postgres/pool.ts";
-import { wallClockMs } from "../clock.ts";
 import { FreshCredentials } from "./fresh-credentials.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
+import { monotonicMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
-import { monotonicMs } from "../clock.ts";
 
 /** Two loads a minute at the most, whatever key ids arrive; with the 5 s of a load, a rotation is seen within 36 s. */
 const COOLDOWN_MS = 31_000;

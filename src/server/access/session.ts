@@ -1,9 +1,9 @@
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { encodeResult } from "../../services/answers.ts";
 import { type Handlers, withDatabaseFaults } from "../../services/invoke.ts";
 import type { SecurityLog } from "../../services/security/security-log.ts";
-import { wallClockMs } from "../clock.ts";
 import type { Exchange } from "../exchange.ts";
 import { originOf } from "../observe/security-watch.ts";
 import { ok } from "../responses.ts";

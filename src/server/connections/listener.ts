@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Connections } from "./connections.ts";
-import { headFault } from "./request-head.ts";
 import { refusalText, timedOutText } from "./unparsed.ts";
 
 const MAX_HEADER_BYTES = 16 * 1024;
+const PLAIN_HOST = /^[^\s,/?#@\\]*$/;
 /** Short, because all that is overdue is ended in one turn of the event loop. */
 const LONGEST_CHECK_INTERVAL_MS = 250;
 
@@ -87,6 +87,20 @@ function guarded(handle: RequestListener, connections: Connections): RequestList
         dismiss("The request is not valid");
       }
     });
+}
+
+/**
+ * What is wrong with a request's head although Node's parser takes it. Node's own refusal of a missing `Host` has no body.
+ * Its parser takes two of them (joined by a comma here), one that is no host, and other codings before `chunked`: a proxy
+ * in front may read each of those in another way than we do.
+ */
+function headFault({ headers, httpVersion }: IncomingMessage): string | undefined {
+  const { host, "transfer-encoding": coding } = headers;
+  if (host === undefined && httpVersion === "1.1") return "A Host header is required";
+  if (host !== undefined && !PLAIN_HOST.test(host)) return "The Host header is not a host";
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    return "The body must come in chunks or with its length";
+  return undefined;
 }
 
 /** What Node's parser refuses: there is no request, so the answer is written by hand. */

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
+import { monotonicMs } from "../../domain/clock.ts";
 import { onMismatch } from "../../services/answers.ts";
-import { monotonicMs } from "../clock.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** One row that does not fit is read again and again; the counter tells how often. */

@@ -1,5 +1,6 @@
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
@@ -11,7 +12,6 @@ import type { Cursors } from "../../services/cursor.ts";
 import { decodeInput, withDatabaseFaults } from "../../services/invoke.ts";
 import { readHistory, readTrending, requireMarket } from "../../services/markets/market-views.ts";
 import { marketDetail, readMarkets } from "../../services/markets/markets.ts";
-import { wallClockMs } from "../clock.ts";
 
 /** A card's little curve: a week in steps of four hours. */
 const SPARK_MS = 7 * DAY_MS;

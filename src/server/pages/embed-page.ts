@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { FrameData, RefusalData } from "../../contract/resources/embed.ts";
+import { wallClockMs } from "../../domain/clock.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { KeyRing } from "../access/key-ring.ts";
-import { wallClockMs } from "../clock.ts";
+import type { Origins } from "../access/origins.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Origins } from "../origins.ts";
 import { type Answer, refusal } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import type { Assets } from "./assets.ts";

@@ -5,7 +5,7 @@ import { limitFromUsd, usdFromMicro } from "../../domain/money.ts";
 import { HIGHEST_SCORE } from "../../domain/policy/suitability.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { exposureCap, requireEligible, type TraderStanding } from "../../domain/trader.ts";
-import { readClock } from "../../postgres/clock.ts";
+import { readClock } from "../../postgres/database-time.ts";
 import {
   type CapChange,
   type LimitImpact,

@@ -4,8 +4,8 @@ import { type OutgoingRules, refusalOfAddress } from "../../domain/networks.ts";
 import { type Policy, policyAt } from "../../domain/policy/policy.ts";
 import { SINGLE } from "../../engine/rows.ts";
 import { loadRows } from "../../ledger/load.ts";
-import { readClock } from "../../postgres/clock.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { readClock } from "../../postgres/database-time.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import { Answered, type Caller, type Handlers, Tagged } from "../invoke.ts";
 

@@ -9,7 +9,7 @@ import { RowMap } from "../../engine/row-map.ts";
 import type { Table, Tables } from "../../engine/rows.ts";
 import type { PlaceTrade, SellShares, TradeResult } from "../../engine/trade.ts";
 import { loadRows } from "../../ledger/load.ts";
-import { readClock } from "../../postgres/clock.ts";
+import { readClock } from "../../postgres/database-time.ts";
 import { findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";

@@ -1,6 +1,6 @@
 /**
  * Milliseconds since the epoch by this machine's clock: for the expiry of keys and tokens and the age of webhooks, where a
- * skew of seconds does no harm. Whatever decides about money asks the database's clock instead.
+ * skew of seconds does no harm. What decides about money asks the database's clock instead.
  */
 export function wallClockMs(): number {
   return Date.now();
@@ -9,4 +9,9 @@ export function wallClockMs(): number {
 /** Milliseconds that never step back, for intervals. */
 export function monotonicMs(): number {
   return performance.now();
+}
+
+/** An instant as the API writes it. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { ChainProblem } from "../domain/audit/audit-link.ts";
-import { withinDeadline } from "../postgres/client.ts";
-import type { Connections } from "./connections/connections.ts";
-import { createListener } from "./connections/listener.ts";
-import { nextRequestId } from "./exchange.ts";
-import type { Metrics } from "./observe/metrics.ts";
-import { errorBody } from "./responses.ts";
+import type { ChainProblem } from "../../domain/audit/audit-link.ts";
+import { withinDeadline } from "../../postgres/client.ts";
+import type { Connections } from "../connections/connections.ts";
+import { createListener } from "../connections/listener.ts";
+import { nextRequestId } from "../exchange.ts";
+import { errorBody } from "../responses.ts";
+import type { Metrics } from "./metrics.ts";
 
 export interface OpsOptions {
   tenantId: string;

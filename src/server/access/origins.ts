@@ -1,5 +1,5 @@
-import { Fault } from "../domain/fault.ts";
-import type { Exchange } from "./exchange.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Exchange } from "../exchange.ts";
 
 /** Pages that are trusted to act: those of the listed origins, and the tenant's own. */
 export class Origins {

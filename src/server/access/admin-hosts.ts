@@ -1,5 +1,5 @@
-import { Fault } from "../domain/fault.ts";
-import type { Exchange } from "./exchange.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Exchange } from "../exchange.ts";
 
 /** The names under which admin operations exist; without any, every name is one. */
 export class AdminHosts {
