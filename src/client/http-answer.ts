@@ -53,7 +53,7 @@ function codeOfStatus(status: number): FaultCode {
   if (status === 403) return "FORBIDDEN";
   if (status === 404) return "NOT_FOUND";
   if (status === 429) return "RATE_LIMITED";
-  // Timeouts, redirects, and the gateways' own errors: whatever answered, it was not a pmctl server.
+  // Timeouts, redirects, and gateways' own errors: what answered is not a pmctl server.
   if (status < 400 || status === 408 || (status >= 502 && status <= 504)) return "UNREACHABLE";
   return status < 500 ? "BAD_REQUEST" : "INTERNAL";
 }
@@ -87,7 +87,7 @@ const NEVER_SENT: Readonly<Record<string, string>> = {
 
 const HOW_TO_TRUST = "; to trust it, set NODE_EXTRA_CA_CERTS to a file that holds it";
 
-/** Signed by nobody who is trusted; what expired or is another host's would not be accepted either way. */
+/** Certificates that no trusted authority signed. One that has expired or names another host would not be accepted either way. */
 function isUnknown(code: string): boolean {
   return /SELF_SIGNED|UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)/.test(code);
 }

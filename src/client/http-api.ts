@@ -14,11 +14,11 @@ export interface HttpApiOptions {
   apiKey: string;
   /** Gives the token of the user on whose behalf user operations run. */
   userToken?: (() => Promise<string>) | undefined;
-  /** Goes into the audit entry of whatever the calls change. */
+  /** Goes into the audit entry of each change that the calls make. */
   reason?: string | undefined;
   /** Makes changes of the policy end by themselves after so many seconds. */
   policyTtlSec?: number | undefined;
-  /** Told before each wait for a rate limit or a lost connection, so that nobody wonders. */
+  /** Told before each wait for a rate limit or a lost connection, so that the pause is explained. */
   onWait?: ((message: string) => void) | undefined;
   /** Told of the audit entry that a call wrote. */
   onSealed?: ((seal: Seal) => void) | undefined;

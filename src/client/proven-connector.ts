@@ -21,7 +21,7 @@ export const PROOF_LOST = "PROOF_LOST";
 const TIMEOUT_MS = 5000;
 const MAX_HEAD_BYTES = 4096;
 
-/** The refusal of a process that may be anybody's, and what there is to do about it. */
+/** The refusal of a process that has not proved to be the tenant's server, and what to do about it. */
 export function unproven(tenant: string, address: string, remedy?: string): Fault {
   const message = `the process at ${address} is not proven to be the server of ${tenant}`;
   return new Fault("SERVER_UNPROVEN", remedy === undefined ? message : `${message}; ${remedy}`);

@@ -26,7 +26,7 @@ export interface Purchase {
   maxAvgPrice: number;
 }
 
-/** The few operations that a widget uses, on its own origin. The token lives here and nowhere else. */
+/** The few operations that a widget uses, on its own origin. Only this object holds the token. */
 export class Api {
   readonly #apiKey: FrameData["apiKey"];
   token: string | null = null;

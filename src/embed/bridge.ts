@@ -9,7 +9,7 @@ import {
 } from "./protocol.ts";
 
 export interface BridgeHandlers {
-  /** A token from the host page, null when nobody is signed in there. Never called where trading is not allowed. */
+  /** A token from the host page, null when no user is signed in there. Never called where trading is not allowed. */
   onToken(token: string | null): void;
   onTheme(theme: Theme): void;
 }
@@ -23,8 +23,8 @@ export interface Bridge {
 }
 
 /**
- * Speaks with the page that the loader named, and with nobody else: a message counts only when it comes from the window
- * around this one and from that origin. Where nobody may trade, a token is neither asked for nor looked at.
+ * Speaks with the page that the loader named, and with no other: a message counts only when it comes from the window
+ * around this one and from that origin. Where trading is not allowed, a token is neither asked for nor looked at.
  */
 export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge {
   const query = new URLSearchParams(location.search);

@@ -45,7 +45,7 @@ export function percentRange(low: number, high: number): [number, number] {
 }
 
 /**
- * Where a key leads to on a curve; undefined for a key that leads nowhere.
+ * Where a key leads to on a curve; undefined for any other key.
  * @param from the point under the cursor; the last one when there is none
  */
 export function walked(key: string, from: number | undefined, last: number): number | undefined {

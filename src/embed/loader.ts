@@ -32,7 +32,7 @@ export interface EmbedOptions {
 export interface Embed {
   readonly iframe: HTMLIFrameElement | null;
   setTheme(theme: Theme): void;
-  /** Asks `getToken` again: somebody signed in or out, or something about the signed-in user changed. */
+  /** Asks `getToken` again: a user signed in or out, or something about the signed-in user changed. */
   refreshToken(): void;
   destroy(): void;
 }
@@ -90,7 +90,7 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
   };
   const silence = watchSilence(iframe, (message) => tell("error", { code: "FRAME_REFUSED", message }));
   const listen = (event: MessageEvent): void => {
-    // Anybody can post to this window; only our frame, showing our origin, is listened to.
+    // Any window can post to this one; only messages of our frame, while it shows our origin, count.
     if (event.origin !== origin || event.source !== iframe.contentWindow) return;
     const message = event.data as Envelope<FrameMessage> | null;
     if (message?.channel !== CHANNEL || message.id !== id) return;
@@ -129,7 +129,7 @@ function frameFor(id: string, theme: Theme, options: EmbedOptions): HTMLIFrameEl
   const address = new URL(`/embed/${view}`, origin);
   address.searchParams.set("theme", theme);
   address.searchParams.set("frame", id);
-  // Where the frame may send its messages; it hears nobody else.
+  // Where the frame may send its messages; it ignores messages from other windows.
   address.searchParams.set("host", location.origin);
   if (options.marketId) address.searchParams.set("marketId", String(options.marketId));
   const iframe = document.createElement("iframe");
@@ -146,7 +146,7 @@ function frameFor(id: string, theme: Theme, options: EmbedOptions): HTMLIFrameEl
 /** What the page's `getToken` has; null for nothing, and when it fails. */
 async function askToken(options: EmbedOptions): Promise<string | null> {
   try {
-    // In a turn of its own: whoever asks for a refresh may still be changing what it reads.
+    // In a turn of its own, because the caller may still be changing what `getToken` reads.
     const token = await Promise.resolve().then(() => options.getToken?.());
     return typeof token === "string" && token !== "" ? token : null;
   } catch (error) {

@@ -12,7 +12,7 @@ export class Pauses {
     this.#ms = askedMs === 0 ? FIRST_PAUSE_MS : Math.min(Math.max(this.#ms * 2, askedMs ?? 0), LONGEST_PAUSE_MS);
     // A server that named a time means it.
     this.#mayHurry = !askedMs;
-    // Everybody lost the same server at the same moment; they must not all come back at the same moment.
+    // All widgets lost the server at the same moment; a random share spreads their return.
     const ms = Math.max(askedMs ?? 0, this.#ms * (0.5 + Math.random() / 2));
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);

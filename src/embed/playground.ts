@@ -34,7 +34,7 @@ onChoice("trader", (name) => {
 for (const button of document.querySelectorAll<HTMLButtonElement>(".rival button"))
   button.addEventListener("click", async () => {
     button.disabled = true;
-    await buyAs(rival, button.dataset.side ?? "yes").catch((error) => note("somebody else", { error: String(error) }));
+    await buyAs(rival, button.dataset.side ?? "yes").catch((error) => note("another trader", { error: String(error) }));
     button.disabled = false;
   });
 

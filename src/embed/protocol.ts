@@ -16,7 +16,7 @@ export type FrameMessage =
   | { type: "height"; height: number }
   /** The frame needs a user token: none was given yet, or the last one is about to expire or was refused. */
   | { type: "token-needed"; reason: "start" | "expiring" | "refused" }
-  /** For the host's `onEvent`: somebody wants to sign in, traded, opened a market, needs money. */
+  /** For the host's `onEvent`: the user wants to sign in, traded, opened a market, or needs money. */
   | { type: "event"; name: EventName; detail: Record<string, unknown> };
 
 export type EventName =

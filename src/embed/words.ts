@@ -11,7 +11,7 @@ export interface Words {
 
 export type Offer = "sign-in" | "deposit" | "suitability" | "verify";
 
-/** Each offer is the host page's to keep: its button says so, and its event tells the page. */
+/** What the widget offers and the host page carries out: the label of a button here, and the event that tells the page. */
 export const OFFERS: Record<Offer, { label: string; event: EventName }> = {
   "sign-in": { label: "Sign in", event: "auth-required" },
   deposit: { label: "Add money", event: "deposit-requested" },

@@ -10,7 +10,7 @@ interface Peer {
   trusted: boolean;
 }
 
-/** Who a request counts as: one IPv4 address, or the /64 that one IPv6 customer is given. */
+/** The bucket that a request is counted in: one IPv4 address, or the /64 that one IPv6 customer is given. */
 export class ClientAddresses {
   readonly #trusted: Network[];
   /** Peers seen, because the same few sockets send most requests. */

@@ -24,11 +24,11 @@ export function isForBrowsers({ auth }: Pick<Operation, "auth">): boolean {
   return auth === "none" || auth === "public" || auth === "user";
 }
 
-/** Which pages may read answers (decision 8). Credentials are not allowed: keys and tokens travel in headers. */
+/** Which pages may read answers. Credentials are not allowed: keys and tokens travel in headers. */
 export class Cors {
   /** What a listed origin gets. */
   readonly #byOrigin: Map<string, readonly Header[]>;
-  /** What everybody else gets: a cache must not serve it to a listed origin. */
+  /** What every other origin gets: a cache must not serve it to a listed one. */
   readonly #others: readonly Header[];
 
   constructor(origins: readonly string[]) {

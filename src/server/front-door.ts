@@ -49,8 +49,8 @@ const PROOFS_PER_REQUEST = 10;
 const STRICT_TRANSPORT: Header = ["strict-transport-security", "max-age=31536000"];
 
 /**
- * What every request passes, whatever it asks for: it is counted first, so that guessing keys or paths is limited too; then
- * its route answers or refuses; and whatever happens becomes JSON with the same headers.
+ * What every request passes: it is counted first, so that guessing keys or paths is limited too; then
+ * its route answers or refuses; and every outcome becomes JSON with the same headers.
  */
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
@@ -103,7 +103,7 @@ export class FrontDoor {
     else await this.#take(exchange, address, limits.perMinute);
   }
 
-  /** Counts what an address sent that is no request; whoever sends much of it gets no requests answered either. */
+  /** Counts what an address sent that is no request; an address that sends much of it is refused its requests too. */
   countUnparsed(address: string): void {
     void this.#options.limiter.take(address, this.#options.limits.perMinute);
   }
@@ -131,7 +131,7 @@ export class FrontDoor {
       throw new Fault("RATE_LIMITED", "Too many requests: see Retry-After", { retryAfterSec: standing.resetSec });
   }
 
-  /** Only of callers who are known: nobody else may push the refusals of traders out of the memory. */
+  /** Only of authenticated callers, so that anonymous ones cannot push traders' refusals out of the memory. */
   #remember({ requestId, attempt }: Exchange, { status, code, message, detail }: Fault): void {
     if (!attempt) return;
     this.#options.refusals.remember({
@@ -164,7 +164,7 @@ export class FrontDoor {
     return scheme === "https" && addresses.peer(exchange.req.socket.remoteAddress ?? "").trusted;
   }
 
-  /** A refused client may not go on for ever on one connection, and none of a refused request's body is read. */
+  /** Ends the connection of a client that is refused too often; the body of a refused request is never read. */
   #endsConnection({ req }: Exchange, { status }: Answer): boolean {
     if (status < 400) return this.draining;
     const { connections } = this.#options;

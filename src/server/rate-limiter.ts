@@ -50,7 +50,7 @@ const KNOWN_BUCKETS = 50_000;
 const UNCOUNTED = Number.NEGATIVE_INFINITY;
 
 /**
- * Fixed windows of 60 s (decision 5), counted together with the other processes of the tenant.
+ * Fixed windows of 60 s, counted together with the other processes of the tenant.
  *
  * Batches form by themselves: while one statement is in flight, the next collects. Each request learns its place in the
  * shared count, so that exactly `limit` pass. A client over its limit costs no statement until its window ends. Under a
@@ -94,7 +94,7 @@ export class RateLimiter {
     });
   }
 
-  /** Drops what is not counted yet: nobody asks any more. */
+  /** Drops what is not counted yet, since no more requests come. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#pending.clear();

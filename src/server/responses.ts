@@ -96,7 +96,7 @@ export function toResponse({ status, body }: Answer, headers: readonly Header[],
 
 /**
  * A body that leaves in one write together with its headers. srvx writes a plain text after them, which costs a second
- * buffer and a third of what a small answer takes; to whatever can pipe it hands the response instead.
+ * buffer and a third of what a small answer takes; to a body that has `pipe` it hands the response instead.
  */
 class WholeBody {
   readonly #body: string | Uint8Array;

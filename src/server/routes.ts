@@ -46,7 +46,7 @@ export interface RouteServices {
   webhookSecrets: Readonly<Partial<Record<InboundEndpoint, EndpointSecrets>>>;
   stripeSecrets: readonly string[];
   kycProvider: InboundProvider | undefined;
-  /** Keeps what that provider says about nobody. */
+  /** Stores events of that provider that concern no user. */
   sequencer: Sequencer | undefined;
   /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
   countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void>) | null;
@@ -55,7 +55,7 @@ export interface RouteServices {
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
 const TRADES: readonly OperationId[] = ["placeTrade", "placeOrder"];
 
-/** Whether a webhook comes from whom it says, over the bytes that arrived. */
+/** Whether a webhook's signature verifies over the bytes that arrived. */
 type Verify = (exchange: Exchange, body: Buffer, services: RouteServices) => boolean | Promise<boolean>;
 
 const generic =
@@ -68,7 +68,7 @@ const verifyGenericKyc = generic("kyc");
 const verifyStripe: Verify = (exchange, body, { stripeSecrets }) =>
   verifyStripeSignature(body, exchange.header("stripe-signature"), stripeSecrets, wallClockMs());
 
-/** Providers that sign in their own way are known by their header; what else arrives must be generic. */
+/** A provider that signs in its own way is known by its header; every other webhook must be of the generic scheme. */
 const verifyKyc: Verify = (exchange, body, services) => {
   const provider = ownScheme(exchange, services);
   return provider
@@ -80,7 +80,7 @@ function ownScheme(exchange: Exchange, { kycProvider }: RouteServices): InboundP
   return kycProvider && exchange.header(kycProvider.header) !== undefined ? kycProvider : undefined;
 }
 
-/** What a provider says in its own words; undefined for a body that is in our own shape. */
+/** A provider's own event; undefined for a body of the generic shape. */
 type Read = (exchange: Exchange, body: Record<string, unknown>, services: RouteServices) => KycFinding | undefined;
 
 const readKyc: Read = (exchange, body, services) => ownScheme(exchange, services)?.read(body);
@@ -162,12 +162,12 @@ function wireAnswer(
   if (verifiedAt !== undefined) return written(text, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
   if (replayed) return written(text, [["idempotent-replayed", "true"]]);
   const answer = written(text);
-  // Health alone answers with its usual body when it is bad (decision 6).
+  // Health alone answers with its usual body when it is bad.
   const unhealthy = operation === operations.getHealth && (wire.value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
 }
 
-/** What a receipt holds: whoever keeps it can tell later whether the chain still has this entry. */
+/** What a receipt holds: its keeper can check later whether the chain still has this entry. */
 function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
   return [
     ["audit-seq", String(seq)],
@@ -222,7 +222,7 @@ function webhookRoute(
       let signed = false;
       try {
         body = await readBody(exchange.req, WEBHOOK_LIMIT_BYTES);
-        // Before anything reads the body; another tenant's name is one more bad signature.
+        // Checked before anything reads the body; a webhook for another tenant is answered like a bad signature.
         signed = (await verify(exchange, body, services)) && exchange.params.tenantId === tenantId;
       } finally {
         await countWebhook?.(exchange, signed);

@@ -29,7 +29,7 @@ import { createTenantSite, type TenantSiteOptions } from "./tenant-site.ts";
 export interface ServerOptions extends TenantSiteOptions {
   /** The id of the key that seals the audit log; the operations listener states it. */
   auditKeyId?: string | undefined;
-  /** By which commands of the same directory know this process; without it they have to be told its address. */
+  /** Proves this process to commands of the same directory; without it they have to be told its address. */
   proofSecret?: string | undefined;
   /** How long a connection may stay silent while the server closes, since a request may be on its way; half a second unless told. */
   lastRequestMs?: number | undefined;
@@ -40,7 +40,7 @@ export interface ServerOptions extends TenantSiteOptions {
   isDatabaseUp: () => Promise<boolean>;
   /** What is wrong with the audit log; without it the operations listener says nothing is. */
   integrityProblem?: (() => ChainProblem | undefined) | undefined;
-  /** Shared with whoever records more than requests. */
+  /** Shared with callers that record more than requests. */
   metrics?: Metrics | undefined;
 }
 
@@ -98,7 +98,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const onRefused: OnRefused = (reason, address) => {
     metrics.countRefused(reason);
     report.note(reason, address);
-    // Clients that stay away end as idle all day long.
+    // Ordinary clients that stop sending end as idle all day long.
     if (reason !== "idle") site.security.note("connections.refused", reason, { ...NO_ORIGIN, address });
     options.onRefused?.(reason, address);
   };
@@ -126,7 +126,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     opsConnections,
   );
   metrics.setConnections(() => ({ api: connections.size, ops: opsConnections.size }), site.streams);
-  // An error that nobody listens for ends the process, and one connection too many (EMFILE) is enough for one.
+  // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
   for (const one of [server, ops]) one.on("error", onError);
   const listening = await listen(server, where.host, where.port, onError);
@@ -167,16 +167,16 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   };
 }
 
-/** Its callers are few, and all of one address where it stands on loopback. */
+/** The operations listener has few callers, which share one address where it stands on loopback. */
 function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLimits {
   const connections = Math.min(MOST_OPS_CONNECTIONS, Math.max(1, Math.floor(descriptors * OPS_SHARE)));
   return { ...limits, connections, connectionsPerAddress: connections };
 }
 
-/** Deletes what was only kept for a while; returns how to end that. */
+/** Deletes expired rows every minute; returns how to stop that. */
 function forgetRegularly(pool: Pool): () => void {
   const timer = setInterval(() => {
-    // What is not done now is done a minute later.
+    // A failed attempt is repeated a minute later.
     for (const forget of FORGOTTEN) forget(pool).catch(() => {});
   }, FORGET_INTERVAL_MS).unref();
   return () => clearInterval(timer);

@@ -45,7 +45,7 @@ import { documentRoute, type Route, type RouteServices } from "./routes.ts";
 import { StreamHub } from "./streams/stream-hub.ts";
 import { streamRoute } from "./streams/stream-route.ts";
 
-/** A database that is away must not hold up the end of a server: an older use then stands as the last. */
+/** A database that is away must not delay the end of a server; the last uses of keys then stay unwritten. */
 const KEY_USE_TIMEOUT_MS = 2000;
 
 /** What a tenant answers over HTTP, and to whom. */
@@ -76,7 +76,7 @@ export interface TenantSiteOptions {
   kycProvider?: InboundProvider | undefined;
   /** Without it there is no widget. */
   embed?: EmbedOptions | undefined;
-  /** The demo's page to try the widget; nobody else has one. */
+  /** The page to try the widget; only the demo has one. */
   playground?: PlaygroundOptions | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
@@ -103,7 +103,7 @@ export interface TenantSite {
   streams(): number;
   /** Ends the streams of events, which would not end by themselves. */
   endStreams(): void;
-  /** Once nobody is answered any more. */
+  /** Called once the last answer is written. */
   close(): Promise<void>;
 }
 

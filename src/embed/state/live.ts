@@ -12,7 +12,7 @@ export interface LiveHandlers {
   onRefused(): void;
 }
 
-/** The server sends a heartbeat every 15 s; after three of them missed the connection is dead, whatever it says. */
+/** The server sends a heartbeat every 15 s; after three missed ones the connection is dead, although no error was reported. */
 const SILENCE_MS = 45_000;
 
 /**
@@ -38,7 +38,7 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
       await pauses.wait(askedMs);
     }
   };
-  // Whoever is back online, or back at the page, need not wait for the rest of a pause.
+  // A reader who is back online, or back at the page, does not wait for the rest of a pause.
   const hurry = (): void => {
     if (navigator.onLine && !document.hidden) pauses.hurry();
   };
@@ -57,7 +57,7 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
   };
 }
 
-/** Whoever reads hears of a state once, however often it is tried again. */
+/** Tells of each new state once, however often the connection is tried again. */
 function onceEach(tell: (state: LiveState) => void): (next: LiveState) => void {
   let state: LiveState | undefined;
   return (next) => {

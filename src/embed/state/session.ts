@@ -29,8 +29,8 @@ export interface Session {
 /** How long before its end a token is asked for again. */
 const RENEW_MS = 60_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** A page that has not said who is signed in by then gets the view that everybody sees. */
-const PATIENCE_MS = 2000;
+/** A page that has not said who is signed in by then gets the view of a signed-out visitor. */
+const SIGN_IN_WAIT_MS = 2000;
 
 /** The token stays in memory: it comes by message, lives in the `Api`, and goes with the page. */
 export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Session {
@@ -56,7 +56,7 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
   const refresh = useCallback(async () => {
     const { token } = api;
     if (token === null) return;
-    // What was asked for one user is not shown to the next, nor once nobody is signed in.
+    // What was asked for one user is not shown to the next, nor after signing out.
     const isStale = () => api.token === null || userOf(api.token) !== userOf(token);
     try {
       const own = await api.portfolio();
@@ -96,8 +96,8 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
   useEffect(() => {
     if (!mayTrade) return setSettled(true);
     bridge.current?.needToken("start");
-    const patience = setTimeout(() => setSettled(true), PATIENCE_MS);
-    return () => clearTimeout(patience);
+    const timer = setTimeout(() => setSettled(true), SIGN_IN_WAIT_MS);
+    return () => clearTimeout(timer);
   }, [mayTrade]);
   useEffect(() => () => clearTimeout(renewal.current), []);
   return { api, bridge: bridge.current, settled, signedIn, portfolio, problem, refresh, dropToken };

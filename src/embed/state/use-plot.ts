@@ -16,7 +16,7 @@ const TIME_STEPS = [
   ...[1, 2, 5, 10].map((count) => count * YEAR),
 ];
 /** Outside the plot, where no cursor is drawn. */
-const NOWHERE = { left: -10, top: -10 };
+const OUT_OF_SIGHT = { left: -10, top: -10 };
 /** A price holds until the next trade. */
 const stepped = uPlot.paths.stepped?.({ align: 1 });
 
@@ -58,7 +58,7 @@ export function usePlot(
     const drawn = plot.current;
     const point = index === undefined ? undefined : curve[index];
     drawn?.setCursor(
-      point ? { left: drawn.valToPos(point.t / 1000, "x"), top: drawn.valToPos(point.yes * 100, "y") } : NOWHERE,
+      point ? { left: drawn.valToPos(point.t / 1000, "x"), top: drawn.valToPos(point.yes * 100, "y") } : OUT_OF_SIGHT,
     );
   };
   return { place, pointAt };

@@ -16,10 +16,10 @@ export interface PurchaseFlow {
   /** Shows words instead of going on. */
   refuse(words: Words): void;
   ask(): void;
-  /** Back to the beginning: whatever was decided is forgotten. */
+  /** Back to the beginning: forgets the purchase under way and its refusal. */
   edit(): void;
   send(purchase: Purchase): Promise<void>;
-  /** What was refused for a time may be tried again. */
+  /** Clears a refusal whose time is over. */
   forgive(): void;
 }
 

@@ -71,7 +71,7 @@ export function MarketView({ data, market, session, theme, back }: MarketViewPro
   );
 }
 
-/** Why nobody can trade here, before the server is even asked. */
+/** Why trading is not possible here, known before the server is asked. */
 function blockedBy({ apiKey, name }: FrameData, { bridge, signedIn }: Session): Words | undefined {
   if (apiKey === null) return { text: "Trading is not set up here." };
   if (!bridge.mayTrade) return { text: `Here you can only look. You can trade on the site of ${name}.` };
@@ -155,7 +155,7 @@ function LiveState({ state: { live, heardAt } }: { state: LiveMarket }) {
   );
 }
 
-/** The server's time, whatever the reader's clock says; it moves every ten seconds, in the last hour every second. */
+/** The server's time, so that a wrong clock of the reader does no harm; it moves every ten seconds, in the last hour every second. */
 function useServerTime(serverNow: number, closeAt: string): number {
   const [startedAt] = useState(() => performance.now());
   const [now, setNow] = useState(serverNow);

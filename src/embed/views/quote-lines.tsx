@@ -14,7 +14,7 @@ export function QuoteLines({ quote, side, said }: { quote: Quote | undefined; si
   const after = side === "yes" ? quote.yesPriceAfter : 1 - quote.yesPriceAfter;
   const lines: [name: string, value: string][] = [
     ["You pay", dollarsOfMicro(quote.amountMicro)],
-    ["of it the fee", dollarsOfMicro(quote.feeMicro)],
+    ["Fee, included", dollarsOfMicro(quote.feeMicro)],
     ["Shares", shares(Number(quote.sharesMicro) / 1e6)],
     ["Average price", cents(quote.avgPrice)],
     [`Chance of ${nameOf(side)} after`, chance(after)],

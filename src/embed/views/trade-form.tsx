@@ -19,7 +19,7 @@ export interface TradeFormProps {
   api: Api;
   /** USD in the wallet; undefined while that is not known. */
   balanceUsd: number | undefined;
-  /** Why nobody can trade here; undefined when they can. */
+  /** Why trading is not possible here; undefined when it is. */
   blocked: Words | undefined;
   onTrade(trade: WireResult<"placeTrade">): void;
   onOffer(offer: Offer): void;
@@ -40,7 +40,7 @@ export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, 
   const { phase, problem, ...flow } = usePurchase(api, onTrade);
   const buy = useRef<HTMLButtonElement>(null);
 
-  // Whoever has signed in meanwhile need not read that they should.
+  // The request to sign in is outdated once the user has signed in.
   const isBlocked = blocked !== undefined;
   useEffect(() => flow.forgive(), [isBlocked]);
 
@@ -88,7 +88,7 @@ export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, 
           class={`buy ${side}`}
           disabled={!quote || isBusy}
           onClick={(event) => {
-            // The second click of a double click would confirm what nobody has read.
+            // The second click of a double click would confirm a price that the user has not read.
             if (event.detail > 1) event.preventDefault();
           }}
         >
@@ -220,8 +220,8 @@ function Done({ trade, onAgain }: { trade: WireResult<"placeTrade">; onAgain(): 
         You bought {shares(bought)} {nameOf(side)}
       </h2>
       <p>
-        For <b>{dollars(amount)}</b>, {cents(avgPrice)} a share, {dollars(fee)} of it the fee. If {nameOf(side)} wins
-        they pay <b>{dollars(bought)}</b>.
+        For <b>{dollars(amount)}</b>, {cents(avgPrice)} a share, including a fee of {dollars(fee)}. If {nameOf(side)}{" "}
+        wins they pay <b>{dollars(bought)}</b>.
       </p>
       <button type="button" onClick={onAgain}>
         Trade again

@@ -17,13 +17,13 @@ export class AdminHosts {
   }
 }
 
-/** What a target names that is a whole URL: it goes before `Host` for some, and a proxy in front may go by either. */
+/** The host of a request target that is a whole URL. Some servers prefer it to `Host`, and a proxy in front may use either. */
 function targetHosts(target: string): string[] {
   if (target.startsWith("/")) return [];
   return [URL.canParse(target) ? new URL(target).host : ""];
 }
 
-/** Of `Host`, what stands before the port. */
+/** A `Host` without its port. */
 function hostName(host: string): string {
   return plainName(host.replace(/:\d*$/, ""));
 }

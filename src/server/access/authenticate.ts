@@ -29,7 +29,7 @@ export interface Identities {
   uses?: KeyUse;
 }
 
-/** Whom the credentials of a request name. */
+/** Who sent a request, by its credentials. */
 export interface Identity {
   key?: ApiKey;
   user?: User;
@@ -71,15 +71,15 @@ export async function authenticate(
   return { key, user };
 }
 
-/** What an admin key needs: the operation's scope, or that of doing it for a user. */
+/** The scope that an admin key needs: the operation's own, or the one for acting on behalf of a user. */
 function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
   if (auth === "admin") return [scope ?? "*"];
   return onBehalf === undefined ? [] : [onBehalf];
 }
 
 /**
- * The key that the request came with. One that is used from elsewhere is answered like one that does not exist, so that a
- * stolen one does not tell its thief where it works; the log learns of the difference by the detail's `reason`.
+ * The key that the request came with. A key used from outside its networks is answered like an unknown one, so that a thief
+ * does not learn where it works; the fault's detail tells the log which of the two it was (`reason`).
  */
 function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
   const text = exchange.header("x-api-key");
@@ -99,7 +99,7 @@ function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
  * @throws Fault BAD_REQUEST for an unusable `Audit-Reason`, `Policy-Ttl` or `Idempotency-Key`
  */
 export function callerOf(exchange: Exchange, operation: Operation, { key, user }: Identity, rawBody: Buffer): Caller {
-  // An operator that acts for a user is the one who acted.
+  // The audit trail names the operator who acted, not the user acted for.
   const isOperator = key?.type === "admin";
   const actor = user && !isOperator ? `user:${user.id}` : key ? `${key.type}:${key.name}` : "anonymous";
   const caller: Caller = { actor };

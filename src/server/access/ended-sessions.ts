@@ -21,7 +21,7 @@ const SWEEP_EVERY_MS = 60_000;
 /**
  * The sessions that were ended before their tokens expire: by their users, token by token, and by operators, all of a
  * user. Shared by all servers of the tenant, and never older than a second here. What is known stays known until the
- * tokens have expired, whatever becomes of the rows.
+ * tokens have expired, even if the rows are deleted.
  */
 export class EndedSessions extends FreshCredentials {
   protected readonly away = "The service cannot check sessions at the moment";
@@ -54,7 +54,7 @@ export class EndedSessions extends FreshCredentials {
     return this.#pool.write((sql) => endSession(sql, hash, until));
   }
 
-  /** Never backwards; but an entry that holds takes the place of one that was broken. */
+  /** Moves a user's revocation only forward in time, except that an entry that verifies replaces one that did not. */
   #revoke({ userId, before }: RevokedUser): void {
     const standing = this.#users.get(userId) ?? 0;
     this.#users.set(userId, standing === Number.POSITIVE_INFINITY ? before : Math.max(standing, before));

@@ -5,9 +5,9 @@ import { Fault } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 
-/** Two loads a minute at the most, whatever key ids arrive; with the 5 s of a load, a rotation is seen within 36 s. */
+/** Two loads a minute at the most, however many unknown key ids arrive; with the 5 s of a load, a rotation is seen within 36 s. */
 const COOLDOWN_MS = 31_000;
-/** Without any set nobody gets in, so that is tried again sooner. */
+/** Without any set every user token is refused, so the load is tried again sooner. */
 const FIRST_COOLDOWN_MS = 5_000;
 /** An older set is not used before a load was tried. */
 const STALE_MS = 36_000;
@@ -22,7 +22,7 @@ export interface KeySetOptions {
   onError?: (error: unknown) => void;
 }
 
-/** The public keys that user tokens are verified with (decision 11), as their issuer publishes them at the moment. */
+/** The public keys that user tokens are verified with, as their issuer publishes them at the moment. */
 export class KeySet {
   readonly #load: () => Promise<string>;
   readonly #now: () => number;

@@ -19,7 +19,7 @@ export class KeyUse {
     this.#seen.set(hash, wallClockMs());
   }
 
-  /** Tells what is left, once; a database that is away has the answer of the last time. */
+  /** Writes what is left, in one attempt: while the database is away, it stays unwritten. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#telling;
@@ -32,7 +32,7 @@ export class KeyUse {
     this.#seen = new Map();
     this.#telling = this.#tell(seen)
       .catch(() => {
-        // Told with the next batch, but for keys that were used since.
+        // Written with the next batch; a key used since then keeps its later time.
         this.#seen = new Map([...seen, ...this.#seen]);
       })
       .finally(() => {

@@ -10,14 +10,14 @@ export class Origins {
     this.#allowed = new Set([...listed, ...(baseUrl === undefined ? [] : [new URL(baseUrl).origin])]);
   }
 
-  /** Whether a page of this origin is trusted, as seen by whoever made this request. */
+  /** Whether a page of this origin is trusted, given the host that this request was sent to. */
   includes(origin: string, exchange: Exchange): boolean {
     return this.#allowed.has(origin) || isOwn(origin, exchange.header("host"));
   }
 
   /**
-   * For requests with a cookie, which a browser adds whichever page asks. Browsers send `Origin` with everything but simple reads, or at least `Sec-Fetch-Site`, and no page can forge either.
-   * Whoever sends neither is no browser, and has no cookie of its own accord.
+   * For requests with a cookie, which a browser adds whichever page asks. Browsers send `Origin` with everything but simple
+   * reads, or at least `Sec-Fetch-Site`, and no page can forge either. A client that sends neither is no browser, and sends a cookie only on purpose.
    * @throws Fault ORIGIN_FORBIDDEN
    */
   require(exchange: Exchange): void {

@@ -25,7 +25,7 @@ export function sessionRoutes({ identities, security }: { identities: Identities
       forBrowsers: true,
       async answer(exchange) {
         const authorization = exchange.header("authorization");
-        // A cookie must not renew itself, and no page may put its own user's cookie into somebody's browser.
+        // A cookie must not renew itself, and no page may plant a cookie of its own user in another user's browser.
         if (exchange.header("origin") !== undefined) identities.origins.require(exchange);
         await authenticate(exchange, createSession, identities, { cookies: false });
         const { user, expiresAtMs } = await identities.tokens.read(authorization);

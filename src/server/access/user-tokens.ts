@@ -63,7 +63,7 @@ export class UserTokens {
 
   /**
    * The user named by an `Authorization` header.
-   * @throws Fault USER_REQUIRED, without a reason: whoever forges tokens learns nothing.
+   * @throws Fault USER_REQUIRED, without a reason, so that a forger learns nothing.
    */
   verify(authorization: string | undefined): User | Promise<User> {
     const refreshing = this.#keySet?.ready() ?? this.#ended?.ready();
@@ -71,14 +71,14 @@ export class UserTokens {
     return known ? this.#unlessEnded(known).user : this.read(authorization).then(({ user }) => user);
   }
 
-  /** Like `verify`, with what else the token says. */
+  /** Like `verify`, but returns the token's other claims too. */
   async read(authorization: string | undefined): Promise<VerifiedToken> {
     const verified = await this.identify(authorization);
     await this.#ended?.ready();
     return this.#unlessEnded(verified);
   }
 
-  /** Like `read`, and of a session that was ended too. */
+  /** Like `read`, but takes tokens of ended sessions too. */
   async identify(authorization: string | undefined): Promise<VerifiedToken> {
     await this.#keySet?.ready();
     const token = tokenIn(authorization);
@@ -148,14 +148,14 @@ function tokenIn(authorization: string | undefined): string {
   return token;
 }
 
-/** Under which a token is remembered: all of it, or another signature under the same claims would pass for verified. */
+/** The key of a remembered token. It covers the whole token, or another signature under the same claims would pass for verified. */
 function hashOf(token: string): string {
   return hash("sha256", token);
 }
 
 /**
- * Under which its session is ended: only what is signed. A signature has several texts that verify (spare bits of base64,
- * the two roots of an ECDSA), so whoever keeps an ended token could otherwise write it in another way.
+ * The key of an ended session. It covers only what is signed: a signature has several texts that verify (spare bits of
+ * base64, the two roots of an ECDSA), so the holder of an ended token could otherwise write it in another way.
  */
 function sessionHash(token: string): string {
   return hash("sha256", token.slice(0, token.lastIndexOf(".")));

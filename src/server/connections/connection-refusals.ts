@@ -32,8 +32,8 @@ const COUNTED_ADDRESSES = 10_000;
 const SHOWN_ADDRESSES = 20;
 
 /**
- * What was refused, in the log: a line a minute and reason, however many an attack opens.
- * Its `addresses` are those with most, at most 20.
+ * Logs refusals: one line a minute for each reason, however many connections an attack opens. Its `addresses` are the 20
+ * with most refusals.
  */
 export class RefusalReport {
   readonly #log: Logger;
@@ -83,7 +83,7 @@ export class RefusalReport {
       .slice(0, SHOWN_ADDRESSES)
       .map(([address]) => address);
     const line = { event: "connections.refused", reason, count, addresses };
-    // Clients that stay away end like this all day long.
+    // Ordinary clients that stop sending end like this all day long.
     if (reason === "idle") this.#log.info(line, "Idle connections were closed");
     else this.#log.warn(line, "Connections were refused or closed");
   }

@@ -15,7 +15,7 @@ export class Connection {
   readonly #raw: Socket;
   /** What requests arrive on. */
   socket: Socket;
-  /** Kept, because a socket forgets it with its peer. */
+  /** Kept here, because a closed socket no longer knows it. */
   readonly peer: string;
   readonly place: Place<Connection>;
   /** Refusals for too many requests. */
@@ -81,14 +81,14 @@ export class Connection {
     if (this.#idleSince === undefined)
       return this.socket !== this.#raw && now - this.#openedAt > seconds.headersSeconds * 1000 ? "headers" : undefined;
     // An empty line now and then starts Node's time between requests anew.
-    const patienceSeconds = seconds.idleSeconds + seconds.headersSeconds;
-    return now - this.#idleSince > patienceSeconds * 1000 ? "idle" : undefined;
+    const allowedSeconds = seconds.idleSeconds + seconds.headersSeconds;
+    return now - this.#idleSince > allowedSeconds * 1000 ? "idle" : undefined;
   }
 
-  /** Ends the connection; who sends a body too slowly is told so. */
+  /** Ends the connection. A client that sends a body too slowly gets a 408 first. */
   cut(reason: "headers" | "body" | "idle" | "write"): void {
     const { socket } = this;
-    // An answer that is due before would be taken for this one.
+    // A client that waits for an earlier answer would take this text for that one.
     const isCurrent = this.#requests === 1 && this.#last?.res.headersSent === false;
     if (reason === "body" && isCurrent && socket.writable) socket.write(timedOutText());
     socket.destroy();
@@ -102,7 +102,7 @@ export class Connection {
   leaveUnread(req: IncomingMessage): void {
     this.leaving = true;
     req.pause();
-    // Node discards only what it believes that nothing has begun to read.
+    // Node discards a body only if it believes that its reading has not begun.
     req.read(0);
     const { socket } = this;
     socket.destroySoon = () => {
@@ -133,8 +133,8 @@ export class Connection {
 }
 
 /**
- * Of a large piece that was written at once Node says only when it is all gone. How much of it the system has taken
- * stands in the handle, where Node's own socket timer looks too; without it a slow reader would count as none.
+ * Node reports a large write only when all of it is gone. How much the system has taken so far stands in the handle, where
+ * Node's own socket timer looks too; without it a slow reader would look like one that reads nothing.
  */
 function queuedBytes(socket: Socket & { _handle?: { writeQueueSize?: number } | null }): number {
   return socket._handle?.writeQueueSize ?? 0;

@@ -25,7 +25,7 @@ export interface ConnectionsOptions {
 /** Short, because all that is overdue is ended in one turn of the event loop. */
 const LONGEST_CHECK_INTERVAL_MS = 250;
 const SHORTEST_CHECK_INTERVAL_MS = 25;
-/** Refusals for too many requests that one connection may get: whoever goes on then does not wait for its window. */
+/** Refusals for too many requests that one connection may get. A client that goes on after them does not heed `Retry-After`. */
 const RATE_REFUSALS = 3;
 /** Requests that one connection may send ahead of their answers; beyond it, the connection ends. */
 const MOST_WAITING = 100;
@@ -143,7 +143,7 @@ export class Connections {
     this.note("malformed", socket);
     const connection = this.#bySocket.get(socket);
     if (connection) connection.leaving = true;
-    // Whatever follows is not even read.
+    // Further bytes are not even read.
     socket.pause();
     socket.on("error", () => {}).end(answer);
     closeLater(socket);

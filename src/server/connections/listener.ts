@@ -47,7 +47,7 @@ function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
   return {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout,
-    // Bodies have a time of their own, whatever their headers took.
+    // A body has its own time limit, which starts after the headers.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(headersTimeout / 4, LONGEST_CHECK_INTERVAL_MS),
     keepAliveTimeout: idleSeconds * 1000,
@@ -107,7 +107,7 @@ function headFault({ headers, httpVersion }: IncomingMessage): string | undefine
 function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, connections: Connections): void {
   const reason = reasonOf(error);
   if (reason) connections.note(reason, socket);
-  // A failed handshake comes here too: there is nobody yet who could read an answer.
+  // A failed handshake comes here too: without TLS the client cannot read an answer.
   if (/^ERR_(SSL|TLS)/.test(error.code ?? "")) return void socket.destroy();
   if (endsWithAnswer(socket)) return;
   const isAnswering = socket._httpMessage?.headersSent === true;

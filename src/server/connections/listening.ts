@@ -23,8 +23,8 @@ const BACKLOG = 4096;
 export const SOCKETS = 16;
 
 /**
- * Starts to listen. Port 0 takes a free one. On Linux the port has several sockets, which share it from the first one's
- * bind on; listhen sets no such option, so there it only makes sure that no other server has the port.
+ * Starts to listen. Port 0 takes a free one. On Linux several sockets share the port, which the first one must ask for when
+ * it binds. listhen cannot ask for that, so there it only makes sure that no other server has the port.
  * @param onError told of what fails later
  * @throws Fault USAGE when the address cannot be had
  */
@@ -66,9 +66,9 @@ export async function listenOnOneSocket(server: Server, host: string, port: numb
 }
 
 /**
- * Opens a port by listhen, with Node's own queue. Two things listhen would replace by others without a word, so Node opens
- * them: a port that browsers refuse (by 3000) and an address with a zone (by every address of this machine). Node also
- * tries what listhen could not open, since listhen does not say why.
+ * Opens a port by listhen. Node opens what listhen would silently replace: for a port that browsers refuse listhen takes
+ * 3000, for an address with a zone every address of this machine. Node also tries what listhen could not open, because
+ * listhen does not say why.
  */
 async function openPort(host: string, port: number): Promise<Server> {
   const [{ address } = { address: "%" }] = await lookup(host, { all: true }).catch(() => []);

@@ -19,7 +19,7 @@ const SECRET_HEADERS = [
 const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
 /**
- * A tenant's log as lines of JSON. Where it cannot be written, as on a full disk or into a pipe that nobody reads, the
+ * A tenant's log as lines of JSON. Where it cannot be written, as on a full disk or into a pipe without a reader, the
  * lines wait for the next one. pino's own destination would end the process, or sleep until there is room.
  */
 export function openLog(tenant: string, fd: number): Logger {
@@ -29,7 +29,7 @@ export function openLog(tenant: string, fd: number): Logger {
     try {
       while (unwritten.length > 0) unwritten = unwritten.subarray(writeSync(fd, unwritten));
     } catch {
-      // Nobody can be told.
+      // The failure cannot be reported anywhere.
     }
   };
   return pino({ name: "pmctl", base: { tenant } }, { write });

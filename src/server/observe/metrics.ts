@@ -131,7 +131,7 @@ export class Metrics {
     this.#batches.observe(commands);
   }
 
-  /** How to read the length of the sequencer's queue when somebody asks. */
+  /** How to read the length of the sequencer's queue when metrics are scraped. */
   setQueueLength(read: () => number): void {
     this.#queueLength = read;
   }
@@ -173,7 +173,7 @@ export class Metrics {
     this.#oldestUndelivered = read;
   }
 
-  /** Figures of the oracle, read when somebody asks; a database that is away leaves the last ones out. */
+  /** Figures of the oracle, read when metrics are scraped; a database that is away leaves the last ones out. */
   setOracle({ sweepAgeMs, read }: OracleSource): void {
     const registers = [this.#registry];
     new Gauge({

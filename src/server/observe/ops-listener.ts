@@ -11,7 +11,7 @@ export interface OpsOptions {
   tenantId: string;
   /** Which of the environments of a tenant this is, to commands on the same machine: public, audit entries state it. */
   auditKeyId?: string | undefined;
-  /** What the API's port speaks, for whoever found this listener and not that one. */
+  /** What the API's port speaks, for commands that found this listener and not that one. */
   scheme: "http" | "https";
   metrics: Metrics;
   isDraining(): boolean;
@@ -43,7 +43,7 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   if (path === "/metrics") return send(res, 200, await metrics.text(), metrics.contentType);
   if (path !== "/readyz") return send(res, 404, errorBody("Not found"));
   const draining = options.isDraining();
-  // A probe that hangs is a database that is away.
+  // A probe that hangs counts as a database that is away.
   const db = await withinDeadline(options.isDatabaseUp(), DATABASE_TIMEOUT_MS).catch(() => false);
   const integrity = options.integrityProblem() ?? "ok";
   const ok = db && !draining && integrity === "ok";

@@ -26,12 +26,12 @@ const LATEST_TRADES = 200;
 /** Fewer spans than this are no curve: the market is young, and its single trades say more. */
 const YOUNG_SPANS = 3;
 
-/** As many cards as anybody scrolls through; the rest is a search or a button away. */
+/** More cards than a reader scrolls through; the rest is a search or a button away. */
 const FIRST_MARKETS = 60;
 
 export type View = FrameData["view"];
 
-/** Reads what a view shows at first, as anybody may see it: all of it of one moment. */
+/** Reads what a view shows at first, as any visitor may see it: all of it of one moment. */
 export class FrameReader {
   readonly #pool: Pool;
   readonly #cursors: Cursors;

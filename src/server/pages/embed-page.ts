@@ -50,7 +50,7 @@ export function embedRoutes(services: EmbedServices): Route[] {
       const parts = { title, data, style, script, content: "" };
       return compressed(documentOf(request, parts), chooseEncoding(exchange.header("accept-encoding")));
     },
-    // The page around sees a frame whatever happens, so what happened is told inside it.
+    // The page around shows the frame even after a refusal, so the refusal is told inside it.
     refuse: (exchange, fault) => refusalDocument(services, requestOf(services, exchange), fault),
   }));
 }
@@ -65,8 +65,8 @@ interface FrameRequest {
 }
 
 /**
- * A document that trades may only be shown by pages that may trade, whatever its address claims: the browser checks
- * every page around it. Without a list anybody may show a document that does not.
+ * A document that trades may only be shown by pages that may trade. A false claim in its address does not help, because
+ * the browser checks every page around it. Without a list any page may show a document that does not trade.
  */
 function requestOf({ options, traders }: EmbedServices, exchange: Exchange): FrameRequest {
   const query = new URLSearchParams(exchange.search);
@@ -96,7 +96,7 @@ async function frameData(
   };
 }
 
-/** Small, because whoever asks too often gets it too. */
+/** Small, because it also answers clients that ask too often. */
 function refusalDocument({ options, assets }: EmbedServices, request: FrameRequest, fault: Fault): Answer {
   const { status, headers = [] } = refusal(fault);
   const { code, message } = fault;

@@ -56,7 +56,7 @@ function pageBody(name: string, crowd: readonly string[]): string {
 <div class="side">
 <section aria-labelledby="t1"><h2 id="t1">One market <code>view: "market"</code></h2>
 <div id="market" class="widget"></div>
-<div class="rival"><span>Somebody else trades:</span>
+<div class="rival"><span>Another trader:</span>
 <button type="button" data-side="yes">Bob buys $40 of Yes</button><button type="button" data-side="no">Bob buys $40 of No</button></div></section>
 </div>
 <div class="side">

@@ -30,7 +30,7 @@ interface Rendered {
   events: (LiveEvent & { text: string })[];
 }
 
-/** Everybody who watches, and one follower of the log for all of them. */
+/** All open streams, and one follower of the log for all of them. */
 export class StreamHub {
   readonly #tail: AuditTail;
   readonly #pool: Pool;
@@ -64,7 +64,7 @@ export class StreamHub {
     return this.#clients.size;
   }
 
-  /** Starts to send: first a snapshot, or what came after `lastId`, then whatever happens. */
+  /** Starts to send: first a snapshot, or what came after `lastId`, then new events. */
   async add(client: StreamClient, lastId: bigint | undefined): Promise<void> {
     const { stream } = client;
     // What happens while the beginning is being read waits its turn.
@@ -134,7 +134,7 @@ export class StreamHub {
         (valid) => {
           if (!valid) client.stream.end("credentials");
         },
-        // Whether they hold cannot be told at the moment; the next beat asks again.
+        // The database cannot be asked at the moment; the next heartbeat asks again.
         () => {},
       );
     }
@@ -164,7 +164,7 @@ function render(entry: FollowedEntry): Rendered {
   return { seq: entry.seq, events };
 }
 
-/** Held against the contract like any other answer. A fill says all that the price and the trade of its entry say. */
+/** Checked against the contract like any other answer. A fill says all that the price and the trade of its entry say. */
 function checked({ name, data }: LiveEvent): LiveEvent["data"] {
   const isPart = name === "price" || name === "trade";
   return isPart ? data : holdAgainst("streamEvents", streamEvents[name], data);

@@ -58,7 +58,7 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
             (error: unknown) => !(error instanceof Fault && error.status === 401),
           ),
       };
-      // Nobody waits: the first bytes go out before the snapshot is read.
+      // Not awaited: the first bytes go out before the snapshot is read.
       hub.add(client, lastIdOf(exchange)).catch(() => client.stream.end("shutdown"));
       return { ...OPENED, body: client.stream.body };
     },
@@ -72,7 +72,7 @@ function marketsOf(list: unknown): ReadonlySet<string> | undefined {
   return new Set(ids);
 }
 
-/** An id that is none of ours is like none: the stream then begins with a snapshot. */
+/** An unknown id is treated like a missing one: the stream then begins with a snapshot. */
 function lastIdOf(exchange: Exchange): bigint | undefined {
   const text = exchange.header("last-event-id") ?? "";
   return EVENT_ID.test(text) ? BigInt(text) : undefined;
