@@ -2,7 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Pool } from "undici";
 import { serveTenant } from "../../src/app/serve/tenant-server.ts";
-import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
+import { readDeclaredTenant } from "../../src/app/tenant/operator-tenant.ts";
+import { readyTenant } from "../../src/app/tenant/tenant-database.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { copyDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
@@ -161,7 +162,7 @@ async function asServer(url: string, stop: Server["stop"]): Promise<Server> {
 
 /** A server in this process, as `pmctl serve` runs it. */
 async function serveWithin(directory: string): Promise<Server> {
-  const tenant = await readyTenant(directory, TENANT);
+  const tenant = await readyTenant(readDeclaredTenant(directory, TENANT));
   const server = await serveTenant({ ...tenant, host: "127.0.0.1", port: 0, opsPort: 0, sweep: false });
   return asServer(server.url, () => server.close());
 }

@@ -18,8 +18,7 @@ import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
 import { type AnchorSources, knownAnchors } from "../../services/anchors/known-anchors.ts";
 import { compareAnchors } from "../../services/anchors/set-back.ts";
 import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
-import { anchorPlaces } from "../tenant/anchor-sources.ts";
-import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
+import { anchorPlaces, auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 import type { Patient } from "./examine.ts";
 
