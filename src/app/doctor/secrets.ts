@@ -32,7 +32,7 @@ export interface SecretFacts {
 const FEW_CHARACTERS = 10;
 
 /** All that can be learned about a tenant's secrets, and the secrets themselves when they are complete. */
-export function gatherSecrets(
+export function collectSecrets(
   config: TenantConfig,
   environment: Environment,
 ): { facts: SecretFacts; secrets: TenantSecrets | undefined } {
@@ -57,7 +57,7 @@ export function gatherSecrets(
   }
 }
 
-export function judgeSecrets({ secrets, problems, sharing }: SecretFacts): Check[] {
+export function evaluateSecrets({ secrets, problems, sharing }: SecretFacts): Check[] {
   return [
     problems.length === 0
       ? ok("secrets", `all ${secrets.length} that the file refers to are there`)
@@ -66,7 +66,7 @@ export function judgeSecrets({ secrets, problems, sharing }: SecretFacts): Check
       fail(`secret ${path}`, `${message} (${file}:${line})`, remedyOf(message)),
     ),
     ...secrets.flatMap(weakness),
-    judgeWebhookSecrets(secrets, sharing),
+    evaluateWebhookSecrets(secrets, sharing),
   ];
 }
 
@@ -88,7 +88,7 @@ function weakness({ path, name, value }: SecretFact): Check[] {
 const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
 
 /** Whoever holds one webhook's secret could otherwise sign for another, or for a user, or rewrite the record. */
-function judgeWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
+function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
   const check = "webhook secrets";
   const isWebhook = ({ path }: SecretFact) => path.startsWith("webhooks.");
   const equal = secrets.flatMap((one, index) =>

@@ -5,6 +5,7 @@ import { resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenant, loadTenantFile, type Tenant } from "../../config/tenant-file.ts";
 import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
 
 /** A tenant as the operator's directory describes it, before anything is connected. */
 export interface OperatorTenant {
@@ -62,6 +63,20 @@ function secretsOf({ source }: TenantConfig, directory: string): OperatorTenant[
     const where = `${file}:${line}:${column}`;
     return resolveSecret(reference, { environment, directory: source.directory, roots: source.roots, where });
   };
+}
+
+/** The value of a secret; undefined where it is not at hand. */
+export function secretAtHand(
+  { secret }: Pick<OperatorTenant, "secret">,
+  reference: SecretReference,
+  path: readonly (string | number)[],
+): string | undefined {
+  try {
+    return secret(reference, path);
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
 }
 
 /** The keys of the audit chain, the one that seals new entries first. */
