@@ -21,7 +21,7 @@ interface FileRequest {
   file: string;
   /** Authenticates it. */
   key: AuditKey;
-  /** Who may read it, as `age` names them; anybody who gets hold of the file when there are none. */
+  /** Who may read it, as `age` names them; everyone who gets hold of the file when there are none. */
   recipients: readonly string[];
   /** Told how many bytes the database has given so far. */
   onProgress: (bytes: number) => void;

@@ -30,7 +30,7 @@ function evaluateBaseUrl({ baseUrl }: AddressFacts): Check {
   );
 }
 
-/** Everybody in a trusted range can claim to be any client, so it may hold proxies and nobody else. */
+/** Every host in a trusted range can claim to be any client, so it may hold proxies and no other host. */
 function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Check {
   const wide = trustProxy.filter((range) => isWide(range));
   if (wide.length > 0)

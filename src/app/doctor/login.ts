@@ -18,9 +18,9 @@ const SHOWN = 6;
 export function evaluateOwner(problem: string | undefined, isNamed: boolean): Check {
   const field = isNamed ? "database.ownerUrl" : "database.url";
   if (problem === undefined) return ok(OWNER_CHECK, `the login that ${field} names can migrate the database`);
-  const nobody = isNamed ? "" : ", and no login is named that can migrate it";
+  const consequence = isNamed ? "" : ", and no login is named that can migrate it";
   const remedy = ownerRemedy(isNamed);
-  return warn(OWNER_CHECK, `${field} ${problem}${nobody}`, remedy.replace(/^p/, "P"));
+  return warn(OWNER_CHECK, `${field} ${problem}${consequence}`, remedy.replace(/^p/, "P"));
 }
 
 /**

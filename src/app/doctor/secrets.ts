@@ -28,7 +28,7 @@ export interface SecretFacts {
   sharing: readonly InboundEndpoint[];
 }
 
-/** Thirty-two random bytes in base64 have about thirty; a word that somebody made up has fewer than this. */
+/** Thirty-two random bytes in base64 have about thirty; a word that a person made up has fewer than this. */
 const FEW_CHARACTERS = 10;
 
 /** All that can be learned about a tenant's secrets, and the secrets themselves when they are complete. */
@@ -87,7 +87,7 @@ function weakness({ path, name, value }: SecretFact): Check[] {
 /** The lists that a secret may move between: a move needs it in both for a while. */
 const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
 
-/** Whoever holds one webhook's secret could otherwise sign for another, or for a user, or rewrite the record. */
+/** The holder of one webhook's secret could otherwise sign for another, or for a user, or rewrite the record. */
 function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
   const check = "webhook secrets";
   const isWebhook = ({ path }: SecretFact) => path.startsWith("webhooks.");
