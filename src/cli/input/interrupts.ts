@@ -1,7 +1,7 @@
 import { EXIT } from "../errors.ts";
 
-/** npm and timeout(1) pass on a signal that the terminal has sent to all: what follows at once is the same wish. */
-const SAME_WISH_MS = 500;
+/** npm and timeout(1) pass on a signal that the terminal has sent to all: one that follows at once is the same signal. */
+const REPEATED_SIGNAL_MS = 500;
 
 /**
  * What Ctrl-C does. A command that is half-way ends at once: whatever it sent is either committed or not. A command
@@ -13,7 +13,7 @@ export class Interrupts {
   #held = 0;
   #process: NodeJS.Process | undefined;
   #abortedAt = 0;
-  #parting: () => void = () => {};
+  #beforeExit: () => void = () => {};
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
@@ -24,11 +24,11 @@ export class Interrupts {
   }
 
   /** Said when Ctrl-C ends a command that may have sent a change: where to see whether it is in. */
-  parting(say: () => void): void {
-    this.#parting = say;
+  beforeExit(say: () => void): void {
+    this.#beforeExit = say;
   }
 
-  /** Ctrl-C is somebody else's until the returned function is called: a program that we wait for has the terminal. */
+  /** Ctrl-C is left to a program that we wait for, which has the terminal, until the returned function is called. */
   hold(): () => void {
     this.#held += 1;
     return () => {
@@ -41,7 +41,7 @@ export class Interrupts {
     this.#process = process;
     process.on("SIGINT", () => {
       if (this.#held !== 0 || this.#abort()) return;
-      this.#parting();
+      this.#beforeExit();
       process.exit(EXIT.interrupted);
     });
     // Without a command that cares, these end as they would have without us: 128 and the signal's number.
@@ -51,13 +51,13 @@ export class Interrupts {
     process.on("SIGHUP", () => {
       if (!this.#abort()) process.exit(129);
     });
-    // Whoever supervises us is gone, however it ended: nobody else would ever stop us.
+    // The supervisor is gone, however it ended, and no other process would ever stop this one.
     process.on("disconnect", () => void this.#abort());
   }
 
   #abort(): boolean {
     if (!this.#taken) return false;
-    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < SAME_WISH_MS;
+    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < REPEATED_SIGNAL_MS;
     this.#abortedAt = performance.now();
     this.#controller.abort();
     return true;
