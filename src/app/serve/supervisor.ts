@@ -14,7 +14,12 @@ export interface RestartPolicy {
   stopMs: number;
 }
 
-export const RESTART_POLICY: RestartPolicy = { firstPauseMs: 500, longestPauseMs: 60_000, healthyMs: 60_000, stopMs: 30_000 };
+export const RESTART_POLICY: RestartPolicy = {
+  firstPauseMs: 500,
+  longestPauseMs: 60_000,
+  healthyMs: 60_000,
+  stopMs: 30_000,
+};
 
 export interface SupervisedOptions {
   /** What to run: Node, with these arguments. */
