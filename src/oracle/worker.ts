@@ -57,7 +57,7 @@ export function startOracle(
     ageMs: () => (endedAt === null ? null : performance.now() - endedAt),
     stop: async () => {
       stopped = true;
-      alarm.ring();
+      alarm.wake();
       await running;
     },
   };

@@ -1,21 +1,21 @@
-/** A sleep that can be cut short. Rung while it is not sleeping, it shortens the next sleep, so no wake-up is lost. */
+/** A sleep that can be cut short. A wake-up while there is no sleep shortens the next one, so no wake-up is lost. */
 export class Alarm {
-  #rung = false;
-  #wake = (): void => {};
+  #isWoken = false;
+  #end = (): void => {};
 
-  ring(): void {
-    this.#rung = true;
-    this.#wake();
+  wake(): void {
+    this.#isWoken = true;
+    this.#end();
   }
 
   async sleep(ms: number): Promise<void> {
-    if (!this.#rung) {
+    if (!this.#isWoken) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
+      this.#end = resolve;
       const timer = setTimeout(resolve, ms);
       await promise;
       clearTimeout(timer);
     }
-    this.#rung = false;
+    this.#isWoken = false;
   }
 }

@@ -86,7 +86,7 @@ export class DeliveryWorker {
     }
     await Promise.all(this.#lines.map((line) => this.#attempt(() => this.#register(line))));
     await this.#attempt(async () => {
-      const following = await this.#options.tail?.follow(() => this.#ring());
+      const following = await this.#options.tail?.follow(() => this.#wakeAll());
       if (following) this.#stopFollowing = following.stop;
     });
     this.#loops = [...this.#lines.map((line) => this.#loop(line)), this.#keepHouse()];
@@ -115,12 +115,12 @@ export class DeliveryWorker {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopFollowing();
-    this.#house.ring();
-    this.#ring();
+    this.#house.wake();
+    this.#wakeAll();
     const ended = Promise.all(this.#loops).then(() => Promise.all(this.#lines.map(({ queue }) => queue.idle())));
     const impatient = new Alarm();
-    await Promise.race([ended.then(() => impatient.ring()), impatient.sleep(GRACE_MS)]);
-    impatient.ring();
+    await Promise.race([ended.then(() => impatient.wake()), impatient.sleep(GRACE_MS)]);
+    impatient.wake();
     await this.#outgoing.close();
     await ended;
   }
@@ -131,7 +131,7 @@ export class DeliveryWorker {
         await this.#register(line);
         return line.queue.round((error) => {
           if (error !== undefined) this.#report(error);
-          line.alarm.ring();
+          line.alarm.wake();
         });
       });
       if (!more) await line.alarm.sleep(POLL_MS);
@@ -168,8 +168,8 @@ export class DeliveryWorker {
     line.registered = true;
   }
 
-  #ring(): void {
-    for (const { alarm } of this.#lines) alarm.ring();
+  #wakeAll(): void {
+    for (const { alarm } of this.#lines) alarm.wake();
   }
 
   async #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {

@@ -2,6 +2,7 @@ import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
 import { withinDeadline } from "./client.ts";
 import { type Connection, connect, type Sql } from "./connect.ts";
+import { quoted } from "./embedded/identifier.ts";
 import { requirePostgres } from "./engine.ts";
 import type { Reader } from "./pool.ts";
 
@@ -123,34 +124,12 @@ export function loginOf(connection: Connection): string {
   return connect(connection, { name: "probe", max: 1 }).options.user;
 }
 
-/** Quoted by hand: the driver's identifier helper splits a name at its dots. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 /** The server's own words help an operator; they name the database and the user, never the password. */
 export function unusable(error: unknown): Fault {
   if (error instanceof Fault) return error;
   return new Fault("DATABASE_UNAVAILABLE", `The tenant's database cannot be used: ${(error as Error).message}`, {
     cause: error,
   });
-}
-
-/** No apply has granted the server's login all of its rights. */
-export class NotGranted extends Fault {
-  constructor(tenant: string, options?: ErrorOptions) {
-    const message = `The server's login has no rights in the database of ${tenant} yet: run pmctl apply ${tenant}, which grants them`;
-    super("REFUSED", message, options);
-    this.name = "NotGranted";
-  }
-}
-
-/** What the checks before serving ran into, for the operator. */
-export function unready(tenant: string, error: unknown): Fault {
-  if (isMissingDatabase(error))
-    return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
-  if (isDenied(error)) return new NotGranted(tenant, { cause: error });
-  return unusable(error);
 }
 
 /** Whether the database answers in time, whatever state it is in. */

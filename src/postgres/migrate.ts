@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
 import { afterConflicts } from "./conflicts.ts";
 import { APP_ROLE, confirmed, type Sql } from "./connect.ts";
-import { quoted } from "./database.ts";
+import { quoted } from "./embedded/identifier.ts";
 
 const DIRECTORY = new URL("../../migrations/", import.meta.url);
 

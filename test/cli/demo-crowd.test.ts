@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CROWD, Crowd, opinionAt, orderTowards, wander } from "../../src/app/serve/demo-crowd.ts";
-import { tradeOn } from "../../src/cli/serve/demo-story.ts";
+import { tradeOn } from "../../src/app/serve/demo-story.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import { Random } from "../ledger/sequencer/random.ts";
 import { TENANT } from "../server/support/harness.ts";

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chainVerifier, type Verify } from "../../src/app/audit/verify-log.ts";
+import { verifyOverApi } from "../../src/app/audit/walk-log.ts";
 import { auditStatus } from "../../src/cli/audit/audit.ts";
-import { chainVerifier, runAuditVerify, type Verify } from "../../src/cli/audit/audit-verify.ts";
-import { verifyOverApi } from "../../src/cli/audit/audit-walk.ts";
+import { runAuditVerify } from "../../src/cli/audit/audit-verify.ts";
 import { runReconcile } from "../../src/cli/commands/reconcile.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
@@ -12,8 +13,8 @@ const ENTRIES = 450;
 
 /** How each door verifies: straight from the database, or page by page over the API. */
 const verifiers: Record<string, (door: TestDoor, secret: string) => Verify> = {
-  db: ({ services }) => chainVerifier({ services, auditSecrets: () => [AUDIT_SECRET] }),
-  http: (_, secret) => chainVerifier({ services: undefined, auditSecrets: () => [secret] }),
+  db: ({ services }) => chainVerifier(services, []),
+  http: (_, secret) => chainVerifier(undefined, [auditKey(secret)]),
 };
 
 describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
@@ -114,7 +115,7 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
             return api.listAudit(input);
           },
         },
-        [AUDIT_SECRET],
+        [auditKey(AUDIT_SECRET)],
       );
       expect(report).toMatchObject({ verified: true });
     });

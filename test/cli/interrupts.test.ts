@@ -13,7 +13,7 @@ function listening() {
 
 test("whoever interrupts a change is told where to see whether it is in, then it ends with 130", () => {
   const { interrupts, said, press } = listening();
-  interrupts.onInterrupt(() => said.push("look there"));
+  interrupts.beforeExit(() => said.push("look there"));
   press();
   expect(said).toEqual(["look there", 130]);
 });
@@ -28,9 +28,9 @@ test("a command that changes nothing ends without a word, and Ctrl-C within anot
   expect(said).toEqual([130]);
 });
 
-test("a command that serves ends by itself: it is told once, and prints nothing about a change", () => {
+test("a command that serves ends by itself: it is told once, and says nothing before its exit", () => {
   const { interrupts, said, press } = listening();
-  interrupts.onInterrupt(() => said.push("look there"));
+  interrupts.beforeExit(() => said.push("look there"));
   const signal = interrupts.take();
   press();
   expect([signal.aborted, said]).toEqual([true, []]);

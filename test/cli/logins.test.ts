@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Check } from "../../src/app/doctor/check.ts";
-import { judgeLogin } from "../../src/app/doctor/login.ts";
+import { evaluateLogin } from "../../src/app/doctor/login.ts";
 import { GRANTS, JOURNALS } from "../../src/ledger/schema.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
@@ -165,7 +165,7 @@ describe("the login of a tenant's server", () => {
       `alter role "${LOGIN}" nocreatedb`,
     ],
   ])("doctor fails for %s, and says what it found", async (_name, give, found, take) => {
-    const judged = async () => judgeLogin(await readLoginRights(server), false);
+    const judged = async () => evaluateLogin(await readLoginRights(server), false);
     await owner.unsafe(give);
     expect(await judged()).toMatchObject({ status: "fail", found: expect.stringContaining(found) });
     await owner.unsafe(take);

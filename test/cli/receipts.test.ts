@@ -2,9 +2,11 @@ import { createHmac } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chainVerifier, runAuditExport, runAuditVerify } from "../../src/cli/audit/audit-verify.ts";
-import { type Entry, verifyFile } from "../../src/cli/audit/audit-walk.ts";
-import { openReceipts, readAnchors } from "../../src/cli/receipts.ts";
+import { readAnchors } from "../../src/app/audit/anchors-in-file.ts";
+import { chainVerifier } from "../../src/app/audit/verify-log.ts";
+import { type Entry, verifyFile } from "../../src/app/audit/walk-log.ts";
+import { runAuditExport, runAuditVerify } from "../../src/cli/audit/audit-verify.ts";
+import { openReceipts } from "../../src/cli/receipts.ts";
 import { signAnchor } from "../../src/domain/audit/anchor.ts";
 import { GENESIS_HASH } from "../../src/domain/audit/audit-link.ts";
 import { type AuditKey, auditKey } from "../../src/domain/audit/seal.ts";
@@ -47,7 +49,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
   async function verify(options: { anchor?: string; incremental?: boolean } = {}) {
     const io = testIo({ format: "json" });
     const services = name === "db" ? door.services : undefined;
-    const verifier = chainVerifier({ services, auditSecrets: () => [AUDIT_SECRET] });
+    const verifier = chainVerifier(services, KEYS);
     const anchors =
       options.anchor === undefined ? undefined : (await readAnchors(path(options.anchor), TENANT, KEYS)).anchors;
     const from = options.incremental ? await readVerifiedPoint(directory, TENANT) : undefined;
@@ -214,7 +216,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
 
     const altered = async (change: (lines: string[]) => string[]) => {
       await writeFile(path("altered"), change([...lines]).join("\n"));
-      return verifyFile(path("altered"), [AUDIT_SECRET]);
+      return verifyFile(path("altered"), KEYS);
     };
 
     test("has every entry in order, on stdout as in a file, and verifies offline", async () => {
@@ -223,7 +225,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
       expect(io.stdout.text.trim().split("\n")).toEqual(lines);
       expect(lines.map((line) => JSON.parse(line).seq)).toEqual(lines.map((_, index) => index + 1));
       const { seq, hash } = await latest();
-      expect(await verifyFile(path("export"), [AUDIT_SECRET])).toEqual({ verified: true, count: seq, head: hash });
+      expect(await verifyFile(path("export"), KEYS)).toEqual({ verified: true, count: seq, head: hash });
     });
 
     test("that was altered, shortened in the middle, or says something else than its sealed text does not", async () => {
@@ -237,7 +239,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
       const lied = JSON.stringify({ ...entry, payload: { ...entry.payload, ok: false } });
       expect((await altered((all) => all.with(at, lied))).broken?.seq).toBe(at + 1);
       await expect(altered(() => ["{}"])).rejects.toMatchObject({ code: "USAGE" });
-      await expect(verifyFile(path("nowhere"), [AUDIT_SECRET])).rejects.toMatchObject({ code: "USAGE" });
+      await expect(verifyFile(path("nowhere"), KEYS)).rejects.toMatchObject({ code: "USAGE" });
     });
 
     test("can be recomputed from its texts and the key alone, as openssl dgst -hmac does", () => {

@@ -7,7 +7,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { chooseDoor } from "../../src/app/doors/doors.ts";
+import { chooseDoor } from "../../src/app/doors/choose-door.ts";
 import { findServers, removeRunFile, writeRunFile } from "../../src/app/doors/run-file.ts";
 import { tenantFetch } from "../../src/app/doors/trust.ts";
 import type { OperatorTenant } from "../../src/app/tenant/operator-tenant.ts";

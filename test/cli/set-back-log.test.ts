@@ -8,8 +8,9 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AnchorLine } from "../../src/domain/audit/anchor.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
-import { administer, quoted } from "../../src/postgres/database.ts";
+import { administer } from "../../src/postgres/database.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
+import { quoted } from "../../src/postgres/embedded/identifier.ts";
 import { dropDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { PATIENCE, pauseBefore, Supervised, type SupervisedOptions } from "../../src/app/serve/supervisor.ts";
+import { pauseBefore, RESTART_POLICY, Supervised, type SupervisedOptions } from "../../src/app/serve/supervisor.ts";
 
 const QUICK = { firstPauseMs: 20, longestPauseMs: 80, healthyMs: 60_000, stopMs: 120_000 };
 
@@ -19,7 +19,7 @@ function supervise(code: string, options: Partial<SupervisedOptions> = {}) {
   const server = new Supervised({
     args: ["-e", code],
     directory: "/tmp",
-    patience: QUICK,
+    policy: QUICK,
     onLine(_, line) {
       lines.push(line);
       changed();
@@ -38,12 +38,12 @@ function supervise(code: string, options: Partial<SupervisedOptions> = {}) {
 }
 
 test("pauses double from half a second to a minute", () => {
-  const pauses = [1, 2, 3, 4, 5, 6, 7, 8, 20].map((restart) => pauseBefore(restart, PATIENCE));
+  const pauses = [1, 2, 3, 4, 5, 6, 7, 8, 20].map((restart) => pauseBefore(restart, RESTART_POLICY));
   expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
 });
 
-test("PATIENCE leaves a server the 25 s that it may take to finish", () => {
-  expect(PATIENCE.stopMs).toBeGreaterThan(25_000);
+test("RESTART_POLICY leaves a server the 25 s that it may take to finish", () => {
+  expect(RESTART_POLICY.stopMs).toBeGreaterThan(25_000);
 });
 
 describe("a process that ends by itself", () => {
@@ -54,7 +54,7 @@ describe("a process that ends by itself", () => {
   });
 
   test("after a good time begins with the first pause again", async () => {
-    const { restarts, until } = supervise("process.exit(1)", { patience: { ...QUICK, healthyMs: 0 } });
+    const { restarts, until } = supervise("process.exit(1)", { policy: { ...QUICK, healthyMs: 0 } });
     await until(() => restarts.length === 3);
     expect(restarts.map(({ pauseMs }) => pauseMs).slice(0, 3)).toEqual([20, 20, 20]);
   });
@@ -73,7 +73,7 @@ describe("stopping", () => {
   test("kills a process that does not listen, and says so", async () => {
     const { server, lines, until } = supervise(
       "process.on('SIGTERM', () => {}); console.log('up'); setInterval(() => {}, 1e6)",
-      { patience: { ...QUICK, stopMs: 200 } },
+      { policy: { ...QUICK, stopMs: 200 } },
     );
     await until(() => lines.includes("up"));
     expect(await server.stop()).toBe(false);
@@ -81,7 +81,7 @@ describe("stopping", () => {
   });
 
   test("during the pause before a restart starts nothing more", async () => {
-    const { server, restarts, until } = supervise("process.exit(1)", { patience: { ...QUICK, firstPauseMs: 60_000 } });
+    const { server, restarts, until } = supervise("process.exit(1)", { policy: { ...QUICK, firstPauseMs: 60_000 } });
     await until(() => restarts.length === 1);
     expect(await server.stop()).toBe(true);
     expect(restarts).toHaveLength(1);

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { listenSecret } from "../../src/app/webhooks/forward-events.ts";
 import {
   runWebhookDeliveries,
   runWebhookReplay,
   webhookEnable,
   webhookReceivers,
 } from "../../src/cli/webhook/webhook.ts";
-import { listenSecret, runWebhookListen } from "../../src/cli/webhook/webhook-listen.ts";
+import { runWebhookListen } from "../../src/cli/webhook/webhook-listen.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
 import { DeliveryWorker } from "../../src/outgoing/delivery.ts";
 import { answer, SECRET, TestReceiver } from "../outgoing/support/receiver.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SAMPLE_EVENTS, sampleWebhook } from "../../src/cli/webhook/webhook-samples.ts";
+import { SAMPLE_EVENTS, sampleWebhook } from "../../src/app/webhooks/webhook-samples.ts";
 import { Deposit, KycEvent, StripeEvent } from "../../src/contract/resources/inbound.ts";
 import { readStripeEvent } from "../../src/providers/stripe/read.ts";
 

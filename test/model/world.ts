@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Pool } from "undici";
 import { serveTenant } from "../../src/app/serve/tenant-server.ts";
-import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
+import { readDeclaredTenant } from "../../src/app/tenant/operator-tenant.ts";
+import { readyTenant } from "../../src/app/tenant/tenant-database.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import type { ClusterConnection } from "../../src/postgres/embedded/connection.ts";
 import { copyDatabase, type TestDatabase } from "../support/database-copy.ts";
@@ -174,7 +175,7 @@ async function asServer(url: string, stop: Server["stop"]): Promise<Server> {
 
 /** A server in this process, as `pmctl serve` runs it. */
 async function serveWithin(directory: string): Promise<Server> {
-  const tenant = await readyTenant(directory, TENANT);
+  const tenant = await readyTenant(readDeclaredTenant(directory, TENANT));
   const server = await serveTenant({
     ...tenant,
     log: pino({ level: "silent" }),

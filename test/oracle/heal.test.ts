@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { judgePromises } from "../../src/app/doctor/oracle.ts";
+import { evaluatePromises } from "../../src/app/doctor/oracle.ts";
 import { type FeedDefinition, feedFingerprintText } from "../../src/domain/feeds/feed.ts";
 import type { CandleList, HttpSource } from "../../src/domain/feeds/source.ts";
 import type { OracleContext } from "../../src/oracle/context.ts";
@@ -56,9 +56,9 @@ test("a market whose feed is read elsewhere than at its creation is held, and to
   await stage.sweepAt(closeAt - SEC);
   const { oracle } = context.services;
   const other = { ...oracle, hashes: new Map([...oracle.hashes, ["acme:s0", "another"]]) };
-  const [before] = judgePromises(oracle, await context.services.pool.read(listPromises));
+  const [before] = evaluatePromises(oracle, await context.services.pool.read(listPromises));
   expect(before).toMatchObject({ check: "oracle", status: "ok" });
-  const [after] = judgePromises(other, await context.services.pool.read(listPromises));
+  const [after] = evaluatePromises(other, await context.services.pool.read(listPromises));
   expect(after).toMatchObject({ check: "oracle acme:s0", status: "warn", remedy: expect.stringContaining(id) });
   await sweep({ ...context, services: { ...context.services, oracle: other } });
   stage.clock.now = closeAt + 5 * SEC;

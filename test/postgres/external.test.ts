@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Check } from "../../src/app/doctor/check.ts";
-import { judgeLogin } from "../../src/app/doctor/login.ts";
+import { evaluateLogin } from "../../src/app/doctor/login.ts";
 import { environmentPrefix } from "../../src/config/environment.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { readLoginRights } from "../../src/queries/login.ts";
@@ -212,12 +212,12 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
   ])("after %s doctor fails, and says what the login may do", async (give, found, take) => {
     const sql = connect({ url: urlOf("acme_server", "acme_markets") }, { name: "test", max: 1 });
     await administer(give);
-    expect(judgeLogin(await readLoginRights(sql), false)).toMatchObject({
+    expect(evaluateLogin(await readLoginRights(sql), false)).toMatchObject({
       status: "fail",
       found: expect.stringContaining(found),
     });
     await administer(take);
-    expect(judgeLogin(await readLoginRights(sql), false)).toMatchObject({ status: "ok" });
+    expect(evaluateLogin(await readLoginRights(sql), false)).toMatchObject({ status: "ok" });
     await sql.end({ timeout: 5 });
   });
 

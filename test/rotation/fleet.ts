@@ -5,7 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, inject } from "vitest";
 import { serveTenant, type TenantServer } from "../../src/app/serve/tenant-server.ts";
-import { readyTenant } from "../../src/app/tenant/ready-tenant.ts";
+import { readDeclaredTenant } from "../../src/app/tenant/operator-tenant.ts";
+import { readyTenant } from "../../src/app/tenant/tenant-database.ts";
 import { copyDatabase, type TestDatabase } from "../support/database-copy.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
@@ -184,7 +185,7 @@ export class Fleet {
   }
 
   async #start(): Promise<TenantServer> {
-    const tenant = await readyTenant(this.operator.directory, TENANT);
+    const tenant = await readyTenant(readDeclaredTenant(this.operator.directory, TENANT));
     return serveTenant({ ...tenant, log: pino({ level: "silent" }), host: "127.0.0.1", port: 0, opsPort: 0 });
   }
 

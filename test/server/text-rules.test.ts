@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkReason } from "../../src/app/tenant/session.ts";
+import { checkReason } from "../../src/app/tenant/actor.ts";
 import { checkMarketFile } from "../../src/config/market-files.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { doors, type TestDoor } from "../cli/support/doors.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { followMarketSearch, knowsTextSearch } from "../../src/ledger/market-search.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
-import { followMarketSearch, knowsTextSearch } from "../../src/postgres/market-search.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
 

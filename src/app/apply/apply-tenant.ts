@@ -1,5 +1,6 @@
 import { execa } from "execa";
 import { ConfigError } from "../../config/config-error.ts";
+import { keyFingerprint } from "../../domain/api-key.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes } from "../../plan/plan-decision.ts";
 import type { Desired, Plan } from "../../plan/plan-types.ts";
@@ -12,13 +13,20 @@ import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
 /** Answers the questions of a plan; a refusal is thrown. */
 export type Chooser = (plan: Plan) => Choices | Promise<Choices>;
 
+/** What an older version left and an apply put on record. */
+export interface Recorded {
+  keys: number;
+  /** Keys that no audit entry made, so that they open nothing. */
+  refused: { name: string; fingerprint: string }[];
+}
+
 export interface Applied {
   /** Migrations that this run applied. */
   migrations: string[];
   /** Whether anything of the tenant changed. */
   changed: boolean;
   /** What of older versions was put on record before. */
-  recorded?: PutOnRecord | undefined;
+  recorded?: Recorded | undefined;
   plan: Plan;
 }
 
@@ -40,10 +48,15 @@ export async function applyTenant(session: ConfigSession, choose: Chooser): Prom
       throw afterUpdate(error);
     }));
   try {
-    return { migrations, recorded, plan: decision.plan, changed: await carryOut(session, live, decision) };
+    const changed = await carryOut(session, live, decision);
+    return { migrations, recorded: recorded && shownRecord(recorded), plan: decision.plan, changed };
   } catch (error) {
     throw atSearch(error, session);
   }
+}
+
+function shownRecord({ keys, refused }: PutOnRecord): Recorded {
+  return { keys, refused: refused.map(({ name, hash }) => ({ name, fingerprint: keyFingerprint(hash) })) };
 }
 
 /** What is live, read without changing anything; `older` where this version cannot read it yet. */

@@ -15,13 +15,13 @@ const CHUNK_BYTES = 256 * 1024;
 /** At the end of a gzip file: checksum and size, four bytes each, of what was packed. */
 const GZIP_END_BYTES = 8;
 
-export interface BackupRequest {
+interface FileRequest {
   tenant: string;
   /** The new file. */
   file: string;
   /** Authenticates it. */
   key: AuditKey;
-  /** Who may read it, as `age` names them; anybody who gets hold of the file when there are none. */
+  /** Who may read it, as `age` names them; everyone who gets hold of the file when there are none. */
   recipients: readonly string[];
   /** Told how many bytes the database has given so far. */
   onProgress: (bytes: number) => void;
@@ -39,7 +39,7 @@ export interface WrittenBackup {
  *
  * @throws Fault USAGE when the file exists or cannot be written, or a recipient is none
  */
-export async function writeBackup(connection: Connection, request: BackupRequest): Promise<WrittenBackup> {
+export async function writeBackup(connection: Connection, request: FileRequest): Promise<WrittenBackup> {
   const { file, recipients, onProgress } = request;
   if (await exists(file)) throw new Fault("USAGE", `${file} exists already: name another file`);
   const encrypt = recipients.length === 0 ? undefined : await encryptionTo(recipients);

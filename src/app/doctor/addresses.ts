@@ -1,17 +1,19 @@
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/networks.ts";
-import { type Check, fail, ok, warn } from "./check.ts";
+import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
+
+export const addressGroup: CheckGroup = { name: "addresses", run: async ({ config }) => evaluateAddresses(config) };
 
 export type AddressFacts = Pick<TenantConfig, "baseUrl" | "embed" | "cors"> & {
   server: Pick<TenantConfig["server"], "host" | "trustProxy" | "tls">;
 };
 
 /** Whether the addresses of a tenant file go together. Pure: the file alone decides. */
-export function judgeAddresses(facts: AddressFacts): Check[] {
-  return [judgeBaseUrl(facts), judgeTrustProxy(facts), judgeOrigins(facts)];
+export function evaluateAddresses(facts: AddressFacts): Check[] {
+  return [evaluateBaseUrl(facts), evaluateTrustProxy(facts), evaluateOrigins(facts)];
 }
 
-function judgeBaseUrl({ baseUrl }: AddressFacts): Check {
+function evaluateBaseUrl({ baseUrl }: AddressFacts): Check {
   const { protocol, hostname } = new URL(baseUrl);
   if (hostname === "example" || hostname.endsWith(".example"))
     return warn(
@@ -28,8 +30,8 @@ function judgeBaseUrl({ baseUrl }: AddressFacts): Check {
   );
 }
 
-/** Everybody in a trusted range can claim to be any client, so it may hold proxies and nobody else. */
-function judgeTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Check {
+/** Every host in a trusted range can claim to be any client, so it may hold proxies and no other host. */
+function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Check {
   const wide = trustProxy.filter((range) => isWide(range));
   if (wide.length > 0)
     return fail(
@@ -55,7 +57,7 @@ function isWide(range: string): boolean {
   return Number(bits) < (address.includes(":") ? 16 : 8);
 }
 
-function judgeOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }: AddressFacts): Check {
+function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins } }: AddressFacts): Check {
   const own = new URL(baseUrl).origin;
   if (allowedOrigins.includes(own))
     return warn(

@@ -6,7 +6,12 @@ import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { wallClockMs } from "../../domain/clock.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import { type Check, fail, ok, warn } from "./check.ts";
+import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
+
+export const certificateGroup: CheckGroup = {
+  name: "certificate",
+  run: async ({ config, directory }) => evaluateCertificate(collectCertificate(config, directory)),
+};
 
 export type CertificateFacts =
   | { problem: string }
@@ -17,7 +22,7 @@ export type CertificateFacts =
 const SHORT_DAYS = 14;
 
 /** Undefined where the tenant file names no certificate. */
-export function gatherCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
+export function collectCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
   try {
     const found = readCertificate(config, loadEnvironment(directory), wallClockMs());
     if (!found) return undefined;
@@ -35,7 +40,7 @@ function isFor(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-export function judgeCertificate(facts: CertificateFacts | undefined): Check[] {
+export function evaluateCertificate(facts: CertificateFacts | undefined): Check[] {
   const check = "certificate";
   if (!facts) return [];
   if ("problem" in facts)

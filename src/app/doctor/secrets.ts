@@ -28,11 +28,11 @@ export interface SecretFacts {
   sharing: readonly InboundEndpoint[];
 }
 
-/** Thirty-two random bytes in base64 have about thirty; a word that somebody made up has fewer than this. */
+/** Thirty-two random bytes in base64 have about thirty; a word that a person made up has fewer than this. */
 const FEW_CHARACTERS = 10;
 
 /** All that can be learned about a tenant's secrets, and the secrets themselves when they are complete. */
-export function gatherSecrets(
+export function collectSecrets(
   config: TenantConfig,
   environment: Environment,
 ): { facts: SecretFacts; secrets: TenantSecrets | undefined } {
@@ -57,7 +57,7 @@ export function gatherSecrets(
   }
 }
 
-export function judgeSecrets({ secrets, problems, sharing }: SecretFacts): Check[] {
+export function evaluateSecrets({ secrets, problems, sharing }: SecretFacts): Check[] {
   return [
     problems.length === 0
       ? ok("secrets", `all ${secrets.length} that the file refers to are there`)
@@ -66,7 +66,7 @@ export function judgeSecrets({ secrets, problems, sharing }: SecretFacts): Check
       fail(`secret ${path}`, `${message} (${file}:${line})`, remedyOf(message)),
     ),
     ...secrets.flatMap(weakness),
-    judgeWebhookSecrets(secrets, sharing),
+    evaluateWebhookSecrets(secrets, sharing),
   ];
 }
 
@@ -87,8 +87,8 @@ function weakness({ path, name, value }: SecretFact): Check[] {
 /** The lists that a secret may move between: a move needs it in both for a while. */
 const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
 
-/** Whoever holds one webhook's secret could otherwise sign for another, or for a user, or rewrite the record. */
-function judgeWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
+/** The holder of one webhook's secret could otherwise sign for another, or for a user, or rewrite the record. */
+function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
   const check = "webhook secrets";
   const isWebhook = ({ path }: SecretFact) => path.startsWith("webhooks.");
   const equal = secrets.flatMap((one, index) =>

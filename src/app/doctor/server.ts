@@ -3,7 +3,12 @@ import { isErrno } from "../../config/environment.ts";
 import { findServer, unprovenFault } from "../doors/find-server.ts";
 import { tenantFetch } from "../doors/trust.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import { type Check, type CheckGroup, fail, ok, skipped, warn } from "./check.ts";
+
+export const serverGroup: CheckGroup = {
+  name: "server",
+  run: async (context) => evaluateServer(await collectServer(context)),
+};
 
 export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
@@ -22,7 +27,7 @@ const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to da
 const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
-export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts> {
+export async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
   const { host, port, opsPort } = tenant.config.server;
   const { found: server, unproven: stranger } = await findServer(tenant);
   if (server)
@@ -55,18 +60,21 @@ export async function gatherServer(tenant: OperatorTenant): Promise<ServerFacts>
   };
 }
 
-export function judgeServer({ ports, running, unproven }: ServerFacts): Check[] {
+export function evaluateServer({ ports, running, unproven }: ServerFacts): Check[] {
   if (unproven !== undefined) return [warn("server", unproven.problem, unproven.remedy)];
-  if (!running) return [...ports.map(judgePort), skipped("server", "no server of this tenant runs on this machine")];
+  if (!running) return [...ports.map(evaluatePort), skipped("server", "no server of this tenant runs on this machine")];
   const { url, health } = running;
   return [
     ok("ports", "served by this tenant"),
     health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, REMEDY),
-    judgeReadiness(running),
+    evaluateReadiness(running),
   ];
 }
 
-function judgeReadiness({ ready, integrity }: Pick<NonNullable<ServerFacts["running"]>, "ready" | "integrity">): Check {
+function evaluateReadiness({
+  ready,
+  integrity,
+}: Pick<NonNullable<ServerFacts["running"]>, "ready" | "integrity">): Check {
   if (ready === undefined) return skipped("readiness", "the server tells it on its own machine only");
   if (ready === GOOD) return ok("readiness", "/readyz is good");
   return integrity === undefined || integrity === "ok"
@@ -74,7 +82,7 @@ function judgeReadiness({ ready, integrity }: Pick<NonNullable<ServerFacts["runn
     : fail("readiness", `/readyz answers ${ready}, and the audit log does not hold (${integrity})`, AUDIT_REMEDY);
 }
 
-function judgePort({ field, port, problem }: ServerFacts["ports"][number]): Check {
+function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): Check {
   if (problem === undefined) return ok(field, port === 0 ? "any free port" : `port ${port} is free`);
   const remedy = `Set ${field} to another port, or stop what uses it`;
   return fail(field, `port ${port} cannot be had (${problem}), and it is not this tenant's server`, remedy);

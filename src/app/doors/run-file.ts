@@ -33,7 +33,7 @@ export async function writeRunFile(directory: string, tenant: string, server: Ru
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
   const file = join(folder, `${tenant}-${server.pid}.json`);
-  // Renamed into place, so that nobody reads half of it; created anew, so that its mode is this one from the start.
+  // Renamed into place, so that no reader finds half of it; created anew, so that its mode is this one from the start.
   await rm(`${file}.new`, { force: true });
   await writeFile(`${file}.new`, `${JSON.stringify(server)}\n`, { mode: 0o600, flag: "wx" });
   await rename(`${file}.new`, file);
@@ -100,7 +100,7 @@ async function isPrivate(file: string): Promise<boolean> {
   }
 }
 
-/** Signal 0 only asks. Not being allowed to send it means that there is somebody to send it to. */
+/** Signal 0 only asks. Not being allowed to send it means that the process lives. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

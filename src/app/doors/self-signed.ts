@@ -21,7 +21,7 @@ export function selfSignedFile(directory: string, tenant: string): string {
 
 /**
  * The certificate that this directory signs for a tenant, for the loopback names and the host that is listened to. It is
- * kept, so that whoever trusts it once need not again, and made anew before it expires or when a name is missing.
+ * kept, so that a client that trusts it once need not do so again, and made anew before it expires or when a name is missing.
  *
  * @param now milliseconds since 1970
  */
@@ -75,7 +75,7 @@ async function sign(tenant: string, names: readonly string[], now: number): Prom
     notBeforeDate: new Date(now - BACKDATED_MS),
     notAfterDate: new Date(now + LIFETIME_MS),
     extensions: [
-      // Whoever trusts it trusts this server, and nothing that its key could sign.
+      // A client that trusts it trusts this server, and nothing that its key could sign.
       { name: "basicConstraints", cA: false, critical: true },
       { name: "keyUsage", digitalSignature: true, critical: true },
       { name: "extKeyUsage", serverAuth: true },
@@ -88,7 +88,7 @@ async function sign(tenant: string, names: readonly string[], now: number): Prom
   return checkCertificate(wholeLines(cert), wholeLines(key), now);
 }
 
-/** So that whoever trusts several certificates can put their files behind one another. */
+/** So that a client of several servers can put their files behind one another. */
 function wholeLines(pem: string): string {
   return `${pem.trimEnd()}\n`;
 }
@@ -103,7 +103,7 @@ function plainName(name: string): string {
   return ipaddr.isValid(name) ? ipaddr.parse(name).toString() : name.toLowerCase();
 }
 
-/** Renamed into place, so that nobody reads half of it. */
+/** Renamed into place, so that no reader finds half of it. */
 async function replace(file: string, text: string, mode: number): Promise<void> {
   await writeFile(`${file}.new`, text, { mode });
   await rename(`${file}.new`, file);

@@ -9,7 +9,7 @@ import { selfSigned, selfSignedFile } from "./self-signed.ts";
 /** The certificate that a server shows, followed while it serves. */
 export interface ServedCertificate {
   readonly current: Certificate;
-  /** Whether this directory signed it, so that nobody else knows it. */
+  /** Whether this directory signed it, so that clients do not know it yet. */
   readonly isSelfSigned: boolean;
   /** The PEM file that clients can be given to trust. */
   readonly file: string;

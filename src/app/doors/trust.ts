@@ -11,11 +11,11 @@ import { selfSignedFile } from "./self-signed.ts";
 
 /**
  * `authorities`: none. `stated`: this directory's own and the one that the tenant file names, for addresses that the
- * operator names for one command: whoever writes the file must not decide both where a key goes and who is believed there.
+ * operator names for one command: the author of the file must not decide both where a key goes and who is believed there.
  */
 export type Accepted = "authorities" | "stated";
 
-/** An address, and how whoever answers there has to show that it is the tenant's server. */
+/** An address, and how the process that answers there has to show that it is the tenant's server. */
 export interface ServerAddress {
   url: string;
   /** By the secret of the run file, on each connection; else by its certificate, and over http not at all. */
@@ -75,7 +75,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 
 /**
  * Besides what the machine trusts, it accepts the very certificates that this directory serves the tenant with, under any
- * name: whoever shows one holds its key, and on this machine the server is reached as 127.0.0.1, which no authority signs.
+ * name: a server that shows one holds its key, and on this machine the server is reached as 127.0.0.1, which no authority signs.
  */
 async function connectorTo(tenant: Tenant, server: ServerAddress): Promise<buildConnector.connector> {
   const { buildConnector } = await import("undici");

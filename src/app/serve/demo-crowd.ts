@@ -11,7 +11,7 @@ import type { TenantServices } from "../../services/tenant/tenant.ts";
 export const CROWD = ["carol", "dave", "erin"] as const;
 
 const FUNDS_USD = 1000;
-/** Whoever still has this from an earlier demo gets nothing new. */
+/** A trader who still has this from an earlier demo gets nothing new. */
 const ENOUGH_USD = 200;
 const [LEAST_USD, MOST_USD] = [5, 40] as const;
 const MOST_SHARES = 60;
@@ -24,7 +24,7 @@ const RETURN = 0.06;
 
 export type Random = () => number;
 
-/** What somebody thinks of a market, as log-odds of YES. */
+/** What a trader thinks of a market, as log-odds of YES. */
 export interface Opinion {
   began: number;
   now: number;
@@ -111,7 +111,7 @@ export class Crowd {
       await trader.placeTrade({ marketId, ...orderTowards(opinion, { yesPrice, held }, this.#random) });
       return true;
     } catch (error) {
-      // Out of money, over a limit that a visitor tightened, settled meanwhile: somebody else's turn.
+      // Out of money, over a limit that a visitor tightened, settled meanwhile: another trader's turn.
       if (error instanceof Fault && error.code !== "INTERNAL") return false;
       throw error;
     }

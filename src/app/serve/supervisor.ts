@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** How a supervised process is kept up. All times in milliseconds. */
-export interface Patience {
+export interface RestartPolicy {
   /** Before the first restart; it doubles with each failure that follows. */
   firstPauseMs: number;
   longestPauseMs: number;
@@ -14,13 +14,18 @@ export interface Patience {
   stopMs: number;
 }
 
-export const PATIENCE: Patience = { firstPauseMs: 500, longestPauseMs: 60_000, healthyMs: 60_000, stopMs: 30_000 };
+export const RESTART_POLICY: RestartPolicy = {
+  firstPauseMs: 500,
+  longestPauseMs: 60_000,
+  healthyMs: 60_000,
+  stopMs: 30_000,
+};
 
 export interface SupervisedOptions {
   /** What to run: Node, with these arguments. */
   args: readonly string[];
   directory: string;
-  patience?: Patience;
+  policy?: RestartPolicy;
   /** A line that the process wrote. */
   onLine(stream: "stdout" | "stderr", line: string): void;
   /** The process ended by itself, and is started again after the pause. */
@@ -28,7 +33,7 @@ export interface SupervisedOptions {
 }
 
 /** The pause before the nth restart in a row, n from 1. */
-export function pauseBefore(restart: number, { firstPauseMs, longestPauseMs }: Patience): number {
+export function pauseBefore(restart: number, { firstPauseMs, longestPauseMs }: RestartPolicy): number {
   return Math.min(firstPauseMs * 2 ** (restart - 1), longestPauseMs);
 }
 
@@ -38,7 +43,7 @@ export function pauseBefore(restart: number, { firstPauseMs, longestPauseMs }: P
  */
 export class Supervised {
   readonly #options: SupervisedOptions;
-  readonly #patience: Patience;
+  readonly #policy: RestartPolicy;
   readonly #stopping = new AbortController();
   #child: ChildProcess | undefined;
   /** Resolves once the process was stopped; to false when it had to be killed. */
@@ -46,7 +51,7 @@ export class Supervised {
 
   constructor(options: SupervisedOptions) {
     this.#options = options;
-    this.#patience = options.patience ?? PATIENCE;
+    this.#policy = options.policy ?? RESTART_POLICY;
     this.stopped = this.#run();
   }
 
@@ -59,7 +64,7 @@ export class Supervised {
     this.#stopping.abort();
     const child = this.#child;
     child?.kill("SIGTERM");
-    const timer = setTimeout(() => child?.kill("SIGKILL"), this.#patience.stopMs);
+    const timer = setTimeout(() => child?.kill("SIGKILL"), this.#policy.stopMs);
     try {
       return await this.stopped;
     } finally {
@@ -73,8 +78,8 @@ export class Supervised {
       const startedAt = performance.now();
       const ending = await this.#runOnce();
       if (signal.aborted) return ending !== "SIGKILL";
-      failures = performance.now() - startedAt >= this.#patience.healthyMs ? 1 : failures + 1;
-      const pauseMs = pauseBefore(failures, this.#patience);
+      failures = performance.now() - startedAt >= this.#policy.healthyMs ? 1 : failures + 1;
+      const pauseMs = pauseBefore(failures, this.#policy);
       this.#options.onRestart(ending, pauseMs);
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return true;

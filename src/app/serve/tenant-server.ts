@@ -24,7 +24,7 @@ import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts
 import { adminHostOf, dialledHost } from "../doors/find-server.ts";
 import { removeRunFile, writeRunFile } from "../doors/run-file.ts";
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
-import type { TenantDatabase } from "../tenant/database.ts";
+import type { TenantDatabase } from "../tenant/tenant-database.ts";
 import { openOracle, oracleGauges, tenantFeeds } from "../tenant/tenant-oracle.ts";
 import { openAnchoring } from "./anchoring.ts";
 

@@ -3,11 +3,8 @@ import { localApi } from "../../client/local-api.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment, readKey } from "../../config/environment.ts";
 import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../../config/resolve-tenant.ts";
-import { loadTenant, type Tenant } from "../../config/tenant-file.ts";
-import { tenantPath } from "../../config/workspace.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
-import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Scope } from "../../domain/scopes.ts";
 import { isUnrecorded } from "../../ledger/load-standing.ts";
@@ -19,14 +16,13 @@ import {
   prepareDatabase,
   putOnRecord,
 } from "../../services/tenant/provision.ts";
-import { openTenant, type TenantOptions, type TenantServices } from "../../services/tenant/tenant.ts";
-import { chooseDoor } from "../doors/doors.ts";
-import { adminKey } from "./admin-key.ts";
-import { anchorPlaces } from "./anchor-sources.ts";
-import { readOperatorTenant } from "./operator-tenant.ts";
-import { type ReadyTenant, readyTenant } from "./ready-tenant.ts";
-import { checkReason, noteUnusedKey, operatorActor, type SessionOptions, serverAccess } from "./session.ts";
+import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
+import { type DoorOptions, openDoor, type ServerDoor } from "../doors/open-door.ts";
+import { checkReason, operatorActor, type Recording } from "./actor.ts";
+import { type DeclaredTenant, readDeclaredTenant } from "./operator-tenant.ts";
+import { type ReadyTenant, readyTenant } from "./tenant-database.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
+import { serviceOptions } from "./tenant-services.ts";
 
 /** What is live of a tenant, and the operations to go on with. */
 export interface LiveTenant {
@@ -39,8 +35,7 @@ export interface LiveTenant {
 }
 
 /** A tenant's files, and the way to what is live of it: over HTTP or straight to its database. */
-export interface ConfigSession extends Tenant {
-  directory: string;
+export interface ConfigSession extends DeclaredTenant {
   /** The feeds as the files define them. */
   feeds: OracleSetup;
   /** @throws ConfigError naming the keys whose values are missing */
@@ -56,12 +51,6 @@ export interface ConfigSession extends Tenant {
   close(): Promise<void>;
 }
 
-/** Who is told what while a session is open. */
-export interface SessionEvents {
-  note: (message: string) => void;
-  onSealed?: ((seal: Seal) => void) | undefined;
-}
-
 /**
  * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
  * key yet, or no such operations, is passed by, and said to be: the key may be what the apply brings. One that was asked
@@ -71,43 +60,18 @@ export interface SessionEvents {
  */
 export async function openConfigSession(
   directory: string,
-  tenant: string,
-  options: Pick<SessionOptions, "via" | "url" | "key" | "reason">,
-  events: SessionEvents,
+  id: string,
+  options: DoorOptions & { reason?: string | undefined },
+  { note, onSealed }: Pick<Recording, "onSealed"> & { note: (message: string) => void },
 ): Promise<ConfigSession> {
-  const reason = checkReason(options.reason);
-  const loaded = loadTenant(tenantPath(directory, tenant));
-  const operator = readOperatorTenant(tenant, directory);
-  const door = await chooseDoor(
-    operator,
-    options.via,
-    options.url,
-    events.note,
-    () => adminKey(operator, options.key).secretName,
-  );
-  const { key } = options;
+  const recording = { reason: checkReason(options.reason), onSealed };
+  const tenant = readDeclaredTenant(directory, id);
+  const door = await openDoor(tenant, options, note);
   if (door.kind === "http") {
-    const { url } = door;
-    const asked = door.asked === true || key !== undefined;
-    const { note, onSealed } = events;
-    const access = await serverAccess(operator, { door, key }, note);
-    const api = httpApi({ ...access, reason, onSealed });
-    const config = await api.getConfig({}).catch((error: unknown) => {
-      const why = passedBy(error);
-      if (asked && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
-      if (asked || why === undefined) throw error;
-      note(`The server at ${url} ${why}: going straight to the database`);
-    });
-    if (config) {
-      if (config.tenant !== tenant)
-        throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
-      const fingerprint = keyFingerprint(hashApiKey(access.apiKey));
-      const inUse = config.keys.find((each) => each.type === "admin" && each.fingerprint === fingerprint);
-      return overHttp(loaded, directory, { api, config, scopes: inUse?.scopes }, key);
-    }
+    const live = await liveOver(door, id, { ...recording, mayPassBy: !door.asked && options.key === undefined, note });
+    if (live) return overHttp(tenant, live, options.key);
   }
-  noteUnusedKey(operator, key, events.note);
-  return overDatabase(await readyTenant(directory, tenant), { reason, onSealed: events.onSealed });
+  return overDatabase(await readyTenant(tenant), recording);
 }
 
 const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
@@ -120,16 +84,37 @@ function passedBy(error: unknown): string | undefined {
   return undefined;
 }
 
+/** What a server says is live; undefined for one that is passed by. */
+async function liveOver(
+  { url, access }: ServerDoor,
+  tenant: string,
+  { mayPassBy, note, ...recording }: Recording & { mayPassBy: boolean; note: (message: string) => void },
+): Promise<LiveTenant | undefined> {
+  const api = httpApi({ ...access, ...recording });
+  const config = await api.getConfig({}).catch((error: unknown) => {
+    const why = passedBy(error);
+    if (!mayPassBy && why === TOO_OLD) throw new Fault("NOT_FOUND", `The server at ${url} ${why}`, { cause: error });
+    if (!mayPassBy || why === undefined) throw error;
+    note(`The server at ${url} ${why}: going straight to the database`);
+  });
+  if (!config) return undefined;
+  if (config.tenant !== tenant)
+    throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
+  const fingerprint = keyFingerprint(hashApiKey(access.apiKey));
+  const inUse = config.keys.find((each) => each.type === "admin" && each.fingerprint === fingerprint);
+  return { api, config, scopes: inUse?.scopes };
+}
+
 /** @param key the one that was named: a job that brings a key of its own need not hold the others */
-function overHttp(loaded: Tenant, directory: string, live: LiveTenant, key: string | undefined): ConfigSession {
-  const keys = () => resolveTenantKeys(loaded.config, loadEnvironment(directory));
-  const holdsAll = key === undefined && readKey(loaded.config.tenant, loadEnvironment(directory)) === undefined;
+function overHttp(tenant: DeclaredTenant, live: LiveTenant, key: string | undefined): ConfigSession {
+  const { id, config, directory } = tenant;
+  const keys = () => resolveTenantKeys(config, loadEnvironment(directory));
+  const holdsAll = key === undefined && readKey(id, loadEnvironment(directory)) === undefined;
   return {
-    ...loaded,
-    directory,
-    feeds: tenantFeeds(loaded.config),
+    ...tenant,
+    feeds: tenantFeeds(config),
     keys,
-    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(loaded.config, loadEnvironment(directory)),
+    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(config, loadEnvironment(directory)),
     open: async () => live,
     requireOwner: async () => {},
     prepare: async () => ({ ...live, migrations: [] }),
@@ -138,36 +123,29 @@ function overHttp(loaded: Tenant, directory: string, live: LiveTenant, key: stri
 }
 
 /** A session on the tenant's database. */
-export function overDatabase(
-  ready: ReadyTenant,
-  { reason, onSealed }: { reason?: string | undefined; onSealed?: ((seal: Seal) => void) | undefined },
-): ConfigSession {
-  const { config, markets, directory, secrets, database } = ready;
+export function overDatabase(ready: ReadyTenant, recording: Recording): ConfigSession {
+  const { secrets, database, openAsOwner, ...tenant } = ready;
   let owned: Promise<OwnedDatabase> | undefined;
   const asOwner = () => {
-    owned ??= ready.openAsOwner();
+    owned ??= openAsOwner();
     return owned;
   };
-  const feeds = tenantFeeds(config);
-  const options: TenantOptions = {
-    tenantId: config.tenant,
-    connection: database.connection,
-    auditSecret: secrets.auditKey,
-    previousAuditSecrets: secrets.previousAuditKeys,
-    oracle: feeds,
+  const options = {
+    ...serviceOptions(tenant, database.connection, [secrets.auditKey, ...secrets.previousAuditKeys]),
     readers: 2,
-    anchors: anchorPlaces({ directory, config }),
   };
   const services: TenantServices[] = [];
+  const kept = (opened: TenantServices): TenantServices => {
+    services.push(opened);
+    return opened;
+  };
   const live = async (opened: TenantServices): Promise<LiveTenant> => {
-    const api = localApi(opened.handlers, { actor: operatorActor(), reason, onSealed });
+    const api = localApi(opened.handlers, { ...recording, actor: operatorActor() });
     return { api, config: await api.getConfig({}), isUnrecorded: await opened.pool.read(isUnrecorded) };
   };
   return {
-    config,
-    markets,
-    directory,
-    feeds,
+    ...tenant,
+    feeds: options.oracle,
     keys: () => secrets.keys,
     keysAtHand: () => secrets.keys,
     open: async () => {
@@ -177,17 +155,15 @@ export function overDatabase(
         });
         return connection;
       });
-      if (opened) services.push(opened);
-      return opened && live(opened);
+      return opened && live(kept(opened));
     },
     requireOwner: async () => {
       await asOwner();
     },
     prepare: async () => {
-      const database = await asOwner();
-      const migrations = await prepareDatabase(database);
-      const opened = await openTenant({ ...options, connection: database.connection });
-      services.push(opened);
+      const owner = await asOwner();
+      const migrations = await prepareDatabase(owner);
+      const opened = kept(await openTenant({ ...options, connection: owner.connection }));
       const recorded = await putOnRecord(opened, operatorActor());
       return { ...(await live(opened)), migrations, recorded };
     },

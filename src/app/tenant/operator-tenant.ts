@@ -1,10 +1,11 @@
 import { loadEnvironment } from "../../config/environment.ts";
+import { anchorFilesOf } from "../../config/resolve-tenant.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
-import { loadTenantFile } from "../../config/tenant-file.ts";
+import { loadTenant, loadTenantFile, type Tenant } from "../../config/tenant-file.ts";
 import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
-import type { DatabaseUrls } from "./database.ts";
+import { Fault } from "../../domain/fault.ts";
 
 /** A tenant as the operator's directory describes it, before anything is connected. */
 export interface OperatorTenant {
@@ -22,6 +23,17 @@ export interface OperatorTenant {
   secret(reference: SecretReference, path: readonly (string | number)[]): string;
 }
 
+/** The same with the markets that its files declare. */
+export interface DeclaredTenant extends OperatorTenant, Tenant {}
+
+/** The connection strings of an external database. */
+export interface DatabaseUrls {
+  /** As the login that serves. */
+  url: string;
+  /** As the owner; undefined where the login that serves is the owner. */
+  ownerUrl: string | undefined;
+}
+
 /**
  * Reads the file of the tenant that a command means.
  *
@@ -29,20 +41,42 @@ export interface OperatorTenant {
  */
 export function readOperatorTenant(named?: string, directory?: string): OperatorTenant {
   const workspace = openWorkspace(directory);
-  const id = pickTenant(workspace, named);
-  const config = loadTenantFile(tenantPath(workspace.directory, id));
-  const environment = loadEnvironment(workspace.directory);
-  const { source } = config;
-  return {
-    id,
-    directory: workspace.directory,
-    config,
-    secret: (reference, path) => {
-      const { file, line, column } = source.positionOf(path);
-      const where = `${file}:${line}:${column}`;
-      return resolveSecret(reference, { environment, directory: source.directory, roots: source.roots, where });
-    },
+  const config = loadTenantFile(tenantPath(workspace.directory, pickTenant(workspace, named)));
+  return { id: config.tenant, directory: workspace.directory, config, secret: secretsOf(config, workspace.directory) };
+}
+
+/**
+ * Reads a tenant's file and its market files.
+ *
+ * @param file elsewhere than in the directory's own tenants folder
+ * @throws ConfigError with every problem of all files
+ */
+export function readDeclaredTenant(directory: string, id: string, file = tenantPath(directory, id)): DeclaredTenant {
+  const { config, markets } = loadTenant(file);
+  return { id, directory, config, markets, secret: secretsOf(config, directory) };
+}
+
+function secretsOf({ source }: TenantConfig, directory: string): OperatorTenant["secret"] {
+  const environment = loadEnvironment(directory);
+  return (reference, path) => {
+    const { file, line, column } = source.positionOf(path);
+    const where = `${file}:${line}:${column}`;
+    return resolveSecret(reference, { environment, directory: source.directory, roots: source.roots, where });
   };
+}
+
+/** The value of a secret; undefined where it is not at hand. */
+export function secretAtHand(
+  { secret }: Pick<OperatorTenant, "secret">,
+  reference: SecretReference,
+  path: readonly (string | number)[],
+): string | undefined {
+  try {
+    return secret(reference, path);
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
 }
 
 /** The keys of the audit chain, the one that seals new entries first. */
@@ -66,6 +100,10 @@ export function databaseUrlsOf({ config, secret }: OperatorTenant): DatabaseUrls
   return {
     url: secret(url, ["database", "url"]),
     ownerUrl: ownerUrl && secret(ownerUrl, ["database", "ownerUrl"]),
-    source: config.source,
   };
+}
+
+/** Where a tenant's anchors are kept: its directory, and the files that the tenant file names. */
+export function anchorPlaces({ directory, config }: Pick<OperatorTenant, "directory" | "config">) {
+  return { directory, files: anchorFilesOf(config) };
 }

@@ -1,26 +1,17 @@
-import { userInfo } from "node:os";
 import { eventSource } from "../../client/event-source.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { wallClockMs } from "../../domain/clock.ts";
-import { Fault } from "../../domain/fault.ts";
-import { isLoopback } from "../../domain/networks.ts";
-import { unplainIn } from "../../domain/text.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
-import { chooseDoor, type HttpDoor, type Via } from "../doors/doors.ts";
-import { tenantFetch } from "../doors/trust.ts";
-import { adminKey, indexOfKey } from "./admin-key.ts";
+import { type DoorOptions, openDoor, type ServerDoor } from "../doors/open-door.ts";
+import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
 
-export interface SessionOptions {
+export interface SessionOptions extends DoorOptions {
   tenant?: string | undefined;
-  via: Via;
-  url?: string | undefined;
-  /** The admin key of the tenant file that is used over HTTP. */
-  key?: string | undefined;
   reason?: string | undefined;
 }
 
@@ -33,14 +24,11 @@ export interface Session {
   api(userId?: string, options?: { policyTtlSec?: number | undefined }): Api;
   /** What happens in these markets, or in all open ones, until the signal is given. */
   events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
-  /** The keys of the audit chain from the tenant's secrets, the current one first. */
-  auditSecrets(): string[];
   close(): Promise<void>;
 }
 
 /** Long enough for one command, its waits for the rate limit included. */
 const TOKEN_LIFETIME_MS = 5 * 60_000;
-const LONGEST_REASON = 500;
 
 /**
  * Opens the tenant that a command means.
@@ -56,97 +44,48 @@ export async function openSession(
 ): Promise<Session> {
   const reason = checkReason(options.reason);
   const tenant = readOperatorTenant(options.tenant);
-  const door = await chooseDoor(tenant, options.via, options.url, note, () => adminKey(tenant, options.key).secretName);
-  const onSealed = (seal: Seal) => onReceipt(tenant.id, seal);
-  const { key } = options;
-  if (door.kind === "db") {
-    noteUnusedKey(tenant, key, note);
-    return openDatabaseSession(tenant, reason, { note, onSealed });
-  }
-  const server = await serverAccess(tenant, { door, key }, note);
+  const door = await openDoor(tenant, options, note);
+  const recording = { reason, onSealed: (seal: Seal) => onReceipt(tenant.id, seal) };
+  return door.kind === "http" ? overHttp(tenant, door, recording) : overDatabase(tenant, recording, note);
+}
+
+function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Recording): Session {
+  const tokenOf = async (userId: string) =>
+    (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
   return {
     tenant,
     services: undefined,
     api: (userId, { policyTtlSec } = {}) =>
       httpApi({
-        ...server,
-        reason,
+        ...access,
+        ...recording,
         policyTtlSec,
-        onSealed,
-        userToken: userId === undefined ? undefined : () => userToken(tenant, userId),
+        userToken: userId === undefined ? undefined : () => tokenOf(userId),
       }),
-    events: (markets, signal) => eventSource({ ...server, markets, signal }),
-    auditSecrets: () => auditSecretsOf(tenant),
+    events: (markets, signal) => eventSource({ ...access, markets, signal }),
     close: async () => {},
   };
 }
 
-/** What the operator of a tenant talks to its server with; `note` is told who else may read the key on its way. */
-export async function serverAccess(
+async function overDatabase(
   tenant: OperatorTenant,
-  { door, key }: { door: HttpDoor; key: string | undefined },
+  recording: Recording,
   note: (message: string) => void,
-) {
-  const { url } = door;
-  const { value: apiKey } = adminKey(tenant, key);
-  if (isReadableOnTheWay(url)) note("The admin key travels unencrypted: this address begins with http://");
-  return { url, apiKey, fetch: await tenantFetch(tenant, door), onWait: note };
-}
-
-/** Plain HTTP that leaves this machine. */
-function isReadableOnTheWay(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !isLoopback(hostname);
-}
-
-async function userToken(tenant: OperatorTenant, userId: string): Promise<string> {
-  return (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
-}
-
-/** Straight at the database no key is asked for, and the file's owner may do everything. */
-export function noteUnusedKey(tenant: OperatorTenant, key: string | undefined, note: (message: string) => void): void {
-  if (key === undefined) return;
-  indexOfKey(tenant, key);
-  note(`Straight to the database: the key ${key} has no part in this, and nothing is kept to its scopes`);
-}
-
-async function openDatabaseSession(
-  tenant: OperatorTenant,
-  reason: string | undefined,
-  { note, onSealed }: { note: (message: string) => void; onSealed: (seal: Seal) => void },
 ): Promise<Session> {
-  const { id, directory, config } = tenant;
   // Before the database is started: a missing secret is the quicker and the clearer answer.
   const auditSecrets = auditSecretsOf(tenant);
-  const [auditSecret, ...previousAuditSecrets] = auditSecrets;
   const databaseUrl = databaseUrlOf(tenant);
-  const [
-    { openDatabase },
-    { openTenant },
-    { localApi },
-    { localEvents },
-    { tenantFeeds },
-    { onMismatch },
-    { anchorPlaces },
-  ] = await Promise.all([
-    import("./database.ts"),
-    import("../../services/tenant/tenant.ts"),
-    import("../../client/local-api.ts"),
-    import("../../client/local-events.ts"),
-    import("./tenant-oracle.ts"),
-    import("../../services/answers.ts"),
-    import("./anchor-sources.ts"),
-  ]);
-  const { connection } = await openDatabase(directory, id, databaseUrl);
-  const services = await openTenant({
-    tenantId: id,
-    connection,
-    auditSecret,
-    previousAuditSecrets,
-    oracle: tenantFeeds(config),
-    readers: 2,
-    anchors: anchorPlaces(tenant),
-  });
+  const [{ openAsServer }, { serviceOptions }, { openTenant }, { localApi }, { localEvents }, { onMismatch }] =
+    await Promise.all([
+      import("./tenant-database.ts"),
+      import("./tenant-services.ts"),
+      import("../../services/tenant/tenant.ts"),
+      import("../../client/local-api.ts"),
+      import("../../client/local-events.ts"),
+      import("../../services/answers.ts"),
+    ]);
+  const { connection } = await openAsServer(tenant, databaseUrl);
+  const services = await openTenant({ ...serviceOptions(tenant, connection, auditSecrets), readers: 2 });
   const stopNoting = onMismatch(({ operation, problem }) =>
     note(`The answer of ${operation} is not what the contract says (${problem}); it is shown as well as it can be`),
   );
@@ -156,41 +95,15 @@ async function openDatabaseSession(
     services,
     api: (userId, { policyTtlSec } = {}) =>
       localApi(services.handlers, {
+        ...recording,
         actor,
-        reason,
-        onSealed,
         policyTtlMs: policyTtlSec === undefined ? undefined : policyTtlSec * 1000,
         user: userId === undefined ? undefined : { id: requireUserId(userId) },
       }),
     events: (markets, signal) => localEvents(services, { markets, signal }),
-    auditSecrets: () => auditSecrets,
     close: async () => {
       stopNoting();
       await services.close();
     },
   };
-}
-
-/** The server takes no other reason, so the database gets no other either. */
-export function checkReason(reason: string | undefined): string | undefined {
-  if (reason === undefined || reason === "") return undefined;
-  if (reason.length > LONGEST_REASON)
-    throw new Fault("USAGE", `--reason must have at most ${LONGEST_REASON} characters (got ${reason.length})`);
-  const unplain = unplainIn(reason);
-  if (unplain !== undefined) throw new Fault("USAGE", `--reason must be one line of plain text: it holds ${unplain}`);
-  return reason;
-}
-
-/** Who acts straight on the database. */
-export function operatorActor(): string {
-  return `cli:${operatorName()}`;
-}
-
-/** The operating system's user. A container may run as a number that has no name. */
-function operatorName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid-${process.getuid?.() ?? "unknown"}`;
-  }
 }

@@ -1,12 +1,93 @@
+import { ConfigError } from "../../config/config-error.ts";
+import { loadEnvironment } from "../../config/environment.ts";
+import { resolveOwnerUrl, resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { Connection } from "../../postgres/connect.ts";
+import { externalConnection, loginOf } from "../../postgres/database.ts";
+import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.ts";
+import { serverLogin } from "../../postgres/embedded/settings.ts";
 import type { OwnedDatabase } from "../../services/tenant/provision.ts";
-import { openAsOwner } from "./database.ts";
-import { databaseUrlsOf, readOperatorTenant } from "./operator-tenant.ts";
+import { ownerProblem, ownerRemedy, requireServerLogin } from "./database-owner.ts";
+import {
+  type DatabaseUrls,
+  type DeclaredTenant,
+  databaseUrlOf,
+  databaseUrlsOf,
+  type OperatorTenant,
+} from "./operator-tenant.ts";
+
+/** A tenant's database as the login that serves reaches it: the server, and every command that creates nothing in it. */
+export interface TenantDatabase {
+  connection: Connection;
+  /** The directory's own cluster, when the tenant says `database: embedded`. */
+  cluster: Cluster | undefined;
+}
 
 /**
- * The database of the tenant that a command means, as its owner and without the tenant's services: for commands that
- * work on the database itself. Starts the embedded one if need be.
+ * Makes sure that the tenant's database can be reached: starts the directory's embedded cluster if need be.
+ * @param databaseUrl of an external database; undefined for the embedded one
  */
-export async function openTenantDatabase(named?: string): Promise<OwnedDatabase & { tenant: string }> {
-  const tenant = readOperatorTenant(named);
-  return { tenant: tenant.id, ...(await openAsOwner(tenant.directory, tenant.id, databaseUrlsOf(tenant))) };
+export async function openAsServer(
+  tenant: OperatorTenant,
+  databaseUrl: string | undefined = databaseUrlOf(tenant),
+): Promise<TenantDatabase> {
+  if (databaseUrl !== undefined) return { connection: await externalConnection(databaseUrl), cluster: undefined };
+  const { id, directory } = tenant;
+  const cluster = embeddedCluster(directory);
+  await cluster.start(id);
+  return { connection: cluster.connection(id, serverLogin(id)), cluster };
+}
+
+/**
+ * The same as the database's owner, for what creates, migrates or replaces it.
+ * @param urls of an external database; undefined for the embedded one
+ * @throws ConfigError when the login that is named is not the owner, Fault CONFIG_INVALID when the one that serves does not exist
+ */
+export async function openAsOwner(
+  tenant: OperatorTenant,
+  urls: DatabaseUrls | undefined = databaseUrlsOf(tenant),
+): Promise<OwnedDatabase> {
+  const { id, directory, config } = tenant;
+  if (urls === undefined) {
+    const cluster = embeddedCluster(directory);
+    await cluster.start(id);
+    return { connection: cluster.connection(id), server: serverLogin(id) };
+  }
+  const { url, ownerUrl = url } = urls;
+  const connection = await externalConnection(ownerUrl);
+  const login = loginOf({ url });
+  const server = login === loginOf(connection) ? undefined : login;
+  if (server !== undefined) await requireServerLogin(connection, server);
+  const problem = await ownerProblem(connection);
+  if (problem !== undefined) {
+    const isNamed = urls.ownerUrl !== undefined;
+    const path = ["database", isNamed ? "ownerUrl" : "url"];
+    throw new ConfigError(config.source.problems([{ path, message: `${problem}; ${ownerRemedy(isNamed)}` }]));
+  }
+  return { connection, server };
+}
+
+/** A tenant with everything that serving it, and applying it to its database, need. */
+export interface ReadyTenant extends DeclaredTenant {
+  secrets: TenantSecrets;
+  database: TenantDatabase;
+  /** The database as its owner. @throws ConfigError when the owner's connection string is missing */
+  openAsOwner(): Promise<OwnedDatabase>;
+}
+
+/**
+ * Resolves all of a tenant's secrets and reaches its database.
+ * @throws ConfigError with every secret that is missing
+ */
+export async function readyTenant(tenant: DeclaredTenant): Promise<ReadyTenant> {
+  const { config, directory } = tenant;
+  const environment = loadEnvironment(directory);
+  const secrets = resolveTenant(config, environment);
+  const { databaseUrl: url } = secrets;
+  return {
+    ...tenant,
+    secrets,
+    database: await openAsServer(tenant, url),
+    openAsOwner: async () =>
+      openAsOwner(tenant, url === undefined ? undefined : { url, ownerUrl: resolveOwnerUrl(config, environment) }),
+  };
 }

@@ -62,7 +62,7 @@ function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries 
   return sourceSet(Object.fromEntries(overrides));
 }
 
-/** What sweeps and checks of a tenant work with. Whoever opens it closes it. */
+/** What sweeps and checks of a tenant work with. The caller that opens it closes it. */
 export function openOracle(
   config: TenantConfig,
   secrets: SourceSecrets & Pick<TenantSecrets, "resolutionSecrets">,

@@ -8,7 +8,7 @@ import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resource
 import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { OperatorTenant } from "./operator-tenant.ts";
+import { type OperatorTenant, secretAtHand } from "./operator-tenant.ts";
 
 /** A secret that the tenant file refers to. */
 export interface FileSecret {
@@ -25,7 +25,7 @@ export interface FileSecret {
 /** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */
 export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   const { source: _, ...document } = tenant.config;
-  const read = (reference: SecretReference, path: Path) => readable(tenant, reference, path);
+  const read = (reference: SecretReference, path: Path) => secretAtHand(tenant, reference, path);
   const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
   return referencesIn(document).map(({ reference, path }) => {
     const name = formatPath(path);
@@ -130,18 +130,8 @@ function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint |
 
 /** Whether a server would take it; a value that is not at hand here is taken to be sound. */
 function isUsable(tenant: OperatorTenant, reference: SecretReference, path: Path): boolean {
-  const value = readable(tenant, reference, path);
+  const value = secretAtHand(tenant, reference, path);
   return value === undefined || kindOf(path).problemOf(value) === undefined;
-}
-
-/** The value of a secret; undefined where it is not at hand. */
-function readable(tenant: OperatorTenant, reference: SecretReference, path: Path): string | undefined {
-  try {
-    return tenant.secret(reference, path);
-  } catch (error) {
-    if (error instanceof Fault) return undefined;
-    throw error;
-  }
 }
 
 /** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */

@@ -3,7 +3,7 @@ import { Fault } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
-/** The server refuses tokens that live longer (decision 11). */
+/** The server refuses tokens that live longer. */
 export const LONGEST_TOKEN_MS = DAY_MS;
 
 export interface UserToken {
@@ -26,7 +26,7 @@ export async function mintUserToken(
 ): Promise<UserToken> {
   const { jwt } = config.auth;
   if (!("secret" in jwt))
-    throw new Fault("USAGE", `Only whoever issues the tokens of ${config.tenant} (${jwt.algorithm}) can make one`);
+    throw new Fault("USAGE", `Only the issuer of the tokens of ${config.tenant} (${jwt.algorithm}) can make one`);
   const subject = requireUserId(userId);
   const { SignJWT } = await import("jose");
   const issuedAt = Math.floor(now / 1000);
@@ -42,7 +42,7 @@ export async function mintUserToken(
   return { token: await claims.sign(key), expiresAt: expiresAt * 1000 };
 }
 
-/** @throws Fault USAGE when nobody can have this id */
+/** @throws Fault USAGE when no user can have this id */
 export function requireUserId(text: string): string {
   const user = UserId.safeParse(text);
   if (user.success) return user.data;

@@ -1,16 +1,13 @@
 import { open, rename, rm } from "node:fs/promises";
 import type { Command } from "commander";
-import type { Session } from "../../app/tenant/session.ts";
+import type { Verification } from "../../app/audit/verify-log.ts";
+import type { ChainReport } from "../../app/audit/walk-log.ts";
 import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
-import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
-import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
-import { counted } from "../../domain/text.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
-import type { ChainReport, VerifyOptions } from "./audit-walk.ts";
 
 interface VerifyArguments {
   file?: string;
@@ -35,23 +32,9 @@ export function registerVerify(noun: Command, host: Host): void {
         throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
       if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
       return withSession(options, io, async (session) => {
-        const { id, directory } = session.tenant;
-        const [{ readVerifiedPoint, raiseVerifiedPoint }, { knownToOperator }] = await Promise.all([
-          import("../../services/anchors/verified-point.ts"),
-          import("../../app/tenant/anchor-sources.ts"),
-        ]);
-        const keys = session.auditSecrets().map(auditKey);
-        const { anchors } = await knownToOperator(session.tenant, keys);
-        return runAuditVerify(
-          {
-            verify: chainVerifier(session),
-            from: incremental ? await readVerifiedPoint(directory, id) : undefined,
-            anchors: [...anchors, ...(await anchorsOf(anchor, id, keys, io))],
-            keep: ({ head, count }) => raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head }),
-          },
-          session.api(),
-          io,
-        );
+        const { verificationOf } = await import("../../app/audit/verify-log.ts");
+        const terms = { anchor, incremental: incremental === true, note: (text: string) => io.output.note(text) };
+        return runAuditVerify(await verificationOf(session, terms), session.api(), io);
       });
     },
   );
@@ -86,16 +69,8 @@ const reportView: View<ChainReport, ChainReport> = {
   ],
 };
 
-export type Verify = (api: Api, options: VerifyOptions) => Promise<ChainReport>;
-
-export interface RunVerifyOptions extends Pick<VerifyOptions, "from" | "anchors"> {
-  verify: Verify;
-  /** Told of a chain that holds. */
-  keep?: ((report: ChainReport) => Promise<void>) | undefined;
-}
-
 /** @throws Fault INTEGRITY after printing, naming the first entry that does not hold */
-export async function runAuditVerify(options: RunVerifyOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runAuditVerify(options: Verification, api: Api, { output }: Io): Promise<ExitCode> {
   const { verify, from, anchors, keep } = options;
   const onProgress = (checked: number, entries: number) => output.progress(`${checked} of ${entries} entries verified`);
   let report = await verify(api, { from, anchors, onProgress });
@@ -108,48 +83,11 @@ export async function runAuditVerify(options: RunVerifyOptions, api: Api, { outp
   return EXIT.ok;
 }
 
-/** Straight from the database, or page by page over HTTP; both recompute every link with the keys at hand. */
-export function chainVerifier(session: Pick<Session, "services" | "auditSecrets">): Verify {
-  const { services } = session;
-  return async (api, options) => {
-    const { chainReport, verifyOverApi } = await import("./audit-walk.ts");
-    if (!services) return verifyOverApi(api, session.auditSecrets(), options);
-    const { verifyChain } = await import("../../services/audit/audit-verifier.ts");
-    const { readLog } = await import("../../queries/evidence.ts");
-    const { from, anchors, onProgress } = options;
-    const total = Number((await services.checks.read((sql) => readLog(sql))).last.seq);
-    const { head, count, ...walked } = await verifyChain(services.checks, services.auditKeys, {
-      from,
-      anchors,
-      onPage: (seq) => onProgress?.(Number(seq), total),
-    });
-    return chainReport({ head, count: Number(count) }, walked);
-  };
-}
-
 /** Needs the audit keys and nothing else of the tenant. */
 async function verifyExport(named: string | undefined, file: string, anchor: string | undefined, io: Io) {
-  const { auditSecretsOf, readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
-  const { verifyFile } = await import("./audit-walk.ts");
-  const tenant = readOperatorTenant(named);
-  const secrets = auditSecretsOf(tenant);
-  const verify: Verify = (_, options) => verifyFile(file, secrets, options);
-  const anchors = await anchorsOf(anchor, tenant.id, secrets.map(auditKey), io);
-  return runAuditVerify({ verify, anchors }, {} as Api, io);
-}
-
-async function anchorsOf(
-  file: string | undefined,
-  tenant: string,
-  keys: readonly AuditKey[],
-  { output }: Io,
-): Promise<KnownAnchor[]> {
-  if (file === undefined) return [];
-  const { readAnchors } = await import("../receipts.ts");
-  const { anchors, ignored } = await readAnchors(file, tenant, keys);
-  if (ignored > 0)
-    output.note(`${file}: ignored ${counted(ignored, "line")} that no audit key of ours signed, or that was cut short`);
-  return anchors;
+  const { verificationOfFile } = await import("../../app/audit/verify-log.ts");
+  const terms = { anchor, note: (text: string) => io.output.note(text) };
+  return runAuditVerify(await verificationOfFile(named, file, terms), {} as Api, io);
 }
 
 interface Exported {
@@ -170,7 +108,7 @@ const exportedView: View<Exported, Exported> = {
 
 /** Page by page, however long the log is. A file appears when it is complete. */
 export async function runAuditExport({ out }: { out?: string | undefined }, api: Api, { output }: Io) {
-  const { entriesAfter } = await import("./audit-walk.ts");
+  const { entriesAfter } = await import("../../app/audit/walk-log.ts");
   const part = out === undefined ? undefined : `${out}.part`;
   const handle = part === undefined ? undefined : await open(part, "w", 0o600).catch(unwritable(part));
   let [entries, head] = [0, GENESIS_HASH];

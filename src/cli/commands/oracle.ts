@@ -1,29 +1,14 @@
 import type { Command } from "commander";
-import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
-import type { Session } from "../../app/tenant/session.ts";
-import { loadEnvironment } from "../../config/environment.ts";
-import type { TenantSecrets } from "../../config/resolve-tenant.ts";
+import type { FeedCheck, FeedLine, SweepReport } from "../../app/oracle/ask-once.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
-import type { FeedCheck } from "../../oracle/check.ts";
-import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
 type Status = WireResult<"getOracleStatus">;
-
-/** A feed as the tenant has it. */
-export interface FeedLine {
-  feed: string;
-  sources: string[];
-  /** Sources that would need something of the tenant file, and what. */
-  lacking: string[];
-  quorum: number;
-  maxAgeSec: number;
-}
 
 export function register(noun: Command, host: Host): void {
   host.add(
@@ -35,8 +20,11 @@ export function register(noun: Command, host: Host): void {
     noun.command("feeds").description("every feed with its sources, as the tenant file has them"),
     { names: "feed sources lacking quorum maxAgeSec" },
     async ({ options, io }) => {
-      const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
-      return runOracleFeeds(await feedLines(readOperatorTenant(options.tenant)), io);
+      const [{ readOperatorTenant }, { feedLines }] = await Promise.all([
+        import("../../app/tenant/operator-tenant.ts"),
+        import("../../app/oracle/ask-once.ts"),
+      ]);
+      return runOracleFeeds(feedLines(readOperatorTenant(options.tenant)), io);
     },
   );
   host.add(
@@ -46,9 +34,10 @@ export function register(noun: Command, host: Host): void {
       .argument("[feed...]", "only these feeds, such as pm:btc"),
     { names: "feed price ageSec spread session verdict detail" },
     async ({ options, args, io }) => {
-      const secrets = await oracleSecrets(options.tenant);
+      const { checkOnce, oracleSecrets } = await import("../../app/oracle/ask-once.ts");
+      const secrets = oracleSecrets(options.tenant);
       return withSession({ ...options, via: "db" }, io, (session) =>
-        runOracleCheck({ named: args.length > 0, run: () => check(session, secrets, args) }, io),
+        runOracleCheck({ named: args.length > 0, run: () => checkOnce(session, secrets, args) }, io),
       );
     },
   );
@@ -56,7 +45,8 @@ export function register(noun: Command, host: Host): void {
     noun.command("sweep").description("look once at every market whose time has come, straight on the database"),
     { names: "watched asked settled held" },
     async ({ options, io }) => {
-      const secrets = await oracleSecrets(options.tenant);
+      const { oracleSecrets, sweepOnce } = await import("../../app/oracle/ask-once.ts");
+      const secrets = oracleSecrets(options.tenant);
       return withSession({ ...options, via: "db" }, io, (session) =>
         runOracleSweep(() => sweepOnce(session, secrets), io),
       );
@@ -154,79 +144,4 @@ export async function runOracleSweep(run: () => Promise<SweepReport>, { output }
   await output.print({ watched, asked, settled, held }, sweepView);
   if (failures.length > 0) throw failures[0];
   return EXIT.ok;
-}
-
-async function feedLines({ config }: OperatorTenant): Promise<FeedLine[]> {
-  const { tenantFeeds } = await import("../../app/tenant/tenant-oracle.ts");
-  const { feeds, lacking } = tenantFeeds(config);
-  return [...feeds.values()].map(({ key, sources, quorum, maxAgeMs }) => ({
-    feed: key,
-    sources: sources.filter(({ use }) => !lacking.has(use)).map(({ use, id }) => `${use} ${id}`),
-    lacking: sources.flatMap(({ use }) => (lacking.has(use) ? [`${use}: ${lacking.get(use)}`] : [])),
-    quorum,
-    maxAgeSec: maxAgeMs / 1000,
-  }));
-}
-
-/** The tenant's services with its sources, for as long as `work` runs. */
-async function withOracle<Result>(
-  { tenant, services }: Session,
-  secrets: OracleSecrets,
-  work: (context: OracleContext) => Promise<Result>,
-): Promise<Result> {
-  if (!services) throw new Error("the oracle works on the database");
-  const { openOracle } = await import("../../app/tenant/tenant-oracle.ts");
-  const context = openOracle(tenant.config, secrets, services);
-  try {
-    return await work(context);
-  } finally {
-    await context.close();
-  }
-}
-
-type OracleSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries" | "resolutionSecrets">;
-
-/**
- * What sources are asked with. Read before a database is started: a secret that cannot be used is known without one.
- * @throws ConfigError with every secret at hand that cannot be used; Fault CONFIG_INVALID for one that is missing
- */
-async function oracleSecrets(named: string | undefined): Promise<OracleSecrets> {
-  const [{ readOperatorTenant }, { checkSecretsAtHand }, { resolutionSecretsOf }] = await Promise.all([
-    import("../../app/tenant/operator-tenant.ts"),
-    import("../../config/resolve-tenant.ts"),
-    import("../../config/secrets/resolution-secrets.ts"),
-  ]);
-  const { config, directory, secret } = readOperatorTenant(named);
-  checkSecretsAtHand(config, loadEnvironment(directory));
-  const { sources } = config.oracle;
-  const values = (of: "headers" | "query"): TenantSecrets["sourceHeaders"] =>
-    Object.fromEntries(
-      Object.entries(sources).map(([name, source]) => [
-        name,
-        Object.fromEntries(
-          Object.entries(source[of] ?? {}).map(([key, value]) => [
-            key,
-            typeof value === "string" ? value : secret(value, ["oracle", "sources", name, of, key]),
-          ]),
-        ),
-      ]),
-    );
-  const resolutionSecrets = resolutionSecretsOf(config).map(({ reference, path }) => secret(reference, path));
-  return { sourceHeaders: values("headers"), sourceQueries: values("query"), resolutionSecrets };
-}
-
-function check(session: Session, secrets: OracleSecrets, names: readonly string[]): Promise<FeedCheck[]> {
-  return withOracle(session, secrets, async (context) => {
-    const { checkFeeds } = await import("../../oracle/check.ts");
-    const wanted = names.map((name) => name.toLowerCase());
-    const feeds = [...context.services.oracle.feeds.values()];
-    return checkFeeds(context, wanted.length === 0 ? feeds : feeds.filter(({ key }) => wanted.includes(key)));
-  });
-}
-
-function sweepOnce(session: Session, secrets: OracleSecrets): Promise<SweepReport> {
-  return withOracle(session, secrets, async (context) => {
-    const { sweep } = await import("../../oracle/sweep.ts");
-    return sweep(context);
-  });
 }

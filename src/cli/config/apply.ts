@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import type { Recorded } from "../../app/apply/apply-tenant.ts";
 import { openWorkspace, pickTenant, type Workspace } from "../../config/workspace.ts";
-import { keyFingerprint } from "../../domain/api-key.ts";
 import { counted } from "../../domain/text.ts";
-import type { PutOnRecord } from "../../services/tenant/provision.ts";
 import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
@@ -57,7 +56,7 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);
   requireOneAddress(targets, options);
-  interrupts.onInterrupt(() => io.output.note(IN_DOUBT));
+  interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");
   const receipts = openReceipts(options, io.output);
   const applied: AppliedTenant[] = [];
@@ -98,17 +97,14 @@ export async function runApply({ options, args, io, interrupts }: CommandContext
   return applied.length > 0 ? EXIT.partly : failure;
 }
 
-const shownRecord = ({ keys, refused }: PutOnRecord) => ({
-  keys,
-  refused: refused.map(({ hash }) => keyFingerprint(hash)),
-});
+const shownRecord = ({ keys, refused }: Recorded) => ({ keys, refused: refused.map(({ fingerprint }) => fingerprint) });
 
-function noteRecorded(tenant: string, recorded: PutOnRecord | undefined, output: Io["output"]): void {
+function noteRecorded(tenant: string, recorded: Recorded | undefined, output: Io["output"]): void {
   if (!recorded) return;
   const keys = counted(recorded.keys, "key");
   output.note(`${tenant}: put on record what an older version left: ${keys}, the policy and the configuration`);
-  for (const { name, hash } of recorded.refused)
-    output.note(`${tenant}: no audit entry made the key ${name} (${keyFingerprint(hash)}), so it opens nothing`);
+  for (const { name, fingerprint } of recorded.refused)
+    output.note(`${tenant}: no audit entry made the key ${name} (${fingerprint}), so it opens nothing`);
 }
 
 /** A tenant's name wins over a file of the same name. */

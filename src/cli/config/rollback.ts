@@ -58,7 +58,7 @@ export async function runRollback({
     import("../../plan/plan-document.ts"),
     import("../../plan/plan-left.ts"),
   ]);
-  interrupts.onInterrupt(() => io.output.note(IN_DOUBT));
+  interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const { to } = options;

@@ -26,13 +26,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 export async function runSchema({ args: [what], io }: Pick<CommandContext<object>, "args" | "io">): Promise<ExitCode> {
-  await io.output.print(await documentOf(what), view);
+  const { schemaDocument } = await import("../../app/schema-documents.ts");
+  await io.output.print(await schemaDocument(what), view);
   return EXIT.ok;
-}
-
-async function documentOf(what: string | undefined): Promise<object> {
-  if (what === "openapi") return (await import("../../server/openapi/openapi.ts")).openApiDocument();
-  const { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } = await import("../../config/schema/json-schema.ts");
-  if (what === "operator") return operatorJsonSchema();
-  return what === "market" ? marketJsonSchema() : tenantJsonSchema();
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Door } from "../../app/doors/doors.ts";
+import type { Door } from "../../app/doors/choose-door.ts";
 import type { SessionOptions } from "../../app/tenant/session.ts";
 import { formatPath, type Path } from "../../config/config-error.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
@@ -104,7 +104,7 @@ export async function runTenantShow(
 ): Promise<ExitCode> {
   const [{ readOperatorTenant }, { chooseDoor }] = await Promise.all([
     import("../../app/tenant/operator-tenant.ts"),
-    import("../../app/doors/doors.ts"),
+    import("../../app/doors/choose-door.ts"),
   ]);
   const tenant = readOperatorTenant(named, directory);
   const { source, ...document } = tenant.config;

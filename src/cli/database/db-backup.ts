@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { BackupTarget } from "../../app/backup/backup-target.ts";
+import type { WrittenBackup } from "../../app/backup/backup-file.ts";
+import type { BackupTarget } from "../../app/backup/backup-tenant.ts";
+import type { RestoreRequest } from "../../app/backup/restore-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
-import type { BackupManifest } from "../../postgres/backup/backup-format.ts";
-import type { Connection } from "../../postgres/connect.ts";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { identifier } from "../input/parsers.ts";
@@ -11,7 +11,7 @@ import { time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
 /** What both commands print of a backup. */
-interface ShownBackup extends Omit<BackupManifest, "migrations"> {
+interface ShownBackup extends Omit<WrittenBackup["manifest"], "migrations"> {
   file: string;
   /** Of the content. */
   sha256: string;
@@ -37,23 +37,11 @@ export interface BackupOptions extends BackupTarget {
 }
 
 /** What an operator may say about a restore. */
-interface RestoreFlags {
+type RestoreFlags = Pick<RestoreRequest, "reason" | "identity" | "allowUnauthenticated" | "acceptRollback"> & {
   yes?: boolean | undefined;
-  reason?: string | undefined;
-  identity?: string | undefined;
-  allowUnauthenticated?: boolean | undefined;
-  acceptRollback?: boolean | undefined;
-}
+};
 
-export interface RestoreOptions extends BackupTarget, RestoreFlags {
-  file: string;
-  /** The operator's directory, which remembers how far the tenant's log had come. */
-  directory: string;
-  /** `audit.anchors` of the tenant file that are files, absolute. */
-  anchorFiles: readonly string[];
-  /** Milliseconds since the epoch. */
-  now: number;
-}
+export type RestoreOptions = RestoreRequest & RestoreFlags;
 
 const BACKUP_FIELDS = "file format tenant created schemaVersion head head.seq head.hash count sha256 keyId encrypted";
 
@@ -68,14 +56,11 @@ export function registerBackup(noun: Command, host: Host): void {
       .addHelpText("after", BACKUP_NOTE),
     { names: `${BACKUP_FIELDS} bytes` },
     async ({ options, args: [argument], io }) => {
-      const [{ openBackupTarget, newBackupFile }, { wallClockMs }] = await Promise.all([
-        import("../../app/backup/backup-target.ts"),
-        import("../../domain/clock.ts"),
-      ]);
+      const { openBackupTarget, newBackupFile } = await import("../../app/backup/backup-tenant.ts");
       const { encryptTo, out } = options;
       const { directory, known, target } = await openBackupTarget(options.tenant);
-      const terms = { now: wallClockMs(), encrypted: encryptTo !== undefined };
-      const file = argument ?? out ?? (await newBackupFile(directory, target.tenant, terms));
+      const isEncrypted = encryptTo !== undefined;
+      const file = argument ?? out ?? (await newBackupFile({ id: target.tenant, directory }, isEncrypted));
       return runDbBackup({ ...target, file, encryptTo, known }, io);
     },
   );
@@ -92,7 +77,7 @@ export function registerBackup(noun: Command, host: Host): void {
     async ({ options, args: [file = ""], io }) => {
       mustAsk(options, io.prompts);
       const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
-        import("../../app/backup/backup-target.ts"),
+        import("../../app/backup/backup-tenant.ts"),
         import("../../domain/clock.ts"),
       ]);
       const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
@@ -144,43 +129,18 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
 
 /** @throws Fault USAGE when the file exists already, or a recipient is none */
 export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<ExitCode> {
-  const { tenant, connection, file, auditSecrets, encryptTo: recipients = [] } = options;
-  const [{ writeBackup }, { auditKey }] = await Promise.all([
-    import("../../app/backup/backup-file.ts"),
-    import("../../domain/audit/seal.ts"),
-  ]);
-  await tidy(connection, output);
-  const key = auditKey(auditSecrets[0]);
+  const { file, encryptTo: recipients = [], known, ...target } = options;
+  const { backupTenant, dropUnfinishedRestores, problemOfLog } = await import("../../app/backup/backup-tenant.ts");
+  await dropUnfinishedRestores(target, (message) => output.note(message));
   const onProgress = (written: number) => output.progress(`${(written / 1e6).toFixed(1)} MB`);
-  const written = await writeBackup(connection, { tenant, file, key, recipients, onProgress });
+  const written = await backupTenant({ ...target, file, recipients, onProgress });
   const { migrations: _, ...manifest } = written.manifest;
-  const { sha256, bytes } = written;
-  const encrypted = recipients.length > 0;
-  await output.print({ file, ...manifest, sha256, keyId: key.id, encrypted, bytes }, backupView);
-  const problem = await problemOfLog(options);
+  const { sha256, bytes, keyId } = written;
+  await output.print({ file, ...manifest, sha256, keyId, encrypted: recipients.length > 0, bytes }, backupView);
+  const problem = await problemOfLog(target, known);
   if (problem !== undefined)
     output.note(`${file} is written, of an audit log that does not hold: ${problem}. A restore of it may be refused.`);
   return EXIT.ok;
-}
-
-/** What is wrong with the log that was written; a backup of it may be all that is left, so it is told and not refused. */
-async function problemOfLog({ connection, auditSecrets, known }: BackupOptions): Promise<string | undefined> {
-  const [{ connect }, { readerOf }, { verifyChain }, { operatorText }, { auditKey }] = await Promise.all([
-    import("../../postgres/connect.ts"),
-    import("../../postgres/pool.ts"),
-    import("../../services/audit/audit-verifier.ts"),
-    import("../../domain/audit/chain-walk.ts"),
-    import("../../domain/audit/seal.ts"),
-  ]);
-  const sql = connect(connection, { name: "checks", max: 2, analytical: true });
-  try {
-    const { broken } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey), { anchors: known });
-    return broken && `${broken.kind}, ${operatorText(broken)}`;
-  } catch (error) {
-    return `it cannot be verified (${(error as Error).message})`;
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
 }
 
 /**
@@ -188,72 +148,23 @@ async function problemOfLog({ connection, auditSecrets, known }: BackupOptions):
  *
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
-export async function runDbRestore(options: RestoreOptions, io: Io): Promise<ExitCode> {
-  const { tenant, connection, server, directory, anchorFiles, file, auditSecrets, now, identity } = options;
-  const [
-    { openBackup },
-    { inspectBackup },
-    { restoreDatabase },
-    { auditKey },
-    { checkReason, operatorActor },
-    { Fault },
-  ] = await Promise.all([
-    import("../../app/backup/backup-file.ts"),
-    import("../../postgres/backup/backup-reader.ts"),
-    import("../../services/tenant/restore.ts"),
-    import("../../domain/audit/seal.ts"),
-    import("../../app/tenant/session.ts"),
-    import("../../domain/fault.ts"),
-  ]);
-  const reason = checkReason(options.reason);
-  const acceptRollback = options.acceptRollback === true;
-  if (acceptRollback && reason === undefined) throw new Fault("USAGE", "--accept-rollback needs --reason TEXT");
-  const { encrypted, content } = await openBackup(file, identity);
-  io.output.note("Verifying the file");
-  const inspected = await inspectBackup(content(), { tenant, keys: auditSecrets.map(auditKey) });
-  const { manifest, sha256, keyId } = inspected;
-  if (keyId === undefined) await permitUnauthenticated(options, io);
-  if (mustAsk(options, io.prompts)) {
-    io.output.note(
+export async function runDbRestore(options: RestoreOptions, { output, prompts }: Io): Promise<ExitCode> {
+  const { tenant, file } = options;
+  const { restoreTenant } = await import("../../app/backup/restore-tenant.ts");
+  const confirm = async ({ created, count }: Pick<ShownBackup, "created" | "count">) => {
+    if (!mustAsk(options, prompts)) return;
+    output.note(
       [
-        `${file} holds ${tenant} as of ${time(manifest.created, { seconds: true })}, ${manifest.count} audit entries.`,
+        `${file} holds ${tenant} as of ${time(created, { seconds: true })}, ${count} audit entries.`,
         "  Whatever happened since is not in it. The database that it replaces is kept under another name.",
       ].join("\n"),
     );
-    await io.prompts.type("To replace the tenant's database, type the tenant's name", tenant);
-  }
-  await tidy(connection, io.output);
-  const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
-  const { keptAs = null, lost } = await restoreDatabase({
-    ...{ tenant, connection, server, directory, anchorFiles, auditSecrets, inspected, stamp, reason, acceptRollback },
-    content: content(),
-    actor: operatorActor(),
-    onStep: (step) => io.output.note(step),
-  });
-  if (lost !== undefined)
-    io.output.note(`The rollback is on record: ${lost} known entries are not in the log any more`);
+    await prompts.type("To replace the tenant's database, type the tenant's name", tenant);
+  };
+  const restored = await restoreTenant(options, confirm, (message) => output.note(message));
+  const { manifest, sha256, keyId = null, encrypted, keptAs = null, lost } = restored;
+  if (lost !== undefined) output.note(`The rollback is on record: ${lost} known entries are not in the log any more`);
   const { migrations: _, ...shown } = manifest;
-  await io.output.print({ file, ...shown, sha256, keyId: keyId ?? null, encrypted, keptAs }, restoredView);
+  await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs }, restoredView);
   return EXIT.ok;
-}
-
-/** Says what it removed: a database that vanishes without a word would be looked for. */
-async function tidy(connection: Connection, output: Io["output"]): Promise<void> {
-  const { dropLeftovers } = await import("../../postgres/backup/swap-database.ts");
-  const dropped = await dropLeftovers(connection).catch(() => []);
-  for (const name of dropped) output.note(`A restore that did not end had left a copy behind: dropped ${name}`);
-}
-
-/** @throws Fault INTEGRITY unless the operator takes what no key vouches for; tells what is left out of it then */
-async function permitUnauthenticated({ file, allowUnauthenticated }: RestoreOptions, { output }: Io): Promise<void> {
-  const [{ Fault }, { VOUCHED }] = await Promise.all([
-    import("../../domain/fault.ts"),
-    import("../../ledger/schema.ts"),
-  ]);
-  if (allowUnauthenticated !== true)
-    throw new Fault(
-      "INTEGRITY",
-      `${file} carries no mac, so nothing says who wrote it; one of an older pmctl needs --allow-unauthenticated`,
-    );
-  output.note(`No key vouches for this file: what the log does not tell is left out (${VOUCHED.join(", ")}, API keys)`);
 }

@@ -1,24 +1,18 @@
 import type { Command } from "commander";
-import { Fault } from "../../domain/fault.ts";
-import type { Cluster, ClusterStatus } from "../../postgres/embedded/cluster.ts";
+import type { Migrated } from "../../app/database/owner-tasks.ts";
+import type { ClusterStatus, TenantCluster } from "../../app/database/tenant-cluster.ts";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
 import { registerBackup } from "./db-backup.ts";
 
-export interface ClusterOptions {
-  cluster: Cluster;
-  /** The database that `url` names. */
-  database: string;
+export interface ClusterOptions extends TenantCluster {
   /** Whether the end of a start or a stop says enough: `--quiet`, and no format was asked for. */
   silent?: boolean;
 }
 
-interface Migrated {
-  tenant: string;
-  /** The migrations that this run applied. */
-  applied: string[];
-}
+/** What psql ends with when it could not connect, or lost the connection. */
+const PSQL_NO_CONNECTION = 2;
 
 export function register(noun: Command, host: Host): void {
   const verbs = [
@@ -31,8 +25,9 @@ export function register(noun: Command, host: Host): void {
       noun.command(verb).description(summary),
       { names: "running dataDir host port url version" },
       async ({ options, io }) => {
+        const { openTenantCluster } = await import("../../app/database/tenant-cluster.ts");
         const silent = options.quiet === true && options.output === undefined;
-        return run({ ...(await openCluster(options.tenant)), silent }, io);
+        return run({ ...openTenantCluster(options.tenant), silent }, io);
       },
     );
   host.add(
@@ -43,10 +38,7 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun.command("shell").description("psql on a tenant's database, as its owner; reads SQL from stdin in a pipe"),
     null,
-    async ({ options }) => {
-      const { runDbShell } = await import("./psql.ts");
-      return runDbShell(options);
-    },
+    ({ options }) => runDbShell(options),
   );
   registerBackup(noun, host);
 }
@@ -90,23 +82,14 @@ export async function runDbStatus({ cluster, database }: ClusterOptions, { outpu
 }
 
 export async function runDbMigrate(options: { tenant?: string | undefined }, { output }: Io): Promise<ExitCode> {
-  const { openTenantDatabase } = await import("../../app/tenant/tenant-database.ts");
-  const { prepareDatabase } = await import("../../services/tenant/provision.ts");
-  const { tenant, ...database } = await openTenantDatabase(options.tenant);
-  await output.print({ tenant, applied: await prepareDatabase(database) }, migratedView);
+  const { migrateTenant } = await import("../../app/database/owner-tasks.ts");
+  await output.print(await migrateTenant(options.tenant), migratedView);
   return EXIT.ok;
 }
 
-/** The cluster belongs to the directory, so no tenant is needed; when it is plain which one is meant, `url` is its. */
-async function openCluster(named: string | undefined): Promise<ClusterOptions> {
-  const { openWorkspace, pickTenant } = await import("../../config/workspace.ts");
-  const { embeddedCluster } = await import("../../postgres/embedded/cluster.ts");
-  const workspace = openWorkspace();
-  const cluster = embeddedCluster(workspace.directory);
-  try {
-    return { cluster, database: pickTenant(workspace, named) };
-  } catch (error) {
-    if (error instanceof Fault && error.code === "USAGE") return { cluster, database: "postgres" };
-    throw error;
-  }
+async function runDbShell(options: { tenant?: string | undefined }): Promise<ExitCode> {
+  const { runPsql } = await import("../../app/database/owner-tasks.ts");
+  const exitCode = await runPsql(options.tenant);
+  if (exitCode === 0) return EXIT.ok;
+  return exitCode === PSQL_NO_CONNECTION ? EXIT.unreachable : EXIT.unexpected;
 }

@@ -1,14 +1,13 @@
 import type { Command } from "commander";
-import { checkUrl } from "../../app/doors/doors.ts";
-import { tenantFetch } from "../../app/doors/trust.ts";
+import { checkUrl } from "../../app/doors/choose-door.ts";
+import type { Check } from "../../app/embed/check-embed.ts";
+import type { Snippet } from "../../app/embed/embed-snippet.ts";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { MarketId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
-import { type Check, checkEmbed, NO_ANSWER } from "./embed-check.ts";
-import { type Snippet, snippetFor } from "./embed-snippet.ts";
 
 interface SnippetOptions {
   market?: string;
@@ -73,9 +72,9 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
     throw new Fault("USAGE", `--market goes with --view market, not with ${view}`);
   if (marketId !== undefined && !MarketId.safeParse(marketId).success)
     throw new Fault("USAGE", "--market must be the id of a market, as `pmctl market list` shows it");
-  const { readAssets } = await import("../../server/pages/assets.ts");
+  const { snippetFor } = await import("../../app/embed/embed-snippet.ts");
   const baseUrl = options.url === undefined ? config.baseUrl : checkUrl(options.url);
-  await io.output.print(snippetFor({ baseUrl, view, theme, marketId }, readAssets()), snippetView);
+  await io.output.print(snippetFor({ baseUrl, view, theme, marketId }), snippetView);
   if (config.embed.allowedOrigins.length === 0)
     io.output.note("Any page may show it, and none may trade: name the sites that may in embed.allowedOrigins.");
   else
@@ -91,16 +90,10 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
  */
 export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
   const tenant = readOperatorTenant(options.tenant);
-  const { config } = tenant;
-  const { readAssets } = await import("../../server/pages/assets.ts");
-  const url = options.url === undefined ? config.baseUrl : checkUrl(options.url);
-  const checks = await checkEmbed({
-    baseUrl: config.baseUrl,
-    url,
+  const { checkEmbed, NO_ANSWER } = await import("../../app/embed/check-embed.ts");
+  const checks = await checkEmbed(tenant, {
+    url: options.url === undefined ? undefined : checkUrl(options.url),
     origin: options.origin === undefined ? undefined : parseOrigin(options.origin),
-    allowedOrigins: config.embed.allowedOrigins,
-    loader: readAssets().loader,
-    fetch: await tenantFetch(tenant, { url, accepts: "stated" }),
   });
   await io.output.print({ checks }, checkView);
   const failed = checks.filter(({ result }) => result === "fail");

@@ -1,7 +1,7 @@
 import { EXIT } from "../errors.ts";
 
-/** npm and timeout(1) repeat a signal that the terminal has sent to every process: one that follows at once is a repeat. */
-const REPEAT_MS = 500;
+/** npm and timeout(1) pass on a signal that the terminal has sent to all: one that follows at once is the same signal. */
+const REPEATED_SIGNAL_MS = 500;
 
 /**
  * What Ctrl-C does. A command that runs to an end is stopped at once: what it sent is committed as a whole or not at
@@ -13,7 +13,7 @@ export class Interrupts {
   #held = 0;
   #process: NodeJS.Process | undefined;
   #abortedAt = 0;
-  #onInterrupt: () => void = () => {};
+  #beforeExit: () => void = () => {};
 
   /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
   take(): AbortSignal {
@@ -23,12 +23,12 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
-  /** Runs `say` when Ctrl-C ends a command that may have sent a change: it tells where to see whether the change is in. */
-  onInterrupt(say: () => void): void {
-    this.#onInterrupt = say;
+  /** Said when Ctrl-C ends a command that may have sent a change: where to see whether it is in. */
+  beforeExit(say: () => void): void {
+    this.#beforeExit = say;
   }
 
-  /** Leaves Ctrl-C to a program that has the terminal, until the returned function is called. */
+  /** Ctrl-C is left to a program that we wait for, which has the terminal, until the returned function is called. */
   hold(): () => void {
     this.#held += 1;
     return () => {
@@ -41,7 +41,7 @@ export class Interrupts {
     this.#process = process;
     process.on("SIGINT", () => {
       if (this.#held !== 0 || this.#abort()) return;
-      this.#onInterrupt();
+      this.#beforeExit();
       process.exit(EXIT.interrupted);
     });
     // Without a command that cares, these end as they would have without us: 128 and the signal's number.
@@ -51,13 +51,13 @@ export class Interrupts {
     process.on("SIGHUP", () => {
       if (!this.#abort()) process.exit(129);
     });
-    // The supervisor has ended, and no other process would ever stop this one.
+    // The supervisor is gone, however it ended, and no other process would ever stop this one.
     process.on("disconnect", () => void this.#abort());
   }
 
   #abort(): boolean {
     if (!this.#taken) return false;
-    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < REPEAT_MS;
+    if (this.#controller.signal.aborted) return performance.now() - this.#abortedAt < REPEATED_SIGNAL_MS;
     this.#abortedAt = performance.now();
     this.#controller.abort();
     return true;

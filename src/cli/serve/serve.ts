@@ -57,13 +57,14 @@ export function register(noun: Command, host: Host): void {
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
 export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<ExitCode> {
   limitHeap();
-  const { readyTenant } = await import("../../app/tenant/ready-tenant.ts");
+  const { readDeclaredTenant } = await import("../../app/tenant/operator-tenant.ts");
+  const { readyTenant } = await import("../../app/tenant/tenant-database.ts");
   const { serveTenant } = await import("../../app/serve/tenant-server.ts");
   const { describeCertificate } = await import("../../app/doors/served-certificate.ts");
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const stopped = interrupts.take();
-  const ready = await readyTenant(workspace.directory, tenant);
+  const ready = await readyTenant(readDeclaredTenant(workspace.directory, tenant));
   const { port, host, opsPort, https, sweep } = options;
   const server = await serveTenant({ ...ready, port, host, opsPort, https, sweep });
   const { url, opsUrl, certificate } = server;

@@ -2,26 +2,24 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { type Command, Option } from "commander";
-import { type ServerAddress, tenantFetch } from "../../app/doors/trust.ts";
-import { type OperatorTenant, readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
-import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
-import { formatPath } from "../../config/config-error.ts";
-import { inboundSecretsOf, type SecretList } from "../../config/secrets/inbound-secrets.ts";
-import { destinationName } from "../../config/secrets/secret-destinations.ts";
+import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
+import {
+  isSignedByProvider,
+  type Scheme,
+  type Signed,
+  type SignOptions,
+  sendAsProvider,
+  signAsProvider,
+} from "../../app/webhooks/as-provider.ts";
+import { SAMPLE_EVENTS, sampleWebhook } from "../../app/webhooks/webhook-samples.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { SignedHeaders } from "../../outgoing/sign.ts";
-import { isMessageId, signInbound } from "../../providers/endpoint.ts";
-import { signBody, verifySignature } from "../../providers/signature.ts";
-import { signAsStripe } from "../../providers/stripe/verify.ts";
-import type { Globals, Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import type { Host } from "../command.ts";
+import { EXIT } from "../errors.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
-import { SAMPLE_EVENTS, type SampleWebhook, sampleWebhook } from "./webhook-samples.ts";
 
-const TIMEOUT_MS = 10_000;
 /** The server takes no larger webhook either. */
 const MAX_BODY_BYTES = 256 * 1024;
 
@@ -36,11 +34,11 @@ export function registerSending(noun: Command, host: Host): void {
       .addOption(schemeOption("what the endpoint takes")),
     { names: "event url status body" },
     async ({ options, args: [event = ""], io }) => {
-      const { scheme } = options;
       const sample = sampleWebhook(event, options.set, { id: randomUUID(), now: wallClockMs() });
       const tenant = readOperatorTenant(options.tenant);
-      const server = await serverOf(tenant, sample, { options, io });
-      return runWebhookSend({ event, sample, scheme, server }, tenant, io);
+      const sent = await sendAsProvider(tenant, sample, options, (message) => io.output.note(message));
+      await io.output.print({ event, ...sent, body: sample.body }, sentView);
+      return EXIT.ok;
     },
   );
   host.add<{ body: string } & SignOptions>(
@@ -55,7 +53,10 @@ export function registerSending(noun: Command, host: Host): void {
     { names: "signature scheme headers" },
     async ({ options, io }) => {
       const body = await readBytes(options.body);
-      return runWebhookSign({ ...options, body }, readOperatorTenant(options.tenant), io);
+      const signed = signAsProvider(readOperatorTenant(options.tenant), body, options);
+      if ("headers" in signed) await io.output.print(signed, headersView);
+      else await io.output.print(signed, signatureView);
+      return EXIT.ok;
     },
   );
   host.add<{ body: string; signature: string; endpoint?: InboundEndpoint }>(
@@ -69,24 +70,12 @@ export function registerSending(noun: Command, host: Host): void {
     async ({ options, io }) => {
       const { signature, endpoint } = options;
       const body = await readBytes(options.body);
-      return runWebhookVerify({ body, signature, endpoint }, readOperatorTenant(options.tenant), io);
+      const valid = isSignedByProvider(readOperatorTenant(options.tenant), { body, signature, endpoint });
+      if (!valid) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
+      await io.output.print({ valid }, validView);
+      return EXIT.ok;
     },
   );
-}
-
-/** `v1` is the X-Signature of the interface specification, `v2` Standard Webhooks, which signs the time too. */
-type Scheme = "v1" | "v2";
-
-interface SignOptions {
-  scheme?: Scheme | undefined;
-  endpoint?: InboundEndpoint | undefined;
-  id?: string | undefined;
-  timestamp?: number | undefined;
-}
-
-/** How an endpoint wants to be signed for; the older way where it takes both. */
-function schemeTaken({ config }: OperatorTenant, endpoint: InboundEndpoint | undefined): Scheme {
-  return endpoint !== undefined && config.webhooks.inbound[endpoint]?.scheme === "v2" ? "v2" : "v1";
 }
 
 function schemeOption(otherwise: string): Option {
@@ -102,25 +91,6 @@ function endpointOption(description: string): Option {
 
 function collect(value: string, previous: readonly string[]): string[] {
   return [...previous, value];
-}
-
-/** @throws Fault USAGE, UNREACHABLE when no server answers, SERVER_UNPROVEN when it may be another process */
-async function serverOf(
-  tenant: OperatorTenant,
-  { endpoint }: SampleWebhook,
-  { options: { via, url }, io: { output } }: { options: Globals; io: Io },
-): Promise<ServerAddress> {
-  if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
-  const { chooseDoor } = await import("../../app/doors/doors.ts");
-  const note = (message: string) => output.note(message);
-  // The signature of a deposit is as good as the deposit, so it goes where its secret may go.
-  const secretName = () => {
-    const [secret] = signingSecretsOf(tenant, endpoint).references;
-    return secret && destinationName(secret);
-  };
-  const door = await chooseDoor(tenant, "http", url, note, secretName);
-  if (door.kind === "db") throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers`);
-  return door;
 }
 
 interface Sent {
@@ -140,140 +110,19 @@ const sentView: View<Sent, Sent> = {
   ],
 };
 
-export async function runWebhookSend(
-  {
-    event,
-    sample,
-    scheme,
-    server,
-  }: { event: string; sample: SampleWebhook; scheme?: Scheme | undefined; server: ServerAddress },
-  tenant: OperatorTenant,
-  { output }: Io,
-): Promise<ExitCode> {
-  const target = `${server.url}${sample.path}${tenant.id}`;
-  const body = JSON.stringify(sample.body);
-  const request = await tenantFetch(tenant, server);
-  const response = await post(request, target, body, await signatureOf(sample, scheme, body, tenant));
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw faultFrom(response, answer);
-  await output.print({ event, url: target, status: response.status, body: sample.body }, sentView);
-  return EXIT.ok;
-}
-
-function signingSecretsOf({ config }: OperatorTenant, endpoint: SampleWebhook["endpoint"]): References {
-  if (endpoint !== "stripe") return inboundSecretsOf(config, endpoint);
-  return { references: config.webhooks.inbound.stripe, path: ["webhooks", "inbound", "stripe"] };
-}
-
-async function signatureOf(
-  { endpoint }: SampleWebhook,
-  scheme: Scheme | undefined,
-  body: string,
-  tenant: OperatorTenant,
-): Promise<Record<string, string>> {
-  const secret = () => firstSecret(tenant, signingSecretsOf(tenant, endpoint));
-  if (endpoint === "stripe") {
-    if (scheme) throw new Fault("USAGE", "Stripe signs in its own way: leave --scheme out");
-    return { "stripe-signature": await signAsStripe(body, secret(), wallClockMs()) };
-  }
-  if ((scheme ?? schemeTaken(tenant, endpoint)) === "v2") return signMessageOf(Buffer.from(body), secret(), {});
-  return { "x-signature": signBody(Buffer.from(body), secret()) };
-}
-
-async function post(
-  request: typeof fetch,
-  url: string,
-  body: string,
-  signature: Record<string, string>,
-): Promise<Response> {
-  try {
-    return await request(url, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...signature },
-      body,
-      redirect: "manual",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-  } catch (error) {
-    const { reason, fault } = connectionFailure(error);
-    throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
-  }
-}
-
-type References = Pick<SecretList, "references" | "path">;
-
-function valuesOf({ secret }: OperatorTenant, { references, path }: References): string[] {
-  return references.map((reference, index) => secret(reference, [...path, index]));
-}
-
-/** @throws Fault CONFIG_INVALID when the tenant file names none, or its value is not at hand */
-function firstSecret(tenant: OperatorTenant, { references, path }: References): string {
-  const [secret] = valuesOf(tenant, { references: references.slice(0, 1), path });
-  if (secret === undefined) throw new Fault("CONFIG_INVALID", `The file of ${tenant.id} names no ${formatPath(path)}`);
-  return secret;
-}
-
-function sharedSecrets({ config }: OperatorTenant): References {
-  return { references: config.webhooks.inbound.secrets, path: ["webhooks", "inbound", "secrets"] };
-}
-
 const signatureView: View<{ signature: string }, { signature: string }> = {
   kind: "text",
   text: ({ signature }) => signature,
 };
 
-interface SignedMessage {
-  scheme: "v2";
-  headers: SignedHeaders;
-}
+type SignedMessage = Extract<Signed, { headers: object }>;
 
 const headersView: View<SignedMessage, SignedMessage> = {
   kind: "record",
   fields: ({ scheme, headers }) => [["scheme", scheme], ...Object.entries(headers)],
 };
 
-export async function runWebhookSign(
-  { body, scheme: asked, endpoint, id, timestamp }: { body: Buffer } & SignOptions,
-  tenant: OperatorTenant,
-  { output }: Io,
-): Promise<ExitCode> {
-  const scheme = asked ?? schemeTaken(tenant, endpoint);
-  if (scheme !== "v2" && (id !== undefined || timestamp !== undefined))
-    throw new Fault("USAGE", "--id and --timestamp are signed by --scheme v2 only");
-  if (scheme === "v2" && endpoint === undefined)
-    throw new Fault("USAGE", `--scheme v2 needs --endpoint: one of ${INBOUND_ENDPOINTS.join(", ")}`);
-  const secret = firstSecret(tenant, endpoint ? inboundSecretsOf(tenant.config, endpoint) : sharedSecrets(tenant));
-  if (scheme === "v2") {
-    const headers = signMessageOf(body, secret, { id, timestamp });
-    await output.print({ scheme, headers }, headersView);
-  } else await output.print({ signature: signBody(body, secret) }, signatureView);
-  return EXIT.ok;
-}
-
-function signMessageOf(body: Buffer, secret: string, { id, timestamp }: Pick<SignOptions, "id" | "timestamp">) {
-  const messageId = id ?? `msg_${randomUUID()}`;
-  if (!isMessageId(messageId))
-    throw new Fault("USAGE", "--id must be 1 to 255 visible ASCII characters without spaces and dots");
-  return signInbound(messageId, body, timestamp ?? Math.floor(wallClockMs() / 1000), secret);
-}
-
 const validView: View<{ valid: boolean }, { valid: boolean }> = { kind: "text", text: () => "valid" };
-
-/** @throws Fault SIGNATURE_INVALID when no active secret makes this signature */
-export async function runWebhookVerify(
-  { body, signature, endpoint }: { body: Buffer; signature: string; endpoint?: InboundEndpoint | undefined },
-  tenant: OperatorTenant,
-  { output }: Io,
-): Promise<ExitCode> {
-  const lists = (endpoint ? [endpoint] : INBOUND_ENDPOINTS).map((each) => inboundSecretsOf(tenant.config, each));
-  // The shared list is read once, though several endpoints take it.
-  const named = new Map(lists.map((list) => [formatPath(list.path), list]));
-  const secrets = [...named.values()].flatMap((list) => valuesOf(tenant, list));
-  const valid = verifySignature(body, signature, secrets);
-  if (!valid) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
-  await output.print({ valid }, validView);
-  return EXIT.ok;
-}
 
 async function readBytes(file: string): Promise<Buffer> {
   const bytes = file === "-" ? await buffer(process.stdin) : await readFile(file).catch(notReadable(file));

@@ -3,7 +3,6 @@ import { setImmediate } from "node:timers/promises";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Connection, connect, type Sql } from "../connect.ts";
-import { followMarketSearch } from "../market-search.ts";
 import { type Grants, migrate, readMigrations } from "../migrate.ts";
 import {
   BACKUP_FORMAT,
@@ -100,17 +99,25 @@ async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
   return rows.map(({ name, columns }) => ({ name, copy: `copy ${name} (${columns})` }));
 }
 
+export interface LoadOptions {
+  /** What the login that will serve it, or the role that it takes, may do with each table. */
+  grants: Grants;
+  /** The login that will serve it; undefined where it is the owner's. */
+  server?: string | undefined;
+  /** Brings what the schema derives from the rows up to them. */
+  follow: (sql: Sql) => Promise<void>;
+}
+
 /**
  * Fills an empty database from a backup and brings its schema to this binary's version.
  *
  * @param content the unpacked backup
- * @param options.grants what the login that will serve it, or the role that it takes, may do with each table
  * @throws Fault INTEGRITY when the backup is damaged, REFUSED when it is of a newer pmctl or of another build
  */
 export async function loadDatabase(
   connection: Connection,
   content: AsyncIterable<Buffer>,
-  { grants, server }: { grants: Grants; server?: string | undefined },
+  { grants, server, follow }: LoadOptions,
 ): Promise<{ manifest: BackupManifest; sha256: string }> {
   const sql = connect(connection, { name: "restore", max: 1 });
   const reader = new BackupReader(content);
@@ -130,7 +137,7 @@ export async function loadDatabase(
     }
     const { sha256 } = await reader.finish(line);
     await migrate(sql, { grants, server });
-    await followMarketSearch(sql);
+    await follow(sql);
     await sql.unsafe("analyze");
     return { manifest, sha256 };
   } finally {

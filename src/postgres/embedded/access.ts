@@ -20,7 +20,7 @@ local all all peer map=${map}
 `;
 
 /**
- * Statements for the superuser. The databases that every cluster has are closed to tenants' logins; the owner needs the
+ * Statements for the superuser. The databases that every cluster has are closed to the logins that serve; the owner needs the
  * first one to create databases from.
  */
 export const closeCommonDatabases = [

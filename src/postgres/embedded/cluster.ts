@@ -17,13 +17,13 @@ export interface ClusterStatus {
   version: string;
 }
 
-/** One PostgreSQL server for all tenants of an operator's directory. Every method may be called by several processes at once. */
+/** One PostgreSQL server for all databases of an operator's directory. Every method may be called by several processes at once. */
 export interface Cluster {
   /**
    * Starts the server if needed, creating the cluster on first use. It outlives this process.
-   * @param tenant whose server is to have a login
+   * @param database that is to have a login to serve it with
    */
-  start(tenant?: string): Promise<ClusterStatus>;
+  start(database?: string): Promise<ClusterStatus>;
   /** Shuts down fast, and remembers that this was wanted. Resolves to false when the server was not running. */
   stop(): Promise<boolean>;
   /** Looks, and starts nothing. */
@@ -64,10 +64,10 @@ export function embeddedCluster(directory: string, options: ClusterOptions = {})
     restartAfterCrash: () => restartAfterCrash(places),
     createDatabase: async (name) => createDatabase(site(), name),
 
-    async start(tenant) {
+    async start(database) {
       await ensureStarted(places);
       try {
-        return describe(maintenanceDatabase, true, await prepareCluster(site(), tenant));
+        return describe(maintenanceDatabase, true, await prepareCluster(site(), database));
       } catch (error) {
         const { host } = connectionTo(site(), maintenanceDatabase);
         throw new ClusterError(

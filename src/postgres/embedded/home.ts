@@ -66,7 +66,7 @@ export async function prepareHome(directory: string, systemDir: string, account:
   const found = await unlessMissing(lstat(entry), undefined);
   if (!found) {
     const isReachable = account.isCaller || (await canReach(account, root));
-    const isFit = isReachable && (await furnish(entry, account));
+    const isFit = isReachable && (await createDirectories(entry, account));
     if (!isFit && !account.isCaller) await createOutside(root, entry, systemDir, account);
     return findSite(directory);
   }
@@ -77,7 +77,7 @@ export async function prepareHome(directory: string, systemDir: string, account:
   }
   const site = findSite(directory);
   // Again, in case the process that created it was killed half-way.
-  await furnish(site.home, account);
+  await createDirectories(site.home, account);
   if (account.isCaller || (await canReach(account, site.home))) return site;
   if (found.isSymbolicLink()) {
     throw new ClusterError(
@@ -89,7 +89,7 @@ export async function prepareHome(directory: string, systemDir: string, account:
 }
 
 /** Creates what a home needs, and says whether this file system lets it belong to the account (some network ones do not). */
-async function furnish(home: string, account: Account): Promise<boolean> {
+async function createDirectories(home: string, account: Account): Promise<boolean> {
   await mkdir(home, { recursive: true });
   // Others may pass but not look: the account owns `data`, `log` and `socket` inside, while root keeps the names.
   if ((await stat(home)).uid === process.geteuid?.()) await chmod(home, account.isCaller ? 0o700 : 0o711);
@@ -104,7 +104,7 @@ async function furnish(home: string, account: Account): Promise<boolean> {
 async function createOutside(root: string, entry: string, systemDir: string, account: Account): Promise<void> {
   await rm(entry, { recursive: true, force: true });
   const outside = await reserveOutside(root, systemDir);
-  if (!(await furnish(outside, account))) {
+  if (!(await createDirectories(outside, account))) {
     throw new ClusterError(`${outside} cannot belong to user id ${account.uid}: its file system does not keep owners.`);
   }
   await symlink(outside, entry);

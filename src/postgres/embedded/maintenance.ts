@@ -1,11 +1,11 @@
 import postgres from "postgres";
-import { quoted } from "../database.ts";
 import { connectionTo } from "./connection.ts";
 import { ClusterError, errorCode } from "./errors.ts";
 import type { Site } from "./home.ts";
+import { quoted } from "./identifier.ts";
 import { ownerRole, serverLogin } from "./settings.ts";
 
-/** The database that every cluster has, and no tenant. */
+/** The database that every cluster has, and that holds nothing. */
 export const maintenanceDatabase = "postgres";
 
 const connectTimeoutSeconds = 10;
@@ -15,11 +15,12 @@ const alreadyThere = new Set(["42P04", "42710", "23505"]);
 const nobodyListens = new Set(["ENOENT", "ECONNREFUSED"]);
 
 /**
- * Makes sure that a tenant's server has a login. It can do nothing before an apply grants it what it needs.
+ * Makes sure that the login that serves a database exists. It can do nothing before it is granted what it needs.
+ * @param database undefined for none
  * @returns the version of the server that runs, such as "18.4"
  */
-export async function prepareCluster(site: Site, tenant: string | undefined): Promise<string> {
-  const login = tenant === undefined ? undefined : serverLogin(tenant);
+export async function prepareCluster(site: Site, database: string | undefined): Promise<string> {
+  const login = database === undefined ? undefined : serverLogin(database);
   return query(site, async (sql) => {
     const [row] = await sql<[{ version: string; isReady: boolean }]>`
       select current_setting('server_version') as version,
@@ -55,7 +56,7 @@ export async function runStatements(site: Site, role: string, statements: readon
 export async function createDatabase(site: Site, name: string): Promise<void> {
   const bytes = Buffer.byteLength(name);
   if (bytes === 0 || bytes > longestNameBytes || name.includes("\0")) {
-    // PostgreSQL would cut a longer name off, and two tenants could share a database.
+    // PostgreSQL would cut a longer name off, and two names could mean one database.
     throw new ClusterError(`"${name}" cannot name a database: 1 to ${longestNameBytes} bytes, without NUL.`);
   }
   await query(site, async (sql) => {

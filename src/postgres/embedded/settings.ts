@@ -1,14 +1,14 @@
 import { statfs } from "node:fs/promises";
 
-/** The role that owns the tenants' databases. It may create databases and roles, and is no superuser. */
+/** The role that owns the databases. It may create databases and roles, and is no superuser. */
 export const ownerRole = "pmctl";
 
 /** What names of the logins that serve begin with; no other role's does. */
 export const serverLoginPrefix = "pmctl-server-";
 
-/** The login that serves a tenant: it owns nothing, is a member of nothing, and connects to that tenant's database only. */
-export function serverLogin(tenant: string): string {
-  return serverLoginPrefix + tenant;
+/** The login that serves a database: it owns nothing, is a member of nothing, and connects to that database only. */
+export function serverLogin(database: string): string {
+  return serverLoginPrefix + database;
 }
 
 /** The bootstrap superuser, which only initdb needs. */

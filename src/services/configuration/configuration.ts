@@ -12,8 +12,8 @@ import { type Account, type ApiKey, SINGLE, type Tenant } from "../../engine/row
 import type { ApplyConfig } from "../../engine/tenant.ts";
 import { loadRows } from "../../ledger/load.ts";
 import { listApiKeys } from "../../ledger/load-standing.ts";
+import { followMarketSearch, knowsTextSearch } from "../../ledger/market-search.ts";
 import { readClock } from "../../postgres/database-time.ts";
-import { followMarketSearch, knowsTextSearch } from "../../postgres/market-search.ts";
 import {
   type ConfigurationEntry,
   type FileMarket,

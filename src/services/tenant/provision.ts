@@ -4,9 +4,10 @@ import type { Results } from "../../engine/commands.ts";
 import type { ApplyConfig } from "../../engine/tenant.ts";
 import { GRANTS } from "../../ledger/schema.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
-import { ensureDatabase, isMissingDatabase, NotGranted } from "../../postgres/database.ts";
+import { ensureDatabase, isMissingDatabase } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
 import { mayRead, migrate, schemaVersion } from "../../postgres/migrate.ts";
+import { NotGranted } from "./readiness.ts";
 import { openTenant, refusalOf, type TenantOptions, type TenantServices } from "./tenant.ts";
 
 export interface ProvisionOptions {

@@ -4,6 +4,7 @@ import { auditKey } from "../../domain/audit/seal.ts";
 import type { SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Command } from "../../engine/commands.ts";
+import { followMarketSearch } from "../../ledger/market-search.ts";
 import { GRANTS, leaveOutVouched } from "../../ledger/schema.ts";
 import { loadDatabase } from "../../postgres/backup/backup.ts";
 import { type BackupManifest, damaged } from "../../postgres/backup/backup-format.ts";
@@ -66,7 +67,11 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   const { keptAs } = replacement;
   try {
     onStep("Loading the backup into a fresh database");
-    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, { grants: GRANTS, server });
+    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, {
+      grants: GRANTS,
+      server,
+      follow: followMarketSearch,
+    });
     if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
     onStep("Verifying the audit chain, and every row against it");
     const setBack = await withChecks(replacement.connection, async (sql) => {

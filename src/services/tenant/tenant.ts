@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { openJournal } from "../../ledger/journal.ts";
+import { followMarketSearch } from "../../ledger/market-search.ts";
 import { GRANTS } from "../../ledger/schema.ts";
 import { Sequencer, type SequencerOptions } from "../../ledger/sequencer/sequencer.ts";
 import { recordSecurityEvents } from "../../ledger/unchained/security-log.ts";
 import { type Connection, type ConnectOptions, connect, type Sql } from "../../postgres/connect.ts";
-import { answersWithin, isDenied, unready } from "../../postgres/database.ts";
+import { answersWithin, isDenied } from "../../postgres/database.ts";
 import { requirePostgres } from "../../postgres/engine.ts";
-import { followMarketSearch } from "../../postgres/market-search.ts";
 import { isBehind, requireCurrentSchema, SchemaBehind, serverRoleAvailable } from "../../postgres/migrate.ts";
 import { openPool, type Pool } from "../../postgres/pool.ts";
 import { commitsAreSynchronous } from "../../queries/server.ts";
@@ -24,6 +24,7 @@ import type { AllHandlers } from "../invoke.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { allHandlers } from "./handlers.ts";
+import { unready } from "./readiness.ts";
 
 export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCommit"> {
   tenantId: string;

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, expect } from "vitest";
-import type { BackupTarget } from "../../../src/app/backup/backup-target.ts";
+import type { BackupTarget } from "../../../src/app/backup/backup-tenant.ts";
 import { type RestoreOptions, runDbBackup, runDbRestore } from "../../../src/cli/database/db-backup.ts";
 import { auditKey } from "../../../src/domain/audit/seal.ts";
 import { backupMac, type Trailer } from "../../../src/postgres/backup/backup-format.ts";

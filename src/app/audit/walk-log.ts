@@ -10,9 +10,11 @@ import {
   type WalkOptions,
   walkChain,
 } from "../../domain/audit/chain-walk.ts";
-import { auditKey } from "../../domain/audit/seal.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { PAGE } from "../input/paging.ts";
+
+/** As many as one page of the interface holds. */
+const PAGE = 200;
 
 /** An entry as it travels over HTTP and stands in an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];
@@ -36,16 +38,16 @@ export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
  * Verifies a chain over HTTP with the keys at hand, trusting nothing but the entries themselves: each hash is computed
  * again from its text and its predecessor's hash. The count that the server states makes a cut tail visible.
  *
- * @param secrets of every key that has sealed entries
+ * @param keys every key that has sealed entries
  */
 export async function verifyOverApi(
   api: Api,
-  secrets: readonly string[],
+  keys: readonly AuditKey[],
   { from, anchors, onProgress }: VerifyOptions = {},
 ): Promise<ChainReport> {
   const { head, count, problem } = await api.getAuditStatus({});
   const walked = await walkChain(sealedPages(entriesAfter(api, from?.seq ?? 0n)), {
-    keys: secrets.map(auditKey),
+    keys,
     head: { seq: BigInt(count), hash: head },
     from,
     anchors,
@@ -74,11 +76,11 @@ function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | 
  */
 export async function verifyFile(
   file: string,
-  secrets: readonly string[],
+  keys: readonly AuditKey[],
   { anchors, onProgress }: VerifyOptions = {},
 ): Promise<ChainReport> {
   const walked = await walkChain(sealedPages(entriesOfFile(file)), {
-    keys: secrets.map(auditKey),
+    keys,
     anchors,
     onPage: (seq) => onProgress?.(Number(seq), Number(seq)),
   });

@@ -1,4 +1,7 @@
 import { isLoopback } from "../../domain/networks.ts";
+import { readAssets } from "../../server/pages/assets.ts";
+import { tenantFetch } from "../doors/trust.ts";
+import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 
 /** One thing that was looked at. */
 export interface Check {
@@ -8,17 +11,10 @@ export interface Check {
 }
 
 export interface CheckTerms {
-  /** The tenant's own address, from its file. */
-  baseUrl: string;
-  /** The address to ask. */
-  url: string;
+  /** The address to ask; the tenant's own, of its file, unless given. */
+  url: string | undefined;
   /** The site that shows the widget; undefined to leave that out. */
   origin: string | undefined;
-  allowedOrigins: readonly string[];
-  /** The loader of this build. */
-  loader: string;
-  /** One that trusts the tenant's own certificate. */
-  fetch: typeof fetch;
 }
 
 /** How the detail of a check begins that got no answer. */
@@ -27,8 +23,10 @@ export const NO_ANSWER = "no answer";
 const TIMEOUT_MS = 5000;
 
 /** Looks at everything before it says anything, so that one run shows every problem. */
-export async function checkEmbed(terms: CheckTerms): Promise<Check[]> {
-  const { url, origin, fetch } = terms;
+export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: CheckTerms): Promise<Check[]> {
+  const { baseUrl, embed } = tenant.config;
+  const { url = baseUrl } = asked;
+  const fetch = await tenantFetch(tenant, { url, accepts: "stated" });
   const host = origin === undefined ? "" : `?host=${encodeURIComponent(origin)}`;
   const [script, frame] = await Promise.all([
     ask(fetch, `${url}/assets/embed.js`),
@@ -36,10 +34,12 @@ export async function checkEmbed(terms: CheckTerms): Promise<Check[]> {
   ]);
   return [
     checkHttps(url),
-    checkScript(script, terms.loader),
+    checkScript(script, readAssets().loader),
     checkFrame(frame),
-    checkAddress(terms),
-    ...(origin === undefined ? [] : [checkOrigin(origin, terms), checkAncestors(origin, frame)]),
+    checkAddress(url, baseUrl),
+    ...(origin === undefined
+      ? []
+      : [checkOrigin(origin, baseUrl, embed.allowedOrigins), checkAncestors(origin, frame)]),
   ];
 }
 
@@ -94,14 +94,14 @@ function checkFrame(answer: Answer | string): Check {
 }
 
 /** The tenant's own pages are known by `baseUrl`; a list without the address that people use is a common slip. */
-function checkAddress({ url, baseUrl }: CheckTerms): Check {
+function checkAddress(url: string, baseUrl: string): Check {
   const [asked, own] = [new URL(url).origin, new URL(baseUrl).origin];
   return asked === own
     ? { check: "baseUrl", result: "ok", detail: own }
     : { check: "baseUrl", result: "warn", detail: `asked ${asked}, and the tenant file says ${own}` };
 }
 
-function checkOrigin(origin: string, { allowedOrigins, baseUrl }: CheckTerms): Check {
+function checkOrigin(origin: string, baseUrl: string, allowedOrigins: readonly string[]): Check {
   const check = "may trade";
   if (allowedOrigins.includes(origin) || origin === new URL(baseUrl).origin)
     return { check, result: "ok", detail: `${origin} may trade` };

@@ -1,4 +1,4 @@
-import type { ReadSql, Sql } from "./connect.ts";
+import type { ReadSql, Sql } from "../postgres/connect.ts";
 
 /** Whether the database has a text search configuration of this name. */
 export async function knowsTextSearch(sql: ReadSql, name: string): Promise<boolean> {

@@ -1,6 +1,4 @@
 import { createHmac, randomUUID } from "node:crypto";
-import type { ReadyTenant } from "../../app/tenant/ready-tenant.ts";
-import { mintUserToken } from "../../app/tenant/user-token.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api, WireOutput } from "../../contract/operations.ts";
 import { wallClockMs } from "../../domain/clock.ts";
@@ -8,14 +6,15 @@ import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import type { Side } from "../../domain/market/pool.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
-import type { Output } from "../output/output.ts";
+import type { ReadyTenant } from "../tenant/tenant-database.ts";
+import { mintUserToken } from "../tenant/user-token.ts";
 
 /** A page left open over a working day still trades. */
 const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
 const FUNDS_USD = 1000;
 export const TRADERS = ["alice", "bob"] as const;
 
-/** What the demo acts with: the server's address and both keys, over HTTP like every other client. */
+/** What the demo acts with: the server's address and both keys, over HTTP, as any client does. */
 export interface Stage {
   tenant: ReadyTenant;
   url: string;
@@ -123,10 +122,11 @@ const STORIES: Readonly<Record<MarketKind, { p0: number; outcome: Side }>> = {
 /**
  * The whole life of a tenant: one market of each kind opened, traded and settled, then the ledger reconciled and the
  * chain verified.
+ * @param say told of each step
+ * @param startedAt when the command began, by the monotonic clock
  * @throws Fault INTEGRITY when either does not hold
  */
-export async function runOnce(stage: Stage, output: Output, startedAt: number): Promise<DemoSummary> {
-  const say = (text: string) => output.note(`  ${text}`);
+export async function runOnce(stage: Stage, say: (text: string) => void, startedAt: number): Promise<DemoSummary> {
   const markets: DemoSummary["markets"] = [];
   await admitTraders(stage);
   say(`${TRADERS.join(" and ")}: identity verified, ${FUNDS_USD} USD each, by signed webhooks`);

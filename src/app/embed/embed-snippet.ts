@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readAssets } from "../../server/pages/assets.ts";
 
 /** What a publisher pastes into a page. */
 export interface Snippet {
@@ -24,10 +25,8 @@ const PLACE = "prediction-markets";
  * Two lines of HTML. The loader is named by its hash, so the page runs exactly this file; the call is allowed by the hash
  * of its text (CSP 3, 6.7.3.3), so the policy needs no 'unsafe-inline'.
  */
-export function snippetFor(
-  { baseUrl, view, theme, marketId }: SnippetTerms,
-  { hashedPath, integrity }: { hashedPath: string; integrity: string },
-): Snippet {
+export function snippetFor({ baseUrl, view, theme, marketId }: SnippetTerms): Snippet {
+  const { hashedPath, integrity } = readAssets();
   const { origin } = new URL(baseUrl);
   const scriptUrl = origin + hashedPath;
   const options = { view, theme, ...(marketId === undefined ? {} : { marketId }), autoHeight: true };

@@ -1,19 +1,30 @@
-import { execa } from "execa";
-import { openTenantDatabase } from "../../app/tenant/tenant-database.ts";
 import { processEnvironment } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Connection } from "../../postgres/connect.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import { prepareDatabase } from "../../services/tenant/provision.ts";
+import { readOperatorTenant } from "../tenant/operator-tenant.ts";
+import { openAsOwner } from "../tenant/tenant-database.ts";
 
-/** What psql ends with when it could not connect, or lost the connection. */
-const PSQL_NO_CONNECTION = 2;
+export interface Migrated {
+  tenant: string;
+  /** The migrations that this run applied. */
+  applied: string[];
+}
+
+/** Creates the database of the tenant that a command means if need be, and brings its schema to this version. */
+export async function migrateTenant(named: string | undefined): Promise<Migrated> {
+  const tenant = readOperatorTenant(named);
+  return { tenant: tenant.id, applied: await prepareDatabase(await openAsOwner(tenant)) };
+}
 
 /**
- * Hands the terminal, or the pipe, to psql on the tenant's database, as its owner.
+ * Hands the terminal, or the pipe, to psql on the tenant's database, as its owner. Resolves to psql's exit code, undefined
+ * when a signal ended it.
  * @throws Fault USAGE when psql is not installed
  */
-export async function runDbShell(options: { tenant?: string | undefined }): Promise<ExitCode> {
-  const { connection } = await openTenantDatabase(options.tenant);
+export async function runPsql(named: string | undefined): Promise<number | undefined> {
+  const { execa } = await import("execa");
+  const { connection } = await openAsOwner(readOperatorTenant(named));
   const { exitCode, failed, cause } = await execa("psql", [], {
     stdio: "inherit",
     reject: false,
@@ -21,8 +32,7 @@ export async function runDbShell(options: { tenant?: string | undefined }): Prom
   });
   if (exitCode === undefined && failed && isMissing(cause))
     throw new Fault("USAGE", "psql is not installed; `pmctl db status` shows the address for any other client");
-  if (exitCode === 0) return EXIT.ok;
-  return exitCode === PSQL_NO_CONNECTION ? EXIT.unreachable : EXIT.unexpected;
+  return exitCode;
 }
 
 /** As variables and not as arguments, because every user of the machine sees those, password and all. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { judgeAddresses } from "../../src/app/doctor/addresses.ts";
-import { judgeCertificate } from "../../src/app/doctor/certificate.ts";
+import { evaluateAddresses } from "../../src/app/doctor/addresses.ts";
+import { evaluateCertificate } from "../../src/app/doctor/certificate.ts";
 import type { Check } from "../../src/app/doctor/check.ts";
-import { type DatabaseFacts, judgeDatabase } from "../../src/app/doctor/database.ts";
-import { judgeKeySet } from "../../src/app/doctor/key-set.ts";
-import { judgeMachine, type MachineFacts } from "../../src/app/doctor/machine.ts";
-import { judgeRecord, type RecordFacts } from "../../src/app/doctor/record.ts";
-import { judgeEnvFile } from "../../src/app/doctor/secret-files.ts";
-import { judgeSecrets, type SecretFact, type SecretFacts } from "../../src/app/doctor/secrets.ts";
-import { judgeServer } from "../../src/app/doctor/server.ts";
+import { type DatabaseFacts, evaluateDatabase } from "../../src/app/doctor/database.ts";
+import { evaluateKeySet } from "../../src/app/doctor/key-set.ts";
+import { evaluateMachine, type MachineFacts } from "../../src/app/doctor/machine.ts";
+import { evaluateRecord, type RecordFacts } from "../../src/app/doctor/record.ts";
+import { evaluateEnvFile } from "../../src/app/doctor/secret-files.ts";
+import { evaluateSecrets, type SecretFact, type SecretFacts } from "../../src/app/doctor/secrets.ts";
+import { evaluateServer } from "../../src/app/doctor/server.ts";
 
 const GIB = 1024 ** 3;
 
@@ -46,7 +46,7 @@ test.each<[string, Partial<MachineFacts>, string, string]>([
   ["no room fails", { freeBytes: GIB / 8 }, "disk", "fail"],
   ["... unless the databases are elsewhere", { freeBytes: GIB / 8, needsEmbedded: false }, "disk", "skipped"],
 ])("%s", (_, change, check, status) => {
-  expect(statusOf(judgeMachine({ ...machine, ...change }), check)).toBe(status);
+  expect(statusOf(evaluateMachine({ ...machine, ...change }), check)).toBe(status);
 });
 
 test.each([
@@ -56,7 +56,7 @@ test.each([
   [0o600, "not ignored", ["ok", "fail"]],
   [0o600, "tracked", ["ok", "fail"]],
 ] as const)(".env of mode %o that git says is %s", (mode, git, expected) => {
-  expect(judgeEnvFile({ mode, git }).map(({ status }) => status)).toEqual(expected);
+  expect(evaluateEnvFile({ mode, git }).map(({ status }) => status)).toEqual(expected);
 });
 
 test.each([
@@ -66,7 +66,7 @@ test.each([
   ["one for two more weeks is well", { host: "a.example", isForHost: true, daysLeft: 14 }, "ok"],
   ["one for less is a warning", { host: "a.example", isForHost: true, daysLeft: 13 }, "warn"],
 ] as const)("a certificate: %s", (_what, facts, status) => {
-  expect(statusOf(judgeCertificate(facts), "certificate")).toBe(status);
+  expect(statusOf(evaluateCertificate(facts), "certificate")).toBe(status);
 });
 
 describe("addresses", () => {
@@ -116,7 +116,7 @@ describe("addresses", () => {
       "warn",
     ],
   ])("%s", (_, change, check, status) => {
-    expect(statusOf(judgeAddresses({ ...facts, ...change }), check)).toBe(status);
+    expect(statusOf(evaluateAddresses({ ...facts, ...change }), check)).toBe(status);
   });
 });
 
@@ -156,7 +156,7 @@ describe("the database", () => {
       "fail",
     ],
   ])("%s", (_, facts, check, status) => {
-    expect(statusOf(judgeDatabase(facts, "acme"), check)).toBe(status);
+    expect(statusOf(evaluateDatabase(facts, "acme"), check)).toBe(status);
   });
 });
 
@@ -168,16 +168,18 @@ describe("secrets", () => {
   });
   test("one value for two webhooks fails, and names both", () => {
     const secrets = [secret("webhooks.inbound.secrets[0]", "fp:1"), secret("webhooks.inbound.stripe[0]", "fp:1")];
-    const found = judgeSecrets({ secrets, problems: [], sharing: [] }).find(({ check }) => check === "webhook secrets");
+    const found = evaluateSecrets({ secrets, problems: [], sharing: [] }).find(
+      ({ check }) => check === "webhook secrets",
+    );
     expect(found).toMatchObject({ status: "fail", found: expect.stringContaining("inbound.stripe[0]") });
   });
   test("a webhook's value that also signs user tokens fails", () => {
     const secrets = [secret("auth.jwt.secret", "fp:1"), secret("webhooks.inbound.secrets[0]", "fp:1")];
-    expect(statusOf(judgeSecrets({ secrets, problems: [], sharing: [] }), "webhook secrets")).toBe("fail");
+    expect(statusOf(evaluateSecrets({ secrets, problems: [], sharing: [] }), "webhook secrets")).toBe("fail");
   });
   test("endpoints that take the shared secrets are a warning that names them, and so is a value in several lists", () => {
     const judge = (paths: string[], sharing: SecretFacts["sharing"] = []) =>
-      judgeSecrets({ secrets: paths.map((path) => secret(path, "fp:1")), problems: [], sharing }).find(
+      evaluateSecrets({ secrets: paths.map((path) => secret(path, "fp:1")), problems: [], sharing }).find(
         ({ check }) => check === "webhook secrets",
       );
     expect(judge(["webhooks.inbound.secrets[0]"], ["payments", "oracle"])).toMatchObject({
@@ -192,7 +194,7 @@ describe("secrets", () => {
   });
   test("a long value of few characters is a warning", () => {
     const secrets = [secret("audit.key", "fp:1", 4)];
-    expect(statusOf(judgeSecrets({ secrets, problems: [], sharing: [] }), "secret audit.key")).toBe("warn");
+    expect(statusOf(evaluateSecrets({ secrets, problems: [], sharing: [] }), "secret audit.key")).toBe("warn");
   });
 });
 
@@ -250,7 +252,7 @@ describe("the record", () => {
     ],
     ["a key that no entry made fails", { offRecord: [{ name: "keys", place: "thief" }] }, "on record", "fail"],
   ])("%s", (_, change, check, status) => {
-    expect(statusOf(judgeRecord({ ...sound, ...change }), check)).toBe(status);
+    expect(statusOf(evaluateRecord({ ...sound, ...change }), check)).toBe(status);
   });
 });
 
@@ -268,34 +270,34 @@ test.each([
     waiting: { count: 0, oldest: null },
     offRecord: [{ name, place }],
   };
-  expect(judgeRecord(facts).find(({ check }) => check === "on record")?.remedy).toContain(command);
+  expect(evaluateRecord(facts).find(({ check }) => check === "on record")?.remedy).toContain(command);
 });
 
 test("a port that somebody else has fails; a server that is not ready fails", () => {
   const taken = { ports: [{ field: "server.port", port: 8080, problem: "EADDRINUSE" }], running: undefined };
-  expect(statusOf(judgeServer(taken), "server.port")).toBe("fail");
+  expect(statusOf(evaluateServer(taken), "server.port")).toBe("fail");
   const unready = { ports: [], running: { url: "http://127.0.0.1:1", health: "200", ready: "503" } };
-  expect(judgeServer(unready).map(({ status }) => status)).toEqual(["ok", "ok", "fail"]);
+  expect(evaluateServer(unready).map(({ status }) => status)).toEqual(["ok", "ok", "fail"]);
 });
 
 test("a key set without a key of the tenant's algorithm fails", () => {
   const facts = { kind: "key set", where: "keys.json", keys: 2 } as const;
-  expect(judgeKeySet({ ...facts, usable: 0 }).status).toBe("fail");
-  expect(judgeKeySet({ ...facts, usable: 1 }).status).toBe("ok");
+  expect(evaluateKeySet({ ...facts, usable: 0 }).status).toBe("fail");
+  expect(evaluateKeySet({ ...facts, usable: 1 }).status).toBe("ok");
 });
 
 test("whatever fails or warns says what to do", () => {
   const all = [
-    ...judgeMachine({ ...machine, node: "20.0.0", binariesProblem: "none", isWritable: false, freeBytes: 0 }),
-    ...judgeEnvFile({ mode: 0o777, git: "tracked" }),
-    ...judgeDatabase({ state: "unreachable", problem: "refused", isEmbedded: false }, "acme"),
+    ...evaluateMachine({ ...machine, node: "20.0.0", binariesProblem: "none", isWritable: false, freeBytes: 0 }),
+    ...evaluateEnvFile({ mode: 0o777, git: "tracked" }),
+    ...evaluateDatabase({ state: "unreachable", problem: "refused", isEmbedded: false }, "acme"),
   ];
   expect(all.every(({ status, remedy }) => (status === "fail" || status === "warn") === (remedy !== null))).toBe(true);
 });
 
 test("of many lines that count for nothing the number is told, and the first few", () => {
   const faults = Array.from({ length: 9 }, (_, index) => `a.ndjson:${index + 1} has a bad signature`);
-  const [, anchors] = judgeRecord({
+  const [, anchors] = evaluateRecord({
     tail: { checked: 10 },
     anchors: { newest: ANCHOR, faults, unwritable: [], setBack: undefined },
     treasuryMicro: 1000n,
@@ -311,13 +313,13 @@ test("of many lines that count for nothing the number is told, and the first few
 test("a program of anchors that may not run is mended by --allow-exec, and not in .env", () => {
   const message = "anchors go to a program: add --allow-exec to let pmctl run it";
   const problems = [{ file: "tenant.yaml", line: 3, path: "audit.anchors[0].exec", message }];
-  const check = judgeSecrets({ secrets: [], problems, sharing: [] }).find(({ status }) => status === "fail");
+  const check = evaluateSecrets({ secrets: [], problems, sharing: [] }).find(({ status }) => status === "fail");
   expect(check?.remedy).toContain("--allow-exec");
   expect(check?.remedy).not.toContain(".env");
 });
 
 test("a server that is not ready because of its audit log says which way the log does not hold", () => {
   const running = { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity: "set-back" };
-  const readiness = judgeServer({ ports: [], running }).find(({ check }) => check === "readiness");
+  const readiness = evaluateServer({ ports: [], running }).find(({ check }) => check === "readiness");
   expect(readiness).toMatchObject({ status: "fail", found: expect.stringContaining("set-back") });
 });

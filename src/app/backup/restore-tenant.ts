@@ -1,0 +1,82 @@
+import { auditKey } from "../../domain/audit/seal.ts";
+import { Fault } from "../../domain/fault.ts";
+import { VOUCHED } from "../../ledger/schema.ts";
+import type { BackupManifest } from "../../postgres/backup/backup-format.ts";
+import { inspectBackup } from "../../postgres/backup/backup-reader.ts";
+import { type Restored, restoreDatabase } from "../../services/tenant/restore.ts";
+import { checkReason, operatorActor } from "../tenant/actor.ts";
+import { openBackup } from "./backup-file.ts";
+import { type BackupTarget, dropUnfinishedRestores } from "./backup-tenant.ts";
+
+export interface RestoreRequest extends BackupTarget {
+  file: string;
+  /** The operator's directory, which remembers how far the tenant's log had come. */
+  directory: string;
+  /** `audit.anchors` of the tenant file that are files, absolute. */
+  anchorFiles: readonly string[];
+  /** Milliseconds since the epoch. */
+  now: number;
+  reason?: string | undefined;
+  /** The file of the age key that decrypts it. */
+  identity?: string | undefined;
+  /** Takes a file that no audit key authenticates. */
+  allowUnauthenticated?: boolean | undefined;
+  /** Goes on although entries that are known are not in it. */
+  acceptRollback?: boolean | undefined;
+}
+
+export interface RestoredTenant extends Restored {
+  manifest: BackupManifest;
+  /** Of the content. */
+  sha256: string;
+  /** The audit key that authenticates it; undefined for a file of the former format. */
+  keyId: string | undefined;
+  encrypted: boolean;
+}
+
+/**
+ * Puts a backup into the place of the tenant's database, once it has been verified.
+ *
+ * @param confirm asks the operator; what it throws ends the restore before anything is replaced
+ * @param note told what is being done, and what is left out
+ * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
+ */
+export async function restoreTenant(
+  request: RestoreRequest,
+  confirm: (manifest: BackupManifest) => Promise<void>,
+  note: (message: string) => void,
+): Promise<RestoredTenant> {
+  const { tenant, file, auditSecrets, now } = request;
+  const reason = checkReason(request.reason);
+  const acceptRollback = request.acceptRollback === true;
+  if (acceptRollback && reason === undefined) throw new Fault("USAGE", "--accept-rollback needs --reason TEXT");
+  const { encrypted, content } = await openBackup(file, request.identity);
+  note("Verifying the file");
+  const inspected = await inspectBackup(content(), { tenant, keys: auditSecrets.map(auditKey) });
+  const { manifest, sha256, keyId } = inspected;
+  if (keyId === undefined) permitUnauthenticated(request, note);
+  await confirm(manifest);
+  await dropUnfinishedRestores(request, note);
+  const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/\D/g, "");
+  const restored = await restoreDatabase({
+    ...request,
+    inspected,
+    stamp,
+    reason,
+    acceptRollback,
+    content: content(),
+    actor: operatorActor(),
+    onStep: note,
+  });
+  return { ...restored, manifest, sha256, keyId, encrypted };
+}
+
+/** @throws Fault INTEGRITY unless the operator takes what no key vouches for; tells what is left out of it then */
+function permitUnauthenticated({ file, allowUnauthenticated }: RestoreRequest, note: (message: string) => void): void {
+  if (allowUnauthenticated !== true)
+    throw new Fault(
+      "INTEGRITY",
+      `${file} carries no mac, so nothing says who wrote it; one of an older pmctl needs --allow-unauthenticated`,
+    );
+  note(`No key vouches for this file: what the log does not tell is left out (${VOUCHED.join(", ")}, API keys)`);
+}

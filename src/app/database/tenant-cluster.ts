@@ -1,0 +1,23 @@
+import { openWorkspace, pickTenant } from "../../config/workspace.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.ts";
+
+export type { Cluster, ClusterStatus } from "../../postgres/embedded/cluster.ts";
+
+/** The database server of the operator's directory, and the database that an address for people names. */
+export interface TenantCluster {
+  cluster: Cluster;
+  database: string;
+}
+
+/** The cluster belongs to the directory, so no tenant is needed; when it is plain which one is meant, the database is its. */
+export function openTenantCluster(named: string | undefined): TenantCluster {
+  const workspace = openWorkspace();
+  const cluster = embeddedCluster(workspace.directory);
+  try {
+    return { cluster, database: pickTenant(workspace, named) };
+  } catch (error) {
+    if (error instanceof Fault && error.code === "USAGE") return { cluster, database: "postgres" };
+    throw error;
+  }
+}

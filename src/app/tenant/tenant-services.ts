@@ -1,0 +1,19 @@
+import type { Connection } from "../../postgres/connect.ts";
+import type { OracleSetup } from "../../services/feeds.ts";
+import type { TenantOptions } from "../../services/tenant/tenant.ts";
+import { anchorPlaces, type OperatorTenant } from "./operator-tenant.ts";
+import { tenantFeeds } from "./tenant-oracle.ts";
+
+/**
+ * How a tenant's services are opened in this process: with the feeds of its file, and the anchors that its directory and
+ * its file know.
+ * @param auditSecrets the one that seals new entries first
+ */
+export function serviceOptions(
+  tenant: Pick<OperatorTenant, "id" | "directory" | "config">,
+  connection: Connection,
+  [auditSecret, ...previousAuditSecrets]: readonly [string, ...string[]],
+): TenantOptions & { oracle: OracleSetup } {
+  const oracle = tenantFeeds(tenant.config);
+  return { tenantId: tenant.id, connection, auditSecret, previousAuditSecrets, oracle, anchors: anchorPlaces(tenant) };
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from "node:crypto";
+import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
+import { formatPath } from "../../config/config-error.ts";
+import { inboundSecretsOf, type SecretList, sharedInboundSecrets } from "../../config/secrets/inbound-secrets.ts";
+import { destinationName } from "../../config/secrets/secret-destinations.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { wallClockMs } from "../../domain/clock.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { SignedHeaders } from "../../outgoing/sign.ts";
+import { isMessageId, signInbound } from "../../providers/endpoint.ts";
+import { signBody, verifySignature } from "../../providers/signature.ts";
+import { signAsStripe } from "../../providers/stripe/verify.ts";
+import { chooseDoor, type Via } from "../doors/choose-door.ts";
+import { tenantFetch } from "../doors/trust.ts";
+import type { OperatorTenant } from "../tenant/operator-tenant.ts";
+import type { SampleWebhook } from "./webhook-samples.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/** `v1` is the X-Signature of the interface specification, `v2` Standard Webhooks, which signs the time too. */
+export type Scheme = "v1" | "v2";
+
+/** How an endpoint wants to be signed for; the older way where it takes both. */
+function schemeTaken({ config }: OperatorTenant, endpoint: InboundEndpoint | undefined): Scheme {
+  return endpoint !== undefined && config.webhooks.inbound[endpoint]?.scheme === "v2" ? "v2" : "v1";
+}
+
+export interface SendOptions {
+  scheme?: Scheme | undefined;
+  via: Via;
+  url?: string | undefined;
+}
+
+/**
+ * Sends a webhook to the tenant's running server, signed as its provider would.
+ *
+ * @param note told of servers that were passed by
+ * @throws Fault USAGE, UNREACHABLE when no server answers, SERVER_UNPROVEN when it may be another process; what the server
+ * answered when it refused
+ */
+export async function sendAsProvider(
+  tenant: OperatorTenant,
+  sample: SampleWebhook,
+  { scheme, via, url }: SendOptions,
+  note: (message: string) => void,
+): Promise<{ url: string; status: number }> {
+  if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
+  // The signature of a deposit is as good as the deposit, so it goes where its secret may go.
+  const secretName = () => {
+    const [secret] = signingSecretsOf(tenant, sample.endpoint).references;
+    return secret && destinationName(secret);
+  };
+  const server = await chooseDoor(tenant, "http", url, note, secretName);
+  if (server.kind === "db") throw new Fault("UNREACHABLE", `No server of ${tenant.id} answers`);
+  const target = `${server.url}${sample.path}${tenant.id}`;
+  const body = JSON.stringify(sample.body);
+  const request = await tenantFetch(tenant, server);
+  const response = await post(request, target, body, await signatureOf(sample, scheme, body, tenant));
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (!response.ok) throw faultFrom(response, answer);
+  return { url: target, status: response.status };
+}
+
+async function signatureOf(
+  { endpoint }: SampleWebhook,
+  scheme: Scheme | undefined,
+  body: string,
+  tenant: OperatorTenant,
+): Promise<Record<string, string>> {
+  const secret = () => firstSecret(tenant, signingSecretsOf(tenant, endpoint));
+  if (endpoint === "stripe") {
+    if (scheme) throw new Fault("USAGE", "Stripe signs in its own way: leave --scheme out");
+    return { "stripe-signature": await signAsStripe(body, secret(), wallClockMs()) };
+  }
+  if ((scheme ?? schemeTaken(tenant, endpoint)) === "v2") return signMessageOf(Buffer.from(body), secret(), {});
+  return { "x-signature": signBody(Buffer.from(body), secret()) };
+}
+
+async function post(
+  request: typeof fetch,
+  url: string,
+  body: string,
+  signature: Record<string, string>,
+): Promise<Response> {
+  try {
+    return await request(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...signature },
+      body,
+      redirect: "manual",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  } catch (error) {
+    const { reason, fault } = connectionFailure(error);
+    throw fault ?? new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
+  }
+}
+
+export interface SignOptions {
+  scheme?: Scheme | undefined;
+  /** Whose secret signs; v2 needs it, v1 takes the shared one unless given. */
+  endpoint?: InboundEndpoint | undefined;
+  id?: string | undefined;
+  /** Seconds since the epoch. */
+  timestamp?: number | undefined;
+}
+
+/** What a provider would send beside a body. */
+export type Signed = { signature: string } | { scheme: "v2"; headers: SignedHeaders };
+
+/** @throws Fault USAGE for options that the scheme does not take, CONFIG_INVALID when there is no secret to sign with */
+export function signAsProvider(
+  tenant: OperatorTenant,
+  body: Buffer,
+  { scheme: asked, endpoint, id, timestamp }: SignOptions,
+): Signed {
+  const scheme = asked ?? schemeTaken(tenant, endpoint);
+  if (scheme !== "v2" && (id !== undefined || timestamp !== undefined))
+    throw new Fault("USAGE", "--id and --timestamp are signed by --scheme v2 only");
+  if (scheme === "v2" && endpoint === undefined)
+    throw new Fault("USAGE", `--scheme v2 needs --endpoint: one of ${INBOUND_ENDPOINTS.join(", ")}`);
+  const { config } = tenant;
+  const secret = firstSecret(tenant, endpoint ? inboundSecretsOf(config, endpoint) : sharedInboundSecrets(config));
+  if (scheme === "v2") return { scheme, headers: signMessageOf(body, secret, { id, timestamp }) };
+  return { signature: signBody(body, secret) };
+}
+
+function signMessageOf(body: Buffer, secret: string, { id, timestamp }: Pick<SignOptions, "id" | "timestamp">) {
+  const messageId = id ?? `msg_${randomUUID()}`;
+  if (!isMessageId(messageId))
+    throw new Fault("USAGE", "--id must be 1 to 255 visible ASCII characters without spaces and dots");
+  return signInbound(messageId, body, timestamp ?? Math.floor(wallClockMs() / 1000), secret);
+}
+
+/**
+ * Whether an active secret makes this X-Signature.
+ * @param endpoint whose secrets count; those of all unless given
+ */
+export function isSignedByProvider(
+  tenant: OperatorTenant,
+  { body, signature, endpoint }: { body: Buffer; signature: string; endpoint?: InboundEndpoint | undefined },
+): boolean {
+  const lists = (endpoint ? [endpoint] : INBOUND_ENDPOINTS).map((each) => inboundSecretsOf(tenant.config, each));
+  // The shared list is read once, though several endpoints take it.
+  const named = new Map(lists.map((list) => [formatPath(list.path), list]));
+  const secrets = [...named.values()].flatMap((list) => valuesOf(tenant, list));
+  return verifySignature(body, signature, secrets);
+}
+
+type References = Pick<SecretList, "references" | "path">;
+
+function signingSecretsOf({ config }: OperatorTenant, endpoint: SampleWebhook["endpoint"]): References {
+  if (endpoint !== "stripe") return inboundSecretsOf(config, endpoint);
+  return { references: config.webhooks.inbound.stripe, path: ["webhooks", "inbound", "stripe"] };
+}
+
+function valuesOf({ secret }: OperatorTenant, { references, path }: References): string[] {
+  return references.map((reference, index) => secret(reference, [...path, index]));
+}
+
+/** @throws Fault CONFIG_INVALID when the tenant file names none, or its value is not at hand */
+function firstSecret(tenant: OperatorTenant, { references, path }: References): string {
+  const [secret] = valuesOf(tenant, { references: references.slice(0, 1), path });
+  if (secret === undefined) throw new Fault("CONFIG_INVALID", `The file of ${tenant.id} names no ${formatPath(path)}`);
+  return secret;
+}

@@ -1,0 +1,19 @@
+import { Fault } from "../../domain/fault.ts";
+import { isDenied, isMissingDatabase, unusable } from "../../postgres/database.ts";
+
+/** No apply has granted the server's login all of its rights. */
+export class NotGranted extends Fault {
+  constructor(tenant: string, options?: ErrorOptions) {
+    const message = `The server's login has no rights in the database of ${tenant} yet: run pmctl apply ${tenant}, which grants them`;
+    super("REFUSED", message, options);
+    this.name = "NotGranted";
+  }
+}
+
+/** What the checks before a tenant is opened ran into, for the operator. */
+export function unready(tenant: string, error: unknown): Fault {
+  if (isMissingDatabase(error))
+    return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });
+  if (isDenied(error)) return new NotGranted(tenant, { cause: error });
+  return unusable(error);
+}
