@@ -4,13 +4,13 @@ import { allowExec, colorIsOff, isCi, processEnvironment } from "../config/envir
 import { Fault } from "../domain/fault.ts";
 import type { Action, CommandContext, Globals, Host } from "./command.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
-import { exitLine, topicList } from "./help-topics.ts";
 import { Interrupts } from "./input/interrupts.ts";
+import { packageVersion } from "./input/package-version.ts";
 import { terminalPrompts } from "./input/prompts.ts";
 import type { Prints } from "./output/fields.ts";
+import { exitLine, topicList } from "./output/help-topics.ts";
 import { FORMATS, Output } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
-import { packageVersion } from "./package-version.ts";
 import { NOUNS, type Noun } from "./registry.ts";
 
 /** Where a command reads and writes; the process's own streams unless a test gives others. */

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { InboundEndpoint } from "../contract/resources/webhooks.ts";
+import type { Scope } from "../domain/access/scopes.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Scope } from "../domain/scopes.ts";
 import { ConfigError, type Finding } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
 import { type StatedTarget, statedTargets } from "./schema/audit-schema.ts";

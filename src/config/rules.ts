@@ -1,6 +1,6 @@
+import { refusalOfAddress } from "../domain/access/networks.ts";
 import { PRESETS } from "../domain/feeds/presets.ts";
 import { nearest } from "../domain/nearest.ts";
-import { refusalOfAddress } from "../domain/networks.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { marketFilesStayBelow } from "./market-walk.ts";
 import { statedTargets } from "./schema/audit-schema.ts";

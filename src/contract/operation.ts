@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { OperationScope } from "../domain/access/scopes.ts";
 import type { FaultCode } from "../domain/fault.ts";
-import type { OperationScope } from "../domain/scopes.ts";
 
 /** Who may call: anyone, a public key, a public key with a user, an admin key, or a signed provider. */
 export type Auth = "none" | "public" | "user" | "admin" | "signature";

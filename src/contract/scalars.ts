@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { normalRange } from "../domain/access/networks.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
-import { normalRange } from "../domain/networks.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
-import { parseTimestamp } from "../domain/timestamp.ts";
+import { parseTimestamp } from "../domain/time/timestamp.ts";
 
 /** Neither can be stored by PostgreSQL as it is: a NUL is refused, half a surrogate pair becomes another character. */
 const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();

@@ -1,4 +1,4 @@
-import { HOUR_MS } from "./time.ts";
+import { HOUR_MS } from "./time/units.ts";
 
 /** YES price in millionths after the last trade of the hour that began at `hour` (milliseconds since the epoch). */
 export interface HourPrice {

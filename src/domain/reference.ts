@@ -1,6 +1,6 @@
 import { compareDecimals, parseDecimal } from "./decimal.ts";
-import { HOUR_MS, UNIT_MS } from "./time.ts";
-import { parseTimestamp } from "./timestamp.ts";
+import { parseTimestamp } from "./time/timestamp.ts";
+import { HOUR_MS, UNIT_MS } from "./time/units.ts";
 
 export type Comparator = ">" | ">=" | "<" | "<=" | "between";
 

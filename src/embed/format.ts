@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
 
 /** Numbers and times as people read them. Everything shown goes through here, so that it looks the same everywhere. */
 

@@ -1,6 +1,6 @@
+import { requireScopes, type Scope, usualScopes } from "../domain/access/scopes.ts";
 import type { CreatedKey, StatedKeys } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
-import { requireScopes, type Scope, usualScopes } from "../domain/scopes.ts";
 import { type CommandKind, KEYRING } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type ApiKey, type KeyType, SINGLE } from "./rows.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { usualScopes } from "../domain/access/scopes.ts";
 import type { StatedTenant } from "../domain/audit/audit-payloads.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { usualScopes } from "../domain/scopes.ts";
 import { type CommandKind, KEYRING, PAST_RECORD, TENANT } from "./command.ts";
 import type { Draft, Reader } from "./draft.ts";
 import { createdKey, isLive, statedKeys } from "./keys.ts";

@@ -1,7 +1,7 @@
+import type { KeyType, Scope } from "../domain/access/scopes.ts";
 import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
-import type { KeyType, Scope } from "../domain/scopes.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
 /** A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded. */

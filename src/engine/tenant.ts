@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { requireScopes, scopesOfApply, usualScopes } from "../domain/access/scopes.ts";
 import { CAPITAL, TREASURY } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
-import { requireScopes, scopesOfApply, usualScopes } from "../domain/scopes.ts";
 import { type CommandKind, KEYRING, marketNeeds, need, PAST_RECORD, TENANT_TO_WRITE } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, statedKeys } from "./keys.ts";

@@ -1,7 +1,7 @@
+import { normalRange } from "../domain/access/networks.ts";
+import { isScope, usualScopes } from "../domain/access/scopes.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { Fault } from "../domain/fault.ts";
-import { normalRange } from "../domain/networks.ts";
-import { isScope, usualScopes } from "../domain/scopes.ts";
 import type { KycState } from "../domain/trader.ts";
 import { isInForce } from "../engine/keys.ts";
 import type { ApiKey, KeyType, PastRecord, Trader } from "../engine/rows.ts";

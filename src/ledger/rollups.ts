@@ -1,5 +1,5 @@
 import { providerOf } from "../domain/accounts.ts";
-import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
 import type { Trade, Transfer } from "../engine/draft.ts";
 
 /** What a market traded in an hour, and its last price. */

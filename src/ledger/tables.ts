@@ -1,7 +1,7 @@
+import { isScope, type Scope, usualScopes } from "../domain/access/scopes.ts";
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import { type Policy, storedPolicy } from "../domain/policy/policy.ts";
-import { isScope, type Scope, usualScopes } from "../domain/scopes.ts";
 import type { Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
 import {

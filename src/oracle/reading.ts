@@ -2,7 +2,7 @@ import { type Decimal, medianOf, parseDecimal, scaleByTen } from "../domain/deci
 import { type JsonValue, NumberText, numberTextAt, parseExactJson, resolvePointer } from "../domain/exact-json.ts";
 import type { CandleList, HttpSource, Literal, NumberPointer, TradeList } from "../domain/feeds/source.ts";
 import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
-import { parseTimestamp } from "../domain/timestamp.ts";
+import { parseTimestamp } from "../domain/time/timestamp.ts";
 
 /** One price as a source states it. */
 export interface Reading {

@@ -1,7 +1,7 @@
 import { type Decimal, parseDecimal } from "../domain/decimal.ts";
 import { invariant } from "../domain/fault.ts";
 import type { SimulatedSource } from "../domain/feeds/source.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS } from "../domain/time/units.ts";
 
 /** Waves of a day, some hours, and minutes; together they look like a market and never leave it. */
 const PERIODS_MS = [DAY_MS, DAY_MS / 7, DAY_MS / 41, DAY_MS / 233] as const;

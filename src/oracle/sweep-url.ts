@@ -4,7 +4,7 @@ import { z } from "zod";
 import { parseDecimal } from "../domain/decimal.ts";
 import { NumberText, parseExactJson, repeatsKey } from "../domain/exact-json.ts";
 import { decodeTerms } from "../domain/market/terms.ts";
-import { parseTimestamp } from "../domain/timestamp.ts";
+import { parseTimestamp } from "../domain/time/timestamp.ts";
 import { OutgoingFailure } from "../outgoing/guarded-fetch.ts";
 import { signMessage } from "../outgoing/sign.ts";
 import { type ClosedRow, listClosedMarkets } from "../queries/oracle.ts";

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
 import { pruneTicks, recordSweep } from "../queries/oracle.ts";
 import { readPolicy } from "../services/configuration/policy.ts";
 import type { OracleContext, SweepReport } from "./context.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { OutgoingRules } from "../domain/networks.ts";
-import { DAY_MS } from "../domain/time.ts";
+import type { OutgoingRules } from "../domain/access/networks.ts";
+import { DAY_MS } from "../domain/time/units.ts";
 import { forgetDeliveries, oldestPending, registerReceiver } from "../ledger/unchained/webhook-queue.ts";
 import { readClock } from "../postgres/database-time.ts";
 import type { Pool } from "../postgres/pool.ts";

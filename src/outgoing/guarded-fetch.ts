@@ -9,7 +9,7 @@ import {
   isPublic,
   type Network,
   type OutgoingRules,
-} from "../domain/networks.ts";
+} from "../domain/access/networks.ts";
 
 /** Why a request of ours got no answer. The message may go to logs, and never to callers: it would map our network. */
 export class OutgoingFailure extends Error {

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time/units.ts";
 
 /** How long after each failed attempt the next one follows; a failure after the last makes a dead letter. */
 const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS] as const;

@@ -1,10 +1,10 @@
 import type { PlacedMarket } from "../config/market-files.ts";
 import type { TenantConfig } from "../config/tenant-config.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
+import { usualScopes } from "../domain/access/scopes.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { normalPolicy } from "../domain/policy/values.ts";
-import { usualScopes } from "../domain/scopes.ts";
 import type { DesiredKey } from "./plan-types.ts";
 
 /** The document of a tenant's files. */

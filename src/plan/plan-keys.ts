@@ -1,7 +1,7 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
-import { coversRanges } from "../domain/networks.ts";
+import { coversRanges } from "../domain/access/networks.ts";
+import { coversScopes } from "../domain/access/scopes.ts";
 import type { Direction } from "../domain/policy/fields.ts";
-import { coversScopes } from "../domain/scopes.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import { keyText } from "./plan-document.ts";
 import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";

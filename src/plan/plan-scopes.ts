@@ -1,4 +1,4 @@
-import { coversScopes, type Scope, scopesOfApply } from "../domain/scopes.ts";
+import { coversScopes, type Scope, scopesOfApply } from "../domain/access/scopes.ts";
 import { blockers, decide } from "./plan-decision.ts";
 import type { Desired, LiveConfig, Plan } from "./plan-types.ts";
 

@@ -1,9 +1,9 @@
 import type { WireOutput } from "../contract/operations.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
+import type { Scope } from "../domain/access/scopes.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import type { Direction } from "../domain/policy/fields.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
-import type { Scope } from "../domain/scopes.ts";
 
 /** An API key of the file. */
 export interface DesiredKey {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { parseTimestamp } from "../domain/timestamp.ts";
+import { parseTimestamp } from "../domain/time/timestamp.ts";
 
 const SHAPE = /^(?:sha256=)?([0-9a-f]{64})$/i;
 const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;

@@ -1,5 +1,5 @@
 import type { HourPrice } from "../domain/history.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS } from "../domain/time/units.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";

@@ -1,5 +1,5 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS } from "../domain/time/units.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql, Row } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";

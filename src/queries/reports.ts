@@ -1,4 +1,4 @@
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS } from "../domain/time/units.ts";
 import { accountOf, isOfKind } from "../ledger/account-sql.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
+import { type Address, isInNetworks, type Network } from "../domain/access/networks.ts";
 import { Fault } from "../domain/fault.ts";
-import { type Address, isInNetworks, type Network } from "../domain/networks.ts";
 
 const CACHED_ADDRESSES = 10_000;
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { H3Event } from "h3";
-import { monotonicMs } from "../domain/clock.ts";
 import { invariant } from "../domain/fault.ts";
+import { monotonicMs } from "../domain/time/clock.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import type { Refusal } from "../services/security/refusal-log.ts";
 import type { ClientAddresses } from "./client-address.ts";

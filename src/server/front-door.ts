@@ -1,7 +1,7 @@
 import type { H3Event } from "h3";
 import type { Logger } from "pino";
-import { monotonicMs, wallClockMs } from "../domain/clock.ts";
 import { Fault } from "../domain/fault.ts";
+import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
 import { type RefusalLog, shownDetail } from "../services/security/refusal-log.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
 import { isBodyOutstanding } from "./body.ts";

@@ -1,4 +1,4 @@
-import { monotonicMs } from "../domain/clock.ts";
+import { monotonicMs } from "../domain/time/clock.ts";
 import type { Demand, SharedCount } from "../ledger/unchained/request-count.ts";
 import { WINDOW_MS } from "../ledger/unchained/request-count.ts";
 

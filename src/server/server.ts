@@ -2,10 +2,10 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
+import { type ConnectionLimits, connectionLimits } from "../domain/access/connection-limits.ts";
+import { NO_ORIGIN } from "../domain/access/security.ts";
 import type { ChainProblem } from "../domain/audit/audit-link.ts";
-import { monotonicMs } from "../domain/clock.ts";
-import { type ConnectionLimits, connectionLimits } from "../domain/connection-limits.ts";
-import { NO_ORIGIN } from "../domain/security.ts";
+import { monotonicMs } from "../domain/time/clock.ts";
 import {
   forgetEndedSessions,
   forgetOldAnswers,

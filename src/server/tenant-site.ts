@@ -1,8 +1,8 @@
 import type { H3 } from "h3";
 import type { Logger } from "pino";
+import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { invariant } from "../domain/fault.ts";
-import type { OutgoingRules } from "../domain/networks.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import { recordKeyUse } from "../ledger/unchained/key-use.ts";
 import { countRequests } from "../ledger/unchained/request-count.ts";

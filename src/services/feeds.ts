@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import {
   definitionText,
@@ -8,7 +9,6 @@ import {
   type Venues,
 } from "../domain/feeds/feed.ts";
 import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
-import type { OutgoingRules } from "../domain/networks.ts";
 
 /** What a tenant's services know of its feeds. */
 export interface OracleSetup {

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 import type { sessionOperations } from "../contract/resources/session.ts";
+import type { Scope } from "../domain/access/scopes.ts";
+import type { Origin } from "../domain/access/security.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Scope } from "../domain/scopes.ts";
-import type { Origin } from "../domain/security.ts";
 import { ConnectionLost, classify, StatementFailed } from "../postgres/connect.ts";
 import { OutcomeUnknown } from "../postgres/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
-import { hashApiKey, keyFingerprint } from "../domain/api-key.ts";
+import { hashApiKey, keyFingerprint } from "../domain/access/api-key.ts";
+import { usualScopes } from "../domain/access/scopes.ts";
 import { Fault } from "../domain/fault.ts";
-import { usualScopes } from "../domain/scopes.ts";
 import { isInForce, type KeyInHand } from "../engine/keys.ts";
 import type { ApiKey, KeyType } from "../engine/rows.ts";
 import { listApiKeys } from "../ledger/load-standing.ts";

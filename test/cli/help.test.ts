@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { runHelp } from "../../src/cli/commands/help.ts";
 import { EXIT } from "../../src/cli/errors.ts";
-import { EXIT_MEANINGS, TOPICS } from "../../src/cli/help-topics.ts";
+import { EXIT_MEANINGS, TOPICS } from "../../src/cli/output/help-topics.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { FAULT_CODES, Fault } from "../../src/domain/fault.ts";
 import { end, testIo } from "./support/io.ts";

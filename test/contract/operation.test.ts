@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { NoInput, type Operation, operationUnder } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
-import { OPERATION_SCOPES } from "../../src/domain/scopes.ts";
+import { OPERATION_SCOPES } from "../../src/domain/access/scopes.ts";
 
 const operation = operationUnder("operations");
 const rest = { path: "/v1/x", summary: "X.", input: NoInput, output: NoInput, refusals: [] } as const;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time/units.ts";
 import type { Batch } from "../../src/ledger/commit.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "../../src/ledger/rollups.ts";
 import { GRANTS } from "../../src/ledger/schema.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Scope } from "../../src/domain/scopes.ts";
+import type { Scope } from "../../src/domain/access/scopes.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { desiredOf, type Files, PlannedTenant, refusalOf, summary } from "./plan-world.ts";
 

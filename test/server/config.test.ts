@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
-import { hashApiKey } from "../../src/domain/api-key.ts";
+import { hashApiKey } from "../../src/domain/access/api-key.ts";
 import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { configInput } from "./support/config-input.ts";
 import { ADMIN_KEY, PUBLIC_KEY } from "./support/harness.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { connectionLimits } from "../../src/domain/connection-limits.ts";
+import { connectionLimits } from "../../src/domain/access/connection-limits.ts";
 import { ConnectionTable, type Place } from "../../src/server/connections/connection-table.ts";
 import { descriptorLimit, softLimitOf } from "../../src/server/connections/descriptors.ts";
 

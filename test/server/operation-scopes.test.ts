@@ -3,7 +3,7 @@ import { httpApi } from "../../src/client/http-api.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../src/contract/operations.ts";
-import { SCOPES, type Scope } from "../../src/domain/scopes.ts";
+import { SCOPES, type Scope } from "../../src/domain/access/scopes.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import {
   allHandlers,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connectionLimits } from "../../src/domain/connection-limits.ts";
+import { connectionLimits } from "../../src/domain/access/connection-limits.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { ClientAddresses } from "../../src/server/client-address.ts";
 import { Connections } from "../../src/server/connections/connections.ts";

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { WireResult } from "../../src/contract/operations.ts";
-import type { SecurityEvent } from "../../src/domain/security.ts";
+import type { SecurityEvent } from "../../src/domain/access/security.ts";
 import { forgetEndedSessions, forgetOldSecurityEvents } from "../../src/ledger/unchained/forget.ts";
 import { configInput } from "./support/config-input.ts";
 import { ADMIN_KEY, EXPIRED_KEY, PUBLIC_KEY, TENANT, userToken } from "./support/harness.ts";

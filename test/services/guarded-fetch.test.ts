@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hostPattern, isListedHost, isPublic, type OutgoingRules } from "../../src/domain/networks.ts";
+import { hostPattern, isListedHost, isPublic, type OutgoingRules } from "../../src/domain/access/networks.ts";
 import { OutgoingFailure, OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 
 let canary: Server;

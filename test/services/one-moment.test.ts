@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localEvents } from "../../src/client/local-events.ts";
 import type { Api } from "../../src/contract/operations.ts";
-import { connectionLimits } from "../../src/domain/connection-limits.ts";
+import { connectionLimits } from "../../src/domain/access/connection-limits.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { StreamSeats } from "../../src/server/connections/stream-seats.ts";
 import { FrameReader } from "../../src/server/pages/embed-data.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NO_ORIGIN, type Origin, SECURITY_EVENTS } from "../../src/domain/security.ts";
+import { NO_ORIGIN, type Origin, SECURITY_EVENTS } from "../../src/domain/access/security.ts";
 import type { SecurityRow } from "../../src/ledger/unchained/security-log.ts";
 import { type SecurityEntry, SecurityLog } from "../../src/services/security/security-log.ts";
 

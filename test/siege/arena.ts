@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { ConnectionLimits } from "../../src/domain/connection-limits.ts";
+import type { ConnectionLimits } from "../../src/domain/access/connection-limits.ts";
 import type { Connection } from "../../src/postgres/connect.ts";
 import { provision } from "../../src/services/tenant/provision.ts";
 import { AUDIT_SECRET, benchState } from "../bench/scene.ts";

@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { ConfigError } from "../../config/config-error.ts";
-import { keyFingerprint } from "../../domain/api-key.ts";
+import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Choices, decide, type Writes } from "../../plan/plan-decision.ts";
 import type { Desired, Plan } from "../../plan/plan-types.ts";

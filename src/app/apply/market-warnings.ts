@@ -9,7 +9,7 @@ import {
 import type { FeedDefinition } from "../../domain/feeds/feed.ts";
 import { isTrading, parseTradingHours } from "../../domain/feeds/trading-hours.ts";
 import { termsOf } from "../../domain/market/terms.ts";
-import { parseTimestamp } from "../../domain/timestamp.ts";
+import { parseTimestamp } from "../../domain/time/timestamp.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import type { Session } from "../tenant/session.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";

@@ -4,7 +4,7 @@ import { displayPath } from "../../config/config-file.ts";
 import { operatorText } from "../../domain/audit/chain-walk.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
-import { wallClockMs } from "../../domain/clock.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { dropLeftovers } from "../../postgres/backup/swap-database.ts";
 import { type Connection, connect } from "../../postgres/connect.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";

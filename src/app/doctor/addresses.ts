@@ -1,5 +1,5 @@
 import type { TenantConfig } from "../../config/tenant-config.ts";
-import { isLoopback } from "../../domain/networks.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
 import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
 
 export const addressGroup: CheckGroup = { name: "addresses", run: async ({ config }) => evaluateAddresses(config) };

@@ -4,8 +4,8 @@ import { readCertificate } from "../../config/certificate.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
-import { wallClockMs } from "../../domain/clock.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
 import { type Check, type CheckGroup, fail, ok, warn } from "./check.ts";
 
 export const certificateGroup: CheckGroup = {

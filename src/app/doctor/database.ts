@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { externalConnection, isDenied, isMissingDatabase, isMissingLogin } from "../../postgres/database.ts";
 import { readClock } from "../../postgres/database-time.ts";

@@ -1,5 +1,5 @@
 import type { ResolvedJwt } from "../../config/resolve-tenant.ts";
-import type { OutgoingRules } from "../../domain/networks.ts";
+import type { OutgoingRules } from "../../domain/access/networks.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { keySetLoader } from "../../server/access/key-set.ts";
 import { type Check, type CheckGroup, fail, ok, skipped } from "./check.ts";

@@ -1,4 +1,4 @@
-import { isLoopback } from "../../domain/networks.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
 import { adminKey, indexOfKey } from "../tenant/admin-key.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 import { chooseDoor, type HttpDoor, type Via } from "./choose-door.ts";

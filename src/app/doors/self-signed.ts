@@ -5,7 +5,7 @@ import { join } from "node:path";
 import ipaddr from "ipaddr.js";
 import { type Certificate, CertificateProblem, checkCertificate } from "../../config/certificate.ts";
 import { isErrno } from "../../config/environment.ts";
-import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 
 const LIFETIME_MS = 365 * DAY_MS;
 /** Long enough that a server which is restarted once a month never shows an old one. */

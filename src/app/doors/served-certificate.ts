@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import { type Certificate, certificateFile, readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
-import { wallClockMs } from "../../domain/clock.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { selfSigned, selfSignedFile } from "./self-signed.ts";
 
 /** The certificate that a server shows, followed while it serves. */

@@ -1,4 +1,4 @@
-import { isLoopback } from "../../domain/networks.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
 import { readAssets } from "../../server/pages/assets.ts";
 import { tenantFetch } from "../doors/trust.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";

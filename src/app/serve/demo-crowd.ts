@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { localApi } from "../../client/local-api.ts";
 import type { Api } from "../../contract/operations.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Side } from "../../domain/market/market.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { type Sweeper, startSweeper } from "../../services/sweepers.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 

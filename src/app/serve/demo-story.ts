@@ -1,11 +1,11 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api, WireOutput } from "../../contract/operations.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import type { Side } from "../../domain/market/pool.ts";
-import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import type { ReadyTenant } from "../tenant/tenant-database.ts";
 import { mintUserToken } from "../tenant/user-token.ts";
 

@@ -1,8 +1,8 @@
 import { loadEnvironment, readKey, readKeyVariable } from "../../config/environment.ts";
 import { destinationName } from "../../config/secrets/secret-destinations.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
 /** A key that a command shows to a server. */

@@ -4,9 +4,9 @@ import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment, readKey } from "../../config/environment.ts";
 import { type KeyAtHand, type ResolvedKey, resolveTenantKeys, tenantKeysAtHand } from "../../config/resolve-tenant.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
+import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
+import type { Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { Scope } from "../../domain/scopes.ts";
 import { isUnrecorded } from "../../ledger/load-standing.ts";
 import type { OracleSetup } from "../../services/feeds.ts";
 import {

@@ -3,7 +3,7 @@ import { httpApi } from "../../client/http-api.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
-import { wallClockMs } from "../../domain/clock.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { type DoorOptions, openDoor, type ServerDoor } from "../doors/open-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";

@@ -5,7 +5,7 @@ import { inboundSecretsOf, sharedInboundSecrets } from "../../config/secrets/inb
 import { kindOf, referencesIn } from "../../config/secrets/secret-places.ts";
 import { describeReference, fingerprint } from "../../config/secrets/secrets.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
-import { hashApiKey, keyFingerprint } from "../../domain/api-key.ts";
+import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type OperatorTenant, secretAtHand } from "./operator-tenant.ts";

@@ -1,6 +1,6 @@
 import { UserId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
 /** The server refuses tokens that live longer. */

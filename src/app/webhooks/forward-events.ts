@@ -4,7 +4,7 @@ import { connectionFailure } from "../../client/http-answer.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import type { WebhookEventType } from "../../contract/resources/webhooks.ts";
 import { contentOf } from "../../domain/audit/audit-payloads.ts";
-import { wallClockMs } from "../../domain/clock.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../outgoing/events.ts";
 import { signMessage } from "../../outgoing/sign.ts";
 

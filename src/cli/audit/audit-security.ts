@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
-import { SECURITY_EVENTS } from "../../domain/security.ts";
+import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";

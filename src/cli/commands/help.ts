@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { exitLine, TOPICS, topicList } from "../help-topics.ts";
+import { exitLine, TOPICS, topicList } from "../output/help-topics.ts";
 import type { View } from "../output/output.ts";
 
 interface Page {

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { WireResult } from "../../contract/operations.ts";
-import { isoTime, wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
-import { HOUR_MS } from "../../domain/time.ts";
+import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
+import { HOUR_MS } from "../../domain/time/units.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { Host, Io } from "../command.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
+import { packageVersion } from "../input/package-version.ts";
 import type { View } from "../output/output.ts";
-import { packageVersion } from "../package-version.ts";
 
 interface Version {
   version: string;

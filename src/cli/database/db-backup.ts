@@ -78,7 +78,7 @@ export function registerBackup(noun: Command, host: Host): void {
       mustAsk(options, io.prompts);
       const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
         import("../../app/backup/backup-tenant.ts"),
-        import("../../domain/clock.ts"),
+        import("../../domain/time/clock.ts"),
       ]);
       const { directory, anchorFiles, target } = await openBackupTarget(options.tenant);
       return runDbRestore({ ...options, ...target, directory, anchorFiles, file, now: wallClockMs() }, io);

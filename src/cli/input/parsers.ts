@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "commander";
 import { isMapping } from "../../config/yaml/mapping.ts";
-import { isoTime, wallClockMs } from "../../domain/clock.ts";
-import { UNIT_MS } from "../../domain/time.ts";
-import { parseTimestamp } from "../../domain/timestamp.ts";
+import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
+import { parseTimestamp } from "../../domain/time/timestamp.ts";
+import { UNIT_MS } from "../../domain/time/units.ts";
 
 /** Readers of option values. They throw what commander turns into a usage error that names the option. */
 

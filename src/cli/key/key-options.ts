@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { normalRange } from "../../domain/access/networks.ts";
+import { isScope, normalScopes, noScope, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
-import { normalRange } from "../../domain/networks.ts";
-import { isScope, normalScopes, noScope, type Scope } from "../../domain/scopes.ts";
 import { identifier, timeSpan } from "../input/parsers.ts";
 
 export interface KeyName {

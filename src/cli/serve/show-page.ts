@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { type Command, Option } from "commander";
-import { isLoopback } from "../../domain/networks.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
 import type { Output, View } from "../output/output.ts";
 
 export interface ShowOptions {

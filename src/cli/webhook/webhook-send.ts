@@ -13,8 +13,8 @@ import {
 } from "../../app/webhooks/as-provider.ts";
 import { SAMPLE_EVENTS, sampleWebhook } from "../../app/webhooks/webhook-samples.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Host } from "../command.ts";
 import { EXIT } from "../errors.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Name, text } from "../../contract/scalars.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
 import { duration, OutgoingUrl, Percentage, SecretReference } from "./scalars.ts";
 
 /** RFC 6901, plus `*` (the only key) and `-1` (the last element). */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { OutgoingUrl as ContractUrl, httpUrl, text } from "../../contract/scalars.ts";
+import { hostPattern, isLoopback } from "../../domain/access/networks.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
-import { hostPattern, isLoopback } from "../../domain/networks.ts";
-import { UNIT_MS } from "../../domain/time.ts";
+import { UNIT_MS } from "../../domain/time/units.ts";
 import { isMapping } from "../yaml/mapping.ts";
 
 export const TenantId = z

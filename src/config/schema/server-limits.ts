@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { DEFAULT_SECONDS, DEFAULT_STREAMS } from "../../domain/connection-limits.ts";
+import { DEFAULT_SECONDS, DEFAULT_STREAMS } from "../../domain/access/connection-limits.ts";
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { CHAIN_PROBLEMS } from "../../domain/audit/audit-link.ts";
-import { SECURITY_EVENTS } from "../../domain/security.ts";
 import { NoInput, operationUnder } from "../operation.ts";
 import { PageCursor, PageLimit, Timestamp, text } from "../scalars.ts";
 import { StoredText } from "../stored.ts";

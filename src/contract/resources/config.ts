@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { SCOPES } from "../../domain/access/scopes.ts";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
-import { SCOPES } from "../../domain/scopes.ts";
 import { NoInput, operationUnder } from "../operation.ts";
 import {
   MarketId,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { normalScopes, noScope, SCOPES } from "../../domain/scopes.ts";
+import { normalScopes, noScope, SCOPES } from "../../domain/access/scopes.ts";
 import { NoInput, operationUnder } from "../operation.ts";
 import { Cidr, Name, Timestamp } from "../scalars.ts";
 import { StoredName } from "../stored.ts";

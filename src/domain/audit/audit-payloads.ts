@@ -1,10 +1,10 @@
+import type { KeyType } from "../access/scopes.ts";
 import type { HedgeRef } from "../hedge.ts";
 import type { HoldReason } from "../market/hold.ts";
 import type { MarketKind } from "../market/market-makers.ts";
 import type { Side } from "../market/pool.ts";
 import type { PolicyField } from "../policy/fields.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { KeyType } from "../scopes.ts";
 import type { TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from "../time.ts";
+import { DAY_MS, MINUTE_MS } from "../time/units.ts";
 import type { HttpSource } from "./source.ts";
 
 const TIMEOUT_MS = 5000;

@@ -12,7 +12,7 @@ import {
 import { invariant } from "../fault.ts";
 import type { FeedDefinition, FeedSource } from "../feeds/feed.ts";
 import { isTrading, parseTradingHours } from "../feeds/trading-hours.ts";
-import { HOUR_MS } from "../time.ts";
+import { HOUR_MS } from "../time/units.ts";
 import type { HoldReason } from "./hold.ts";
 import { isFulfilled, type MarketTerms } from "./terms.ts";
 

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData } from "../../contract/resources/embed.ts";
-import { wallClockMs } from "../../domain/clock.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { Api, Refused } from "../api.ts";
 import { type Bridge, openBridge } from "../bridge.ts";
 import type { Theme } from "../protocol.ts";

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import type { Mechanism, Side } from "../../domain/market/market.ts";
 import type { Pool } from "../../domain/market/pool.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Point } from "../curve.ts";
 import { followLive, type LiveState } from "./live.ts";
 import { poolAt } from "./quote.ts";

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
-import { HOUR_MS } from "../../domain/time.ts";
+import { HOUR_MS } from "../../domain/time/units.ts";
 import { cents, chance, clock, dollars, moment, nameOf, shares, signed, timeLeft, toneOf, volume } from "../format.ts";
 import type { Portfolio, Session } from "../state/session.ts";
 import { type LiveMarket, useMarket } from "../state/use-market.ts";

@@ -1,7 +1,7 @@
 import { type AuditEntry, auditLines, canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { type AuditKey, auditHash } from "../../domain/audit/seal.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
 import { type Command, needsOf, type Results } from "../../engine/commands.ts";
 import { Draft, type Reader } from "../../engine/draft.ts";
 import { execute } from "../../engine/execute.ts";

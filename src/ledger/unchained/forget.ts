@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { WINDOW_MS } from "./request-count.ts";
 

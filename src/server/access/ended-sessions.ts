@@ -1,6 +1,6 @@
 import type { IsSealed } from "../../domain/audit/seal.ts";
-import { wallClockMs } from "../../domain/clock.ts";
-import { HOUR_MS } from "../../domain/time.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { HOUR_MS } from "../../domain/time/units.ts";
 import {
   endSession,
   NOTHING_READ,

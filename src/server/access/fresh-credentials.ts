@@ -1,5 +1,5 @@
-import { monotonicMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 
 const REFRESH_AFTER_MS = 500;

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
-import { monotonicMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
 import type { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 
 /** Two loads a minute at the most, however many unknown key ids arrive; with the 5 s of a load, a rotation is seen within 36 s. */

@@ -1,4 +1,4 @@
-import { wallClockMs } from "../../domain/clock.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 
 /** A use may be known a minute late; this leaves room for a slow database. */
 const TELL_EVERY_MS = 15_000;

@@ -1,6 +1,6 @@
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { encodeResult } from "../../services/answers.ts";
 import { type Handlers, withDatabaseFaults } from "../../services/invoke.ts";
 import type { SecurityLog } from "../../services/security/security-log.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ConnectionLimits } from "../../domain/connection-limits.ts";
+import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
 import type { Place } from "./connection-table.ts";
 import { timedOutText } from "./unparsed.ts";
 

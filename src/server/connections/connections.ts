@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
-import { monotonicMs } from "../../domain/clock.ts";
-import type { ConnectionLimits } from "../../domain/connection-limits.ts";
+import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import { Connection, closeLater, peerOf } from "./connection.ts";
 import type { OnRefused, RefusalReason } from "./connection-refusals.ts";

@@ -1,4 +1,4 @@
-import type { ConnectionLimits } from "../../domain/connection-limits.ts";
+import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
 import { Fault } from "../../domain/fault.ts";
 
 export type StreamLimits = Pick<ConnectionLimits, "streams" | "streamsPerAddress" | "streamsPerUser">;

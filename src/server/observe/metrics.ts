@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { wallClockMs } from "../../domain/clock.ts";
-import { AUTH_FAILURES, SECURITY_EVENTS, type SecurityEvent } from "../../domain/security.ts";
+import { AUTH_FAILURES, SECURITY_EVENTS, type SecurityEvent } from "../../domain/access/security.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../connections/connection-refusals.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { monotonicMs } from "../../domain/clock.ts";
+import { monotonicMs } from "../../domain/time/clock.ts";
 import { onMismatch } from "../../services/answers.ts";
 import type { Metrics } from "./metrics.ts";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Logger } from "pino";
+import { fingerprintOf, type Origin, type SecurityEvent, securityEventOf } from "../../domain/access/security.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { fingerprintOf, type Origin, type SecurityEvent, securityEventOf } from "../../domain/security.ts";
 import type { SecurityEntry, SecurityLog } from "../../services/security/security-log.ts";
 import { tokenFromCookies } from "../access/session-cookie.ts";
 import type { Exchange } from "../exchange.ts";

@@ -1,8 +1,8 @@
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import { Fault } from "../../domain/fault.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { listLatestTrades, listRecentPrices } from "../../queries/market-views.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { FrameData, RefusalData } from "../../contract/resources/embed.ts";
-import { wallClockMs } from "../../domain/clock.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
 import type { Exchange } from "../exchange.ts";

@@ -3,7 +3,7 @@ import { type AnchorLine, signAnchor } from "../../domain/audit/anchor.ts";
 import type { ChainPoint } from "../../domain/audit/audit-link.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
-import { MINUTE_MS } from "../../domain/time.ts";
+import { MINUTE_MS } from "../../domain/time/units.ts";
 
 /** Where anchors go. */
 export interface AnchorTarget {

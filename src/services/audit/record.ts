@@ -1,8 +1,8 @@
 import type { Input, Result } from "../../contract/operations.ts";
+import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
 import { invariant } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
-import { NO_ORIGIN } from "../../domain/security.ts";
 import { listSecurityRows } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import { listAuditEntries } from "../../queries/audit.ts";

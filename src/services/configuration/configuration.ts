@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Input, Result } from "../../contract/operations.ts";
+import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { TREASURY } from "../../domain/accounts.ts";
-import { keyFingerprint } from "../../domain/api-key.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { statusAt } from "../../domain/market/market.ts";

@@ -3,7 +3,7 @@ import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { limitFromUsd, usdFromMicro } from "../../domain/money.ts";
 import { HIGHEST_SCORE } from "../../domain/policy/suitability.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
 import { exposureCap, requireEligible, type TraderStanding } from "../../domain/trader.ts";
 import { readClock } from "../../postgres/database-time.ts";
 import {

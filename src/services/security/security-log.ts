@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Origin, SecurityEvent } from "../../domain/security.ts";
-import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
+import type { Origin, SecurityEvent } from "../../domain/access/security.ts";
+import { HOUR_MS, MINUTE_MS } from "../../domain/time/units.ts";
 import type { SecurityRow } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 

@@ -1,7 +1,7 @@
 import type { Result } from "../../contract/operations.ts";
+import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
-import { NO_ORIGIN } from "../../domain/security.ts";
 import { capMinor, traderStateOf } from "../../domain/trader.ts";
 import type { Trader } from "../../engine/rows.ts";
 import { loadRevocations } from "../../ledger/unchained/revocations.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "./fault.ts";
-import { nearest } from "./nearest.ts";
+import { Fault } from "../fault.ts";
+import { nearest } from "../nearest.ts";
 
 /** What an admin key may be kept to; each operation for operators asks for one. */
 export const OPERATION_SCOPES = ["read", "markets", "settle", "funds", "users", "config", "keys"] as const;

@@ -1,6 +1,6 @@
-import { FAULT_CODES, Fault, type FaultCode } from "../domain/fault.ts";
-import { EXIT } from "./errors.ts";
-import { wrap } from "./output/text-width.ts";
+import { FAULT_CODES, Fault, type FaultCode } from "../../domain/fault.ts";
+import { EXIT } from "../errors.ts";
+import { wrap } from "./text-width.ts";
 
 /** What each exit code means. A test compares it with every code that can happen. */
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {

@@ -1,0 +1,7 @@
+import { readFileSync } from "node:fs";
+
+/** The same three folders up from `src/cli/input` and `dist/cli/input`. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
