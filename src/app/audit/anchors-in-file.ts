@@ -6,7 +6,7 @@ import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { openRegular } from "../../services/anchors/anchor-scan.ts";
 
-/** Proof of what a command put on record, to be kept where those who can write to the database cannot reach it. */
+/** Proof of what a command put on record, to be kept out of reach of everyone who can write to the database. */
 export interface Receipt {
   tenant: string;
   seq: number;
@@ -20,7 +20,7 @@ export interface Receipt {
 
 /** What a file says that a log has held. */
 export interface ReadAnchors {
-  /** Two of one entry with different hashes both stand here: what the log itself does not give up proves a set-back. */
+  /** Of two anchors for one entry with different hashes both are kept: the one that the log does not hold proves a set-back. */
   anchors: KnownAnchor[];
   /** Anchors that none of the keys signed, and lines of a file of anchors that a crash cut short. */
   ignored: number;
@@ -70,7 +70,7 @@ function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> &
     if (typeof tenant === "string" && typeof hash === "string" && Number.isSafeInteger(seq) && Number(seq) > 0)
       return { tenant, seq: Number(seq), hash, ...time };
   } catch {
-    // It is none.
+    // Not JSON, so not a receipt.
   }
   return undefined;
 }
