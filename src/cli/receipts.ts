@@ -34,7 +34,8 @@ export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions
       try {
         if (handle !== undefined) {
           writeFileSync(handle, `${line}\n`);
-          fsyncSync(handle);
+          // A device or a pipe has nothing to sync.
+          if (fstatSync(handle).isFile()) fsyncSync(handle);
         }
       } catch (error) {
         unwritten.push(line);

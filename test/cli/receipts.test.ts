@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readAnchors } from "../../src/app/audit/anchors-in-file.ts";
 import { chainVerifier } from "../../src/app/audit/verify-log.ts";
@@ -124,6 +126,14 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     );
   });
 
+  test("a receipt can go to a device, which has nothing to sync", async () => {
+    const io = testIo({ format: "json" });
+    const book = openReceipts({ receipt: "/dev/null", commandName: "reconcile" }, io.output);
+    const api = door.api(undefined, undefined, { onSealed: (seal) => book.onSealed(TENANT, seal) });
+    expect(await api.reconcile({})).toMatchObject({ ok: true });
+    expect(() => book.close()).not.toThrow();
+  });
+
   test("a line that was cut short swallows no later receipt", async () => {
     await writeFile(path("torn"), '{"tenant":"acme","se');
     await receipted("torn", (api) => api.reconcile({}));
@@ -226,6 +236,19 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
       expect(lines.map((line) => JSON.parse(line).seq)).toEqual(lines.map((_, index) => index + 1));
       const { seq, hash } = await latest();
       expect(await verifyFile(path("export"), KEYS)).toEqual({ verified: true, count: seq, head: hash });
+    });
+
+    test("fills a pipe and the file behind a link, and leaves both what they are", async () => {
+      const io = testIo({ format: "table" });
+      await promisify(execFile)("mkfifo", [path("pipe")]);
+      const read = readFile(path("pipe"), "utf8");
+      expect((await end(io, () => runAuditExport({ out: path("pipe") }, door.api(), io))).exit).toBe(0);
+      expect((await lstat(path("pipe"))).isFIFO()).toBe(true);
+      await writeFile(path("target"), "old");
+      await symlink(path("target"), path("link"));
+      await end(io, () => runAuditExport({ out: path("link") }, door.api(), io));
+      expect((await lstat(path("link"))).isSymbolicLink()).toBe(true);
+      expect(await readFile(path("target"), "utf8")).toBe(await read);
     });
 
     test("that was altered, shortened in the middle, or says something else than its sealed text does not", async () => {

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { completeProgram } from "../../src/cli/program.ts";
 import { serveArguments } from "../../src/cli/serve/up.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 import { MAIN } from "./support/pmctl.ts";
@@ -134,6 +135,13 @@ describe("pmctl up", () => {
     expect(exitCode).toBe(6);
     expect(stderr).toContain("There are no tenants in /tmp/pmctl-nothing-here");
   });
+});
+
+test("up takes no --open and no --qr: it would open a browser for every tenant", async () => {
+  const up = (await completeProgram()).commands.find((command) => command.name() === "up");
+  const flags = up?.options.map(({ long }) => long);
+  expect(flags).toContain("--https");
+  for (const flag of ["--open", "--qr", "--port", "--ops-port"]) expect(flags).not.toContain(flag);
 });
 
 test("every option of serve but the ports is handed on, as it was given", () => {

@@ -1,4 +1,5 @@
-import { open, rename, rm } from "node:fs/promises";
+import { fstatSync } from "node:fs";
+import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Verification } from "../../app/audit/verify-log.ts";
 import type { ChainReport } from "../../app/audit/walk-log.ts";
@@ -106,11 +107,14 @@ const exportedView: View<Exported, Exported> = {
   ],
 };
 
-/** Page by page, however long the log is. A file appears when it is complete. */
+/**
+ * Page by page, however long the log is. A file appears when it is complete. A device or a pipe is written to as it
+ * stands, since a rename would replace it by a file.
+ */
 export async function runAuditExport({ out }: { out?: string | undefined }, api: Api, { output }: Io) {
   const { entriesAfter } = await import("../../app/audit/walk-log.ts");
-  const part = out === undefined ? undefined : `${out}.part`;
-  const handle = part === undefined ? undefined : await open(part, "w", 0o600).catch(unwritable(part));
+  const target = out === undefined ? undefined : await targetOf(out);
+  const handle = target && (await open(target.written, "w", 0o600).catch(unwritable(target.written)));
   let [entries, head] = [0, GENESIS_HASH];
   try {
     for await (const page of entriesAfter(api)) {
@@ -121,17 +125,27 @@ export async function runAuditExport({ out }: { out?: string | undefined }, api:
       head = page.at(-1)?.hash ?? head;
       output.progress(`${entries} entries exported`);
     }
-    await handle?.sync();
+    if (target?.replaced !== undefined) await handle?.sync();
   } catch (error) {
-    if (part !== undefined) await rm(part, { force: true });
+    if (target?.replaced !== undefined) await rm(target.written, { force: true });
     throw error;
   } finally {
     await handle?.close();
   }
-  if (part === undefined || out === undefined) return EXIT.ok;
-  await rename(part, out).catch(unwritable(out));
+  if (out === undefined || target === undefined) return EXIT.ok;
+  if (target.replaced !== undefined) await rename(target.written, target.replaced).catch(unwritable(out));
   await output.print({ file: out, entries, head }, exportedView);
   return EXIT.ok;
+}
+
+/** Where an export is written, and what it replaces then; undefined for this process's own stdout. */
+async function targetOf(out: string): Promise<{ written: string; replaced?: string } | undefined> {
+  const found = await stat(out).catch(() => undefined);
+  const stdout = fstatSync(process.stdout.fd);
+  if (found?.ino === stdout.ino && found.dev === stdout.dev) return undefined;
+  if (found && !found.isFile()) return { written: out };
+  const file = found ? await realpath(out) : out;
+  return { written: `${file}.part`, replaced: file };
 }
 
 function unwritable(file: string): (cause: Error) => never {

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import type { Path } from "../../config/config-error.ts";
 import type { PlacedMarket } from "../../config/market-files.ts";
@@ -41,10 +41,12 @@ export function editedText(file: string, edits: readonly FileEdit[]): string {
 export function writeEdits(edits: readonly FileEdit[], { output }: Pick<Io, "output">): void {
   for (const file of new Set(edits.map((edit) => edit.file))) {
     const text = editedText(file, edits);
-    const fresh = `${file}.new`;
+    // A link stays a link: the file behind it is replaced.
+    const target = realpathSync(file);
+    const fresh = `${target}.new`;
     try {
-      writeFileSync(fresh, text, { mode: statSync(file).mode });
-      renameSync(fresh, file);
+      writeFileSync(fresh, text, { mode: statSync(target).mode });
+      renameSync(fresh, target);
     } finally {
       rmSync(fresh, { force: true });
     }

@@ -12,8 +12,8 @@ import { register as registerServe, type Served, servedView } from "./serve.ts";
 
 type UpOptions = Readonly<Record<string, unknown>>;
 
-/** Each tenant has ports of its own, in its file. */
-const NOT_SHARED = ["port", "opsPort"];
+/** Each tenant has ports of its own, in its file; and a browser or a code for each tenant would bury the terminal. */
+const NOT_SHARED = ["port", "opsPort", "open", "qr"];
 
 export function register(noun: Command, host: Host): void {
   noun
