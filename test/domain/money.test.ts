@@ -1,11 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { faultFacts } from "../../src/domain/fault.ts";
 import {
   averagePrice,
   centsFromMicro,
   decimalFromMicro,
   feeOn,
   MAX_AMOUNT_USD,
+  MAX_PRICE,
+  MIN_PRICE,
   microFromUsd,
   roundPrice,
   usdFromMicro,
@@ -131,4 +134,8 @@ describe("what is shown", () => {
       0n,
     ]);
   });
+});
+
+test("the refusal of a price out of bounds states the bounds", () => {
+  expect(faultFacts("PRICE_BOUND").meaning).toMatch(new RegExp(`outside ${MIN_PRICE} to ${MAX_PRICE}$`));
 });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { faultFacts } from "../../src/domain/fault.ts";
 import { readAssets } from "../../src/server/pages/assets.ts";
 import { PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
@@ -24,6 +25,11 @@ const get = (path: string, accept = "gzip") => fetch(tenant.url + path, { header
 test("the loader is under 3 KB compressed and needs nothing else", () => {
   expect(gzipSync(assets.loader).length).toBeLessThan(3 * 1024);
   expect(assets.loader).not.toMatch(/\bimport\b|\brequire\(/);
+});
+
+test("the frame's script leaves out the table of refusals, which only the server and the command line read", () => {
+  const { meaning } = faultFacts("KEY_INVALID");
+  expect([assets.script, assets.refusal].filter((script) => script.includes(meaning))).toEqual([]);
 });
 
 test("every view is under 60 KB on the wire: a full page of markets, and a market with a year of prices, too", async () => {

@@ -157,7 +157,8 @@ test("the name of the global is the page's to choose", async () => {
     script.dataset.global = "AcmeMarkets";
     document.head.append(script);
   })()`);
-  await page.waitForFunction("typeof AcmeMarkets === 'object'");
+  // Not waitForFunction: it polls with eval, which the page's policy refuses.
+  await expect.poll(() => page.evaluate("typeof AcmeMarkets")).toBe("object");
   await page.evaluate("AcmeMarkets.embed('#m0', { view: 'markets' })");
   await page.frameLocator("iframe >> nth=1").locator(".card").first().waitFor();
   await close();

@@ -149,7 +149,9 @@ describe("signed webhooks with a bucket of their own", () => {
   test("pass when the address has used up its window, up to their own limit", async () => {
     const server = await fresh(2, { rateLimit: { perMinute: 2, webhooksPerMinute: 3 } });
     expect(await statuses([1, 2, 3].map(() => fetch(`${server.url}/health`)))).toContain(429);
-    expect(await statuses([1, 2, 3, 4].map(() => send(server, signature)))).toEqual([200, 200, 200, 429]);
+    // Each request has a connection of its own, so any of them may arrive last.
+    const all = await statuses([1, 2, 3, 4].map(() => send(server, signature)));
+    expect([count(all, 200), count(all, 429)]).toEqual([3, 1]);
     await expectRefusal(await send(server, sha256("forged")), 429, "RATE_LIMITED");
     await server.close();
   });
