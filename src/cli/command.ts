@@ -39,7 +39,8 @@ export interface CommandContext<Options extends object> {
   interrupts: Interrupts;
 }
 
-export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode>;
+/** Resolves to the exit code, or to nothing when the command did what it was asked. */
+export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode> | Promise<void>;
 
 /** Ties commander's commands to their run halves. */
 export interface Host {
@@ -61,11 +62,11 @@ export interface CommandModule {
 }
 
 /** Opens the tenant for as long as `work` runs. */
-export async function withSession(
+export async function withSession<Value>(
   options: SessionOptions & ReceiptOptions,
   { output }: Io,
-  work: (session: Session) => Promise<ExitCode>,
-): Promise<ExitCode> {
+  work: (session: Session) => Promise<Value>,
+): Promise<Value> {
   const { openSession } = await import("../app/tenant/session.ts");
   const receipts = openReceipts(options, output);
   try {

@@ -4,7 +4,7 @@ import { Interrupts } from "./input/interrupts.ts";
 import { sanitizeText } from "./output/text-width.ts";
 import { main } from "./program.ts";
 
-/** The process: runs its command line, lets the output out, and ends with the exit code, whatever is still open. */
+/** Runs the process's command line, flushes its output, and exits with the command's code even while handles are open. */
 export async function run(): Promise<never> {
   const streams = [process.stdout, process.stderr];
   let failed = false;
@@ -21,7 +21,7 @@ export async function run(): Promise<never> {
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
 }
 
-/** Prints pmctl's own warnings in its own words, each once; Node prints its warnings as always. */
+/** Prints pmctl's own warnings once each; all others go to Node's own listeners. */
 function showWarnings(quiet: boolean): void {
   const usual = process.listeners("warning");
   const said = new Set<string>();

@@ -55,12 +55,13 @@ export async function completeProgram(streams: Streams = process): Promise<Comma
 
 /** A noun that the line does not hold is listed in the help and nothing else, so its module is not needed. */
 async function addNoun(program: Command, noun: Noun, argv: readonly string[], host: Host): Promise<void> {
-  const command = program.command(noun.name).description(noun.summary);
-  if (argv.includes(noun.name)) (await noun.load()).register(command, host);
+  const [name, summary, load] = noun;
+  const command = program.command(name).description(summary);
+  if (argv.includes(name)) (await load()).register(command, host);
 }
 
 class CommandHost implements Host {
-  exitCode: ExitCode = 0;
+  exitCode: ExitCode = EXIT.ok;
   readonly #streams: Streams;
   readonly #interrupts: Interrupts;
   readonly #printed = new Map<Command, Prints>();
@@ -86,13 +87,14 @@ class CommandHost implements Host {
         },
         interrupts: this.#interrupts,
       };
-      this.exitCode = await work(context);
+      const exit = await work(context);
+      if (typeof exit === "number") this.exitCode = exit;
     });
   }
 
   async wholeProgram(): Promise<Command> {
     const program = createProgram(this.#streams);
-    for (const noun of NOUNS) await addNoun(program, noun, [noun.name], this);
+    for (const noun of NOUNS) await addNoun(program, noun, [noun[0]], this);
     return program;
   }
 

@@ -38,7 +38,7 @@ describe.each(doors)("key commands through the %s door", (_name, open) => {
   afterAll(() => door.close());
 
   const session = () => ({ api: () => api, tenant: operatorTenant() });
-  const json = async (run: (io: ReturnType<typeof testIo>) => Promise<number>, answers?: (string | null)[]) => {
+  const json = async (run: (io: ReturnType<typeof testIo>) => Promise<void>, answers?: (string | null)[]) => {
     const io = testIo({ format: "json", ...(answers && { answers }) });
     const ending = await end(io, () => run(io));
     return { ...ending, data: ending.stdout === "" ? undefined : JSON.parse(ending.stdout) };

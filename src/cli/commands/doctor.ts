@@ -22,7 +22,7 @@ interface Diagnosis {
   checks: Finding[];
 }
 
-/** Checks whose failure is one to be paged for. */
+/** Checks whose failure ends with exit code 8, on which operators are paged. */
 const EVIDENCE: readonly string[] = ["audit chain", "anchors", "on record"];
 
 const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
@@ -71,7 +71,7 @@ export async function runDoctor({ options, args, io }: CommandContext<DoctorOpti
   return failed === 0 ? EXIT.ok : EXIT.unexpected;
 }
 
-/** A file that cannot be read has its own check. */
+/** A file that cannot be read counts as not embedded: a check of its own reports it. */
 function isEmbedded({ directory }: Workspace, id: string): boolean {
   try {
     return loadTenantFile(tenantPath(directory, id)).database === "embedded";

@@ -48,9 +48,10 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Printed when Ctrl-C interrupts a change that may have been sent. */
-export const IN_DOUBT = "Interrupted: the change of a tenant is in as a whole or not at all; pmctl history says which";
+export const IN_DOUBT =
+  "Interrupted: a tenant's change was committed as a whole or not at all; pmctl history shows which";
 
-/** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
+/** Applies each tenant in a commit of its own: a failure of one undoes no other. */
 export async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);

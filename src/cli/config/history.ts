@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { WireOutput } from "../../contract/operations.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { readPages } from "../input/paging.ts";
 import { count } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
@@ -39,8 +38,8 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Overrides that hold now are told beside: they are live, and no apply made them. */
-export async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<ExitCode> {
+/** Notes the overrides in force too: they are live, and no apply made them. */
+export async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<void> {
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   return withConfig(workspace.directory, tenant, options, io, async (session) => {
@@ -51,6 +50,5 @@ export async function runHistory({ options, args, io }: CommandContext<{ limit: 
     );
     const overrides = live?.config.overrides ?? [];
     noteOverrides({ overrides: overrides.map((each) => ({ ...each, field: `policy.${each.field}` })) }, io.output);
-    return EXIT.ok;
   });
 }

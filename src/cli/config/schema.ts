@@ -1,6 +1,5 @@
 import { Argument, type Command } from "commander";
-import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import type { Host } from "../command.ts";
 import type { View } from "../output/output.ts";
 
 /** A document for other programs: JSON unless another format is asked for. */
@@ -21,12 +20,9 @@ export function register(noun: Command, host: Host): void {
         "JSON Schema (draft-07) of tenant files, market files and the operator's pmctl.yaml, or the OpenAPI document of the service",
       ),
     { names: "$schema type properties required title description definitions openapi info paths components" },
-    runSchema,
+    async ({ args: [what], io }) => {
+      const { schemaDocument } = await import("../../app/schema-documents.ts");
+      return io.output.print(await schemaDocument(what), view);
+    },
   );
-}
-
-export async function runSchema({ args: [what], io }: Pick<CommandContext<object>, "args" | "io">): Promise<ExitCode> {
-  const { schemaDocument } = await import("../../app/schema-documents.ts");
-  await io.output.print(await schemaDocument(what), view);
-  return EXIT.ok;
 }

@@ -36,7 +36,7 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
 /** Why a tenant was not applied, or not even planned. */
 export function refusalMarkdown(tenant: string, error: unknown, done: "applied" | "planned" = "applied"): string {
   const { message = "" } = failureOf(error);
-  // Indented, since a fence could be closed by what stands in it.
+  // Indented, because the message could close a fence.
   return [`### ${cell(tenant)}: not ${done}`, "", ...message.split("\n").map((line) => `    ${line}`)].join("\n");
 }
 

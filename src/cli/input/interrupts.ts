@@ -23,7 +23,7 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
-  /** Said when Ctrl-C ends a command that may have sent a change: where to see whether it is in. */
+  /** Called when Ctrl-C ends a command that may have sent a change, to say where to see whether it was committed. */
   beforeExit(say: () => void): void {
     this.#beforeExit = say;
   }

@@ -56,7 +56,7 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
     async ask(question, { fallback, problem }) {
       const { text } = await import("@clack/prompts");
       const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
-      // Without the second, an answer that was taken over would be shown as nothing.
+      // Without defaultValue an accepted placeholder would be shown as an empty answer.
       const shown = fallback === undefined ? {} : { placeholder: fallback, defaultValue: fallback };
       const typed = answered(await text({ message: question, ...shown, validate, ...streams }));
       return typed?.trim() || (fallback ?? "");

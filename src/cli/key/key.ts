@@ -6,7 +6,6 @@ import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resource
 import { SCOPES, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { future } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { type KeyName, keyName, nameOptions, networks, overlap, scopeList } from "./key-options.ts";
@@ -131,7 +130,7 @@ export async function runKeyList(
   { secrets }: { secrets: readonly FileSecret[] },
   api: Api,
   { output }: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   const declared = secrets.filter(({ type }) => type === "key");
   const keys = (await api.listKeys({})).map((key): KeyItem => {
     // Where the secret's value is not at hand, the key's name identifies it.
@@ -156,10 +155,9 @@ export async function runKeyList(
     }),
   );
   await output.print([...keys, ...items], listView);
-  return EXIT.ok;
 }
 
-export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<ExitCode> {
+export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<void> {
   const { name, type, scopes, from, expiresAt } = options;
   const created = requireValue(
     await api.createKey({
@@ -172,26 +170,24 @@ export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Pr
   );
   await io.output.print(created, createdView);
   io.output.note("The value is shown this once and stored nowhere.");
-  return EXIT.ok;
 }
 
 export async function runKeyRotate(
   { name, type, overlapSeconds, expiresAt }: RotateOptions,
   { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
   io: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   const rotated = requireValue(await api().rotateKey({ name, type, overlapSeconds, ...(expiresAt && { expiresAt }) }));
   await io.output.print(rotated, rotatedView);
   io.output.note("The value is shown this once and stored nowhere.");
   const { keys, source } = tenant.config;
   const index = keys[rotated.type].findIndex((key) => key.name === name);
-  if (index === -1) return EXIT.ok;
+  if (index === -1) return;
   const { file, line } = source.positionOf(["keys", rotated.type, index]);
   const { describeReference } = await import("../../config/secrets/secrets.ts");
   const reference = keys[rotated.type][index]?.secret;
   const place = reference ? describeReference(reference) : "its place";
   io.output.note(`${file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
-  return EXIT.ok;
 }
 
 /** Prints the new value of a secret that lives outside the database, and what to put where. Changes nothing. */
@@ -199,21 +195,20 @@ export async function runSecretRotate(
   rotation: { type: "webhook" | "audit"; endpoint?: InboundEndpoint | undefined },
   tenant: OperatorTenant,
   { output }: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   const [{ planFileRotation }, { randomSecret }] = await Promise.all([
     import("../../app/tenant/tenant-secrets.ts"),
     import("../../config/init.ts"),
   ]);
   await output.print(planFileRotation(tenant, rotation, randomSecret()), rotationView);
   output.note("Nothing was changed yet.");
-  return EXIT.ok;
 }
 
 /**
  * Ends a key, after the operator has typed its name.
  * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on
  */
-export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<ExitCode> {
+export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<void> {
   const { name, type } = options;
   if (mustAsk(options, io.prompts)) {
     const active = (await api.listKeys({})).filter((key) => key.active);
@@ -226,10 +221,9 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
     await io.prompts.type("The key's name", name);
   }
   await io.output.print(await api.revokeKey({ name, type }), revokedView);
-  return EXIT.ok;
 }
 
-/** The repeat of a request whose answer was lost gets everything but the value, which is stored nowhere. */
+/** A repeated request gets the first answer without the value, because the value is not stored. */
 function requireValue<Answer extends { name: string; key: string | null }>(answer: Answer): Answer {
   if (answer.key !== null) return answer;
   throw new Fault(

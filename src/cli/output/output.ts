@@ -172,7 +172,7 @@ export class Output {
     this.#options.stderr.write(`${this.#table(value, view)}\n`);
   }
 
-  /** A line of another process, printed in spite of `--quiet`: that process has its own. */
+  /** A line of another process, printed in spite of `--quiet`, which that process was given too. */
   relay(line: string): void {
     this.#clearProgress();
     this.#options.stderr.write(`${sanitizeLine(line)}\n`);

@@ -7,7 +7,7 @@ export interface Column<Row> {
   align?: "right";
   /** Never shortened, because people copy it. */
   whole?: true;
-  /** Not made narrower than this many columns: less tells nothing. */
+  /** Never made narrower than this many columns. */
   least?: number;
   /** Left out where there is no room for it; the last such column goes first. */
   optional?: true;

@@ -3,7 +3,6 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -79,13 +78,13 @@ const tradeView: View<ExplainedTrade, ExplainedTrade> = {
 };
 
 /** @throws Fault NOT_FOUND when it is neither a trade nor a request that is remembered */
-export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Promise<void> {
   const { id, config, isServer } = options;
   const trade = await unlessMissing(api.explainTrade({ tradeId: id }));
   if (trade) {
     const rule = await findOrigin("policy.feeBps", { beforeSeq: trade.entry.seq }, { config, api });
     await output.print({ kind: "trade", trade, rule }, tradeView);
-    return EXIT.ok;
+    return;
   }
   const refusal = isServer ? await unlessMissing(api.getRefusal({ requestId: id })) : undefined;
   if (!refusal) throw notFound(id, isServer);
@@ -93,7 +92,6 @@ export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Pro
   const isInFile = typeof field === "string" && field.includes(".");
   const rule = isInFile ? await findOrigin(field, { notAfter: refusal.ts, limit }, { config, api }) : null;
   await output.print({ kind: "refusal", refusal, because: refusalSentence(refusal), rule }, refusalView);
-  return EXIT.ok;
 }
 
 function notFound(id: string, isServer: boolean): Fault {
