@@ -41,7 +41,7 @@ export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions
         unwritten.push(line);
         cause = error;
       }
-      if (output.speaksToPeople) output.note(`On record as audit entry ${seq}, hash ${hash}`);
+      if (!output.speaksJson) output.note(`On record as audit entry ${seq}, hash ${hash}`);
     },
     close() {
       if (handle !== undefined) closeSync(handle);

@@ -30,10 +30,12 @@ export function registerVerify(noun: Command, host: Host): void {
       const { file, anchor, incremental, full } = options;
       if (incremental && (full || file !== undefined || anchor !== undefined))
         throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
-      if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
+      const { verificationOf, verificationOfFile } = await import("../../app/audit/verify-log.ts");
+      const terms = { anchor, incremental: incremental === true, note: (text: string) => io.output.note(text) };
+      // An export is verified with the audit keys and nothing else of the tenant.
+      if (file !== undefined)
+        return runAuditVerify(await verificationOfFile(options.tenant, file, terms), {} as Api, io);
       return withSession(options, io, async (session) => {
-        const { verificationOf } = await import("../../app/audit/verify-log.ts");
-        const terms = { anchor, incremental: incremental === true, note: (text: string) => io.output.note(text) };
         return runAuditVerify(await verificationOf(session, terms), session.api(), io);
       });
     },
@@ -80,13 +82,6 @@ export async function runAuditVerify(options: Verification, api: Api, { output }
   const { broken } = report;
   if (broken) throw new Fault("INTEGRITY", `The audit log does not hold (${broken.kind}): ${broken.problem}`);
   await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be kept: ${error.message}`));
-}
-
-/** Needs the audit keys and nothing else of the tenant. */
-async function verifyExport(named: string | undefined, file: string, anchor: string | undefined, io: Io) {
-  const { verificationOfFile } = await import("../../app/audit/verify-log.ts");
-  const terms = { anchor, note: (text: string) => io.output.note(text) };
-  return runAuditVerify(await verificationOfFile(named, file, terms), {} as Api, io);
 }
 
 interface Exported {

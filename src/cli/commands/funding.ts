@@ -67,25 +67,19 @@ export async function runFundingList(options: ListOptions, api: Api, { output }:
   if (nextCursor !== null) output.note(`There are more than these ${withdrawals.length}: raise --limit.`);
 }
 
-const theWithdrawal = (command: Command) => command.argument("<id>", "the withdrawal", identifier);
+/** A command that decides on a pending withdrawal. */
+const decision = (name: string, summary: string, operation: "approveWithdrawal" | "rejectWithdrawal") =>
+  defineCommand({
+    name,
+    summary,
+    takes: (command) => command.argument("<id>", "the withdrawal", identifier),
+    operation,
+    input: ({ args: [id = ""] }) => ({ id }),
+    view: withdrawalView,
+  });
 
-export const fundingApprove = defineCommand({
-  name: "approve",
-  summary: "send a withdrawal's money out",
-  takes: theWithdrawal,
-  operation: "approveWithdrawal",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: withdrawalView,
-});
-
-export const fundingReject = defineCommand({
-  name: "reject",
-  summary: "give a withdrawal's money back",
-  takes: theWithdrawal,
-  operation: "rejectWithdrawal",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: withdrawalView,
-});
+export const fundingApprove = decision("approve", "send a withdrawal's money out", "approveWithdrawal");
+export const fundingReject = decision("reject", "give a withdrawal's money back", "rejectWithdrawal");
 
 export const fundingCredit = defineCommand({
   name: "credit",

@@ -73,24 +73,23 @@ const stateView: View<StateChange, StateChange> = {
   ],
 };
 
-/** Does not ask for a confirmation: a restriction is the safe direction. */
-export const userRestrict = defineCommand({
-  name: "restrict",
-  summary: "stop a user from trading and withdrawing, at once",
-  takes: theUser,
-  operation: "restrictUser",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: stateView,
-});
+/** A command that sets a user's state. Neither asks for a confirmation: a restriction is the safe direction. */
+const stateCommand = (name: string, summary: string, operation: "restrictUser" | "releaseUser") =>
+  defineCommand({
+    name,
+    summary,
+    takes: theUser,
+    operation,
+    input: ({ args: [id = ""] }) => ({ id }),
+    view: stateView,
+  });
 
-export const userRelease = defineCommand({
-  name: "release",
-  summary: "lift a restriction",
-  takes: theUser,
-  operation: "releaseUser",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: stateView,
-});
+export const userRestrict = stateCommand(
+  "restrict",
+  "stop a user from trading and withdrawing, at once",
+  "restrictUser",
+);
+export const userRelease = stateCommand("release", "lift a restriction", "releaseUser");
 
 /** Does not ask for a confirmation: a user whose session ends signs in again. */
 export const userRevoke = defineCommand({

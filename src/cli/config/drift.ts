@@ -5,7 +5,7 @@ import type { PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { ITEM_FIELDS, noteOverrides, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
+import { ITEM_FIELDS, overrideLine, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
 
 interface DriftOptions {
   write?: boolean;
@@ -49,7 +49,7 @@ export async function runDrift({ options, args, io }: CommandContext<DriftOption
   }));
   const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
   await io.output.print(shownPlan({ ...plan, items: drifted }).items, view);
-  noteOverrides(plan, io.output);
+  for (const each of plan.overrides) io.output.note(overrideLine(each));
   const left = options.write ? await writeBack(drifted) : drifted;
   if (left.length === 0) return;
   const fields = left.map(({ field }) => field).join(", ");

@@ -6,7 +6,7 @@ import { readPages } from "../input/paging.ts";
 import { count } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { noteOverrides } from "./plan-view.ts";
+import { overrideLine } from "./plan-view.ts";
 
 /** One apply, as its audit entry tells; `rollback --to` takes its `seq`. */
 type Applied = WireOutput<"listApplies">[number];
@@ -48,7 +48,7 @@ export async function runHistory({ options, args, io }: CommandContext<{ limit: 
       live ? (await readPages(options.limit, (page) => live.api.listApplies(page))).items : [],
       view,
     );
-    const overrides = live?.config.overrides ?? [];
-    noteOverrides({ overrides: overrides.map((each) => ({ ...each, field: `policy.${each.field}` })) }, io.output);
+    for (const each of live?.config.overrides ?? [])
+      io.output.note(overrideLine({ ...each, field: `policy.${each.field}` }));
   });
 }

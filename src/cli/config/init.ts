@@ -16,7 +16,8 @@ import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Globals, Host, Io } from "../command.ts";
 import type { View } from "../output/output.ts";
 
-type Template = "minimal" | "full";
+const TEMPLATES = ["minimal", "full"] as const;
+type Template = (typeof TEMPLATES)[number];
 
 interface InitOptions {
   template?: Template;
@@ -51,10 +52,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenant]", "the new tenant's id: lower-case letters, digits and -")
       .addOption(
-        new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices([
-          "minimal",
-          "full",
-        ]),
+        new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices(TEMPLATES),
       )
       .addOption(
         new Option("--ci <service>", "write a workflow that plans, applies and checks; none unless given").choices(

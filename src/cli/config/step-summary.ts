@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { stepSummaryFile } from "../../config/environment.ts";
 import { failureOf } from "../errors.ts";
-import { actionOf, moneyLines, type ShownPlan, shownValue } from "./plan-view.ts";
+import { actionOf, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
 
 /** Writes Markdown to where the build server shows it; nothing where there is none. */
 export function writeStepSummary(markdown: () => string): void {
@@ -22,13 +22,7 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
       );
     }
   }
-  const rest = [
-    ...moneyLines(plan),
-    ...plan.items.flatMap(({ field, problem }) => (problem === undefined ? [] : [`Conflict: ${field}: ${problem}`])),
-    ...(plan.settings.length > 0 ? [`Taken up by a server at its next start: ${plan.settings.join(", ")}`] : []),
-    ...plan.overrides.map(({ field, until }) => `${field} is overridden until ${until}`),
-    ...plan.warnings.map((warning) => `Warning: ${warning}`),
-  ];
+  const rest = restLines(plan);
   if (rest.length > 0) lines.push("", ...rest.map((line) => `- ${cell(line)}`));
   return lines.join("\n");
 }

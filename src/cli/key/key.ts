@@ -11,7 +11,8 @@ import { mustAsk } from "../input/prompts.ts";
 import { type KeyName, keyName, nameOptions, networks, overlap, scopeList } from "./key-options.ts";
 import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "./key-views.ts";
 
-type KeyType = "admin" | "public";
+const KEY_TYPES = ["admin", "public"] as const;
+type KeyType = (typeof KEY_TYPES)[number];
 
 export interface CreateOptions {
   name: string;
@@ -64,7 +65,7 @@ export function register(noun: Command, host: Host): void {
     )
       .addOption(
         new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
-          .choices(["admin", "public"])
+          .choices(KEY_TYPES)
           .makeOptionMandatory(),
       )
       .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
@@ -86,8 +87,7 @@ export function register(noun: Command, host: Host): void {
     )
       .addOption(
         new Option("--type <type>", "the key's type, or the kind of secret").choices([
-          "admin",
-          "public",
+          ...KEY_TYPES,
           "webhook",
           "audit",
         ]),
@@ -114,7 +114,7 @@ export function register(noun: Command, host: Host): void {
   );
   host.add<Flags & { type?: KeyType }>(
     nameOptions(noun.command("revoke").description("end an API key at once"), "the API key").addOption(
-      new Option("--type <type>", "the key's type").choices(["admin", "public"]),
+      new Option("--type <type>", "the key's type").choices(KEY_TYPES),
     ),
     { operation: "revokeKey" },
     ({ options, args, io }) => {
@@ -124,6 +124,17 @@ export function register(noun: Command, host: Host): void {
     },
   );
 }
+
+/** What a secret that is no API key has in the columns of keys. */
+const NO_API_KEY = {
+  active: true,
+  onRecord: null,
+  scopes: null,
+  from: null,
+  createdAt: null,
+  expiresAt: null,
+  lastUsedAt: null,
+};
 
 /** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
 export async function runKeyList(
@@ -138,23 +149,10 @@ export async function runKeyList(
       fingerprint === null ? key.active && keyName === key.name : fingerprint === key.fingerprint;
     return { ...key, reference: declared.find(isPlace)?.reference ?? null };
   });
-  const others = secrets.filter(({ type }) => type !== "key");
-  const items = others.map(
-    ({ name, type, reference, fingerprint }): KeyItem => ({
-      name,
-      type,
-      active: true,
-      onRecord: null,
-      scopes: null,
-      from: null,
-      createdAt: null,
-      expiresAt: null,
-      lastUsedAt: null,
-      reference,
-      fingerprint,
-    }),
-  );
-  await output.print([...keys, ...items], listView);
+  const others = secrets
+    .filter(({ type }) => type !== "key")
+    .map(({ name, type, reference, fingerprint }) => ({ name, type, ...NO_API_KEY, reference, fingerprint }));
+  await output.print<readonly KeyItem[], KeyItem>([...keys, ...others], listView);
 }
 
 export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<void> {

@@ -71,12 +71,8 @@ export class Output {
     return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
   }
 
-  /** False with `-o json` and `-o ndjson`, where programs read stderr too. */
-  get speaksToPeople(): boolean {
-    return !this.#speaksJson;
-  }
-
-  get #speaksJson(): boolean {
+  /** With `-o json` and `-o ndjson` programs read stderr too. */
+  get speaksJson(): boolean {
     return this.#asked && (this.format === "json" || this.format === "ndjson");
   }
 
@@ -198,7 +194,7 @@ export class Output {
   }
 
   #errorText(message: string, code: string): string {
-    if (this.#speaksJson) return JSON.stringify({ error: message, code });
+    if (this.speaksJson) return JSON.stringify({ error: message, code });
     return this.#fold(`pmctl: ${sanitizeText(message)}`);
   }
 

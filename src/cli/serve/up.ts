@@ -47,7 +47,17 @@ export async function runUp(
   const servers = tenants.map(
     (tenant) =>
       new Supervised({
-        args: [...SMALL_HEAP, ...process.execArgv, ...program(), "serve", tenant, "-o", "ndjson", ...passedOn],
+        // The program that this process itself runs.
+        args: [
+          ...SMALL_HEAP,
+          ...process.execArgv,
+          ...process.argv.slice(1, 2),
+          "serve",
+          tenant,
+          "-o",
+          "ndjson",
+          ...passedOn,
+        ],
         directory: workspace.directory,
         ...report(tenant, `${tenant.padEnd(width)} | `, output),
       }),
@@ -59,11 +69,6 @@ export async function runUp(
   if (killed.length === 0) return EXIT.ok;
   output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
   return EXIT.unexpected;
-}
-
-/** What this process itself was started with. */
-function program(): string[] {
-  return process.argv.slice(1, 2);
 }
 
 function report(
