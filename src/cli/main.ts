@@ -10,7 +10,7 @@ export async function run(): Promise<never> {
   let failed = false;
   for (const stream of streams)
     stream.on("error", (error) => {
-      // A reader such as `head` has seen enough, which is no failure. A full disk is one.
+      // A reader such as `head` that closes the pipe is no failure; a full disk is one.
       if (!isErrno(error) || error.code !== "EPIPE") failed = true;
     });
   showWarnings(process.argv.includes("--quiet"));

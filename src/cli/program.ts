@@ -35,7 +35,7 @@ export async function main(
   const program = createProgram(streams);
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
-    // Before commander asks for arguments: the question for names comes without them.
+    // Before commander parses: `--fields ?` comes without the arguments that the command requires.
     const asked = commandAskedAbout(program, argv);
     if (asked) {
       outputFor(program.opts<Globals>(), streams).list(await host.fieldsOf(asked));
@@ -53,7 +53,7 @@ export async function completeProgram(streams: Streams = process): Promise<Comma
   return new CommandHost(streams, new Interrupts()).wholeProgram();
 }
 
-/** A noun that the line does not hold is listed in the help and nothing else, so its module is not needed. */
+/** Lists a noun in the help, and loads the module only of one that the line names. */
 async function addNoun(program: Command, noun: Noun, argv: readonly string[], host: Host): Promise<void> {
   const [name, summary, load] = noun;
   const command = program.command(name).description(summary);
@@ -162,7 +162,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
-      // Said by the output service, which knows the format.
+      // Output prints the error in the format asked for.
       outputError: () => {},
       getOutHelpWidth: () => (stdout.isTTY ? (stdout.columns ?? 80) : 100),
       getErrHelpWidth: () => 100,

@@ -17,7 +17,6 @@ interface Finding extends Check {
 }
 
 interface Diagnosis {
-  /** Whether nothing failed. */
   ok: boolean;
   checks: Finding[];
 }
@@ -49,7 +48,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Makes every check, whatever the others find. */
+/** Makes every check, even after one has failed. */
 export async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
   const { examineFiles, examineMachine, examineTenant } = await import("../../app/doctor/examine.ts");
   const workspace = openWorkspace();

@@ -17,7 +17,6 @@ interface Explained extends Omit<Result, "checkedAt"> {
 }
 
 export interface ReconcileOptions {
-  /** Every check with its result. */
   explain?: boolean | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface AppliedTenant {
   changed: boolean;
   /** Migrations that brought the schema forward. */
   migrations: string[];
-  /** How many keys that an older version left were put on record, and the fingerprints of those that no entry made. */
+  /** How many keys of an older version got an audit entry, and the fingerprints of those that no entry created. */
   recorded?: { keys: number; refused: string[] };
 }
 

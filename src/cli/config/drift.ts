@@ -38,7 +38,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** @throws Fault REFUSED when live values are other than the files' and stay so */
+/** @throws Fault REFUSED when live values differ from the files and were not written back */
 export async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<void> {
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const workspace = openWorkspace();

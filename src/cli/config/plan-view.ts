@@ -8,7 +8,6 @@ import type { Output, View } from "../output/output.ts";
 /** What a change does to the limits, as people look for it; of a secret, in small letters. */
 export type Mark = "LOOSENS" | "TIGHTENS" | "loosens" | null;
 
-/** A plan as it is printed and saved. */
 export interface ShownPlan extends Omit<Plan, "items"> {
   items: ShownItem[];
 }
@@ -43,7 +42,7 @@ export const planView = {
   empty: "Nothing differs from what is live.",
 } satisfies View<readonly ShownPlan[], Row>;
 
-/** What an item is to people. */
+/** What would happen to an item, in one word. */
 export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
   if (kind !== "change") return kind;
   if (live === null) return "create";

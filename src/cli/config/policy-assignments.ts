@@ -38,7 +38,6 @@ function assign(patch: Mapping, key: string, value: unknown): void {
   target[last] = value;
 }
 
-/** The schema of a dotted key. */
 function fieldSchema(key: string): z.ZodType {
   let schema: z.ZodType = PolicyPatchSchema;
   let path = "";

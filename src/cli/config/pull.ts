@@ -25,7 +25,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Live values that differ from the files' go in, those of policy fields that no file states too, unless they are the defaults. */
+/** Puts in the live values that differ, and those of policy fields that no file states unless they are the defaults. */
 export async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<void> {
   const [{ planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
     import("../../app/apply/plan-tenant.ts"),

@@ -9,7 +9,6 @@ export function writeStepSummary(markdown: () => string): void {
   if (file !== undefined) appendFileSync(file, `${markdown()}\n\n`);
 }
 
-/** A plan for a pull request's page. */
 export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`): string {
   const lines = [`### ${cell(title)}`, ""];
   if (plan.items.length === 0) lines.push("No managed value differs from what is live.");

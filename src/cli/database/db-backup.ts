@@ -9,7 +9,7 @@ import { mustAsk } from "../input/prompts.ts";
 import { time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
-/** What both commands print of a backup. */
+/** What `db backup` and `db restore` print of a backup. */
 interface ShownBackup extends Omit<WrittenBackup["manifest"], "migrations"> {
   file: string;
   /** Of the uncompressed content. */
@@ -35,7 +35,6 @@ export interface BackupOptions extends BackupTarget {
   encryptTo?: readonly string[] | undefined;
 }
 
-/** The options of a restore. */
 type RestoreFlags = Pick<RestoreRequest, "reason" | "identity" | "allowUnauthenticated" | "acceptRollback"> & {
   yes?: boolean | undefined;
 };

@@ -44,7 +44,7 @@ export class Interrupts {
       this.#beforeExit();
       process.exit(EXIT.interrupted);
     });
-    // Without a command that cares, these end as they would have without us: 128 and the signal's number.
+    // Unless a command took the signals over, these end the process as usual: with 128 and the signal's number.
     process.on("SIGTERM", () => {
       if (!this.#abort()) process.exit(143);
     });

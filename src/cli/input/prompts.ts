@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { Fault } from "../../domain/fault.ts";
 import { Interrupted } from "../errors.ts";
 
-/** What asks the operator. Tests answer in place of a person. */
+/** Questions to the operator; tests answer in place of a person. */
 export interface Prompts {
   /** Whether there is a terminal to ask on, and asking is allowed. */
   readonly available: boolean;
@@ -11,7 +11,6 @@ export interface Prompts {
   confirm(question: string): Promise<boolean>;
   /** A line of text, until it has no problem; an empty answer is `fallback`. */
   ask(question: string, options: AskOptions): Promise<string>;
-  /** One of several. */
   choose<Value extends string>(question: string, choices: readonly Choice<Value>[], first: Value): Promise<Value>;
   /** Waits until exactly this text was typed. */
   type(question: string, expected: string): Promise<void>;
@@ -25,7 +24,6 @@ export interface AskOptions {
   problem: (answer: string) => string | undefined;
 }
 
-/** Something to choose. */
 export interface Choice<Value extends string = string> {
   value: Value;
   name: string;

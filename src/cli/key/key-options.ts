@@ -8,7 +8,7 @@ export interface KeyName {
   name?: string;
 }
 
-/** A key is named by the argument or by `--name`, which say the same. */
+/** A key is named by the argument or by `--name`. */
 export function nameOptions(command: Command, description: string): Command {
   return command
     .argument("[name]", description, identifier)

@@ -7,7 +7,6 @@ import { MarketInput } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market-makers.ts";
 
-/** The options of `market create`. */
 export interface MarketFlags {
   file?: string;
   question?: string;

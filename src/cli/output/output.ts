@@ -28,7 +28,6 @@ export interface OutputOptions {
   fields?: readonly string[] | undefined;
   quiet?: boolean | undefined;
   color?: boolean | undefined;
-  /** Show stacks. */
   debug?: boolean | undefined;
 }
 

@@ -16,7 +16,6 @@ interface ServeOptions extends ShowOptions {
   sweep: boolean;
 }
 
-/** A server that listens. */
 export interface Served {
   tenant: string;
   pid: number;

@@ -108,7 +108,6 @@ function parseObject(line: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-/** The options as `serve` takes them. */
 export function serveArguments(options: UpOptions, shared: readonly Option[]): string[] {
   return shared.flatMap((option) => {
     const value = options[option.attributeName()];

@@ -19,7 +19,7 @@ import type { Host } from "../command.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 
-/** The server takes no larger webhook either. */
+/** The server's own limit for a webhook. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /** The verbs of `webhook` that stand in for a provider. */

@@ -15,7 +15,6 @@ type Trade = WireResult<"explainTrade">;
 interface ExplainedRefusal {
   kind: "refusal";
   refusal: Refusal;
-  /** The rule and its numbers. */
   because: string;
   /** Where the rule stands; null for a refusal that no field of the tenant file decides. */
   rule: Origin | null;
@@ -24,7 +23,6 @@ interface ExplainedRefusal {
 interface ExplainedTrade {
   kind: "trade";
   trade: Trade;
-  /** What decided the fee. */
   rule: Origin;
 }
 
