@@ -27,7 +27,7 @@ interface Definition<Id extends OperationId, Options extends object, Row extends
 }
 
 /** The two halves of a command: one for the command line, one that needs neither commander nor a terminal. */
-export interface DefinedCommand<Id extends OperationId> {
+interface DefinedCommand<Id extends OperationId> {
   register(noun: Command, host: Host): void;
   run(input: WireInput<Id>, api: Api, io: Io): Promise<void>;
 }

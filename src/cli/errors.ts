@@ -25,7 +25,7 @@ export class Interrupted extends Error {
 }
 
 /** An error in the words of the command line. */
-export interface Failure {
+interface Failure {
   exit: ExitCode;
   code: string;
   /** For the operator; undefined when everything has been said already. */

@@ -3,8 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OperatorTenant } from "../../src/app/tenant/operator-tenant.ts";
 import { listFileSecrets } from "../../src/app/tenant/tenant-secrets.ts";
 import { future } from "../../src/cli/input/parsers.ts";
-import { runKeyCreate, runKeyList, runKeyRevoke, runKeyRotate, runSecretRotate } from "../../src/cli/key/key.ts";
-import { keyName, overlap } from "../../src/cli/key/key-options.ts";
+import {
+  keyName,
+  overlap,
+  runKeyCreate,
+  runKeyList,
+  runKeyRevoke,
+  runKeyRotate,
+  runSecretRotate,
+} from "../../src/cli/key/key.ts";
 import { resolveSecret } from "../../src/config/secrets/secrets.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import type { Api } from "../../src/contract/operations.ts";

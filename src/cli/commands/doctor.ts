@@ -49,7 +49,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Makes every check, even after one has failed. */
-export async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
+async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
   const { examineFiles, examineMachine, examineTenant } = await import("../../app/doctor/examine.ts");
   const workspace = openWorkspace();
   const { directory } = workspace;

@@ -16,7 +16,7 @@ interface Explained extends Omit<Result, "checkedAt"> {
   checks: Check[];
 }
 
-export interface ReconcileOptions {
+interface ReconcileOptions {
   explain?: boolean | undefined;
 }
 

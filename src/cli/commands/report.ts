@@ -13,7 +13,7 @@ type Overview = WireResult<"getOverviewReport">;
 /** The longest period that the API reports on. */
 const LONGEST_PERIOD_DAYS = 3650;
 
-export interface ReportOptions {
+interface ReportOptions {
   days?: number | undefined;
 }
 

@@ -7,7 +7,7 @@ import { price, shares, time, usd } from "../output/cells.ts";
 
 type Quote = WireResult<"quoteTrade">;
 
-export interface TradeOptions {
+interface TradeOptions {
   market: string;
   side: "yes" | "no";
   /** US dollars to spend, fee included. */

@@ -92,7 +92,7 @@ export const userRestrict = stateCommand(
 export const userRelease = stateCommand("release", "lift a restriction", "releaseUser");
 
 /** Does not ask for a confirmation: a user whose session ends signs in again. */
-export const userRevoke = defineCommand({
+const userRevoke = defineCommand({
   name: "revoke",
   summary: "end all sessions of a user: tokens issued before now, or another time, are refused",
   takes: (command) =>

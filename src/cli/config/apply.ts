@@ -12,7 +12,7 @@ import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDrif
 import { noteRest, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
-export interface AppliedTenant {
+interface AppliedTenant {
   tenant: string;
   changed: boolean;
   /** Migrations that brought the schema forward. */
@@ -52,7 +52,7 @@ export const IN_DOUBT =
   "Interrupted: a tenant's change was committed as a whole or not at all; pmctl history shows which";
 
 /** Applies each tenant in a commit of its own: a failure of one undoes no other. */
-export async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
+async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);

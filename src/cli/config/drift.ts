@@ -39,7 +39,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** @throws Fault REFUSED when live values differ from the files and were not written back */
-export async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<void> {
+async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<void> {
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);

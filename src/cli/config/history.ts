@@ -39,7 +39,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Notes the overrides in force too: they are live, and no apply made them. */
-export async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<void> {
+async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<void> {
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   return withConfig(workspace.directory, tenant, options, io, async (session) => {

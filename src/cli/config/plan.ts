@@ -25,7 +25,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-export async function runPlan({ options, args, io }: CommandContext<PlanOptions>): Promise<ExitCode> {
+async function runPlan({ options, args, io }: CommandContext<PlanOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const names = args.length > 0 ? args : [options.tenant];
   const targets = names.map((name) => ({ tenant: pickTenant(workspace, name) }));

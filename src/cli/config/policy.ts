@@ -16,7 +16,7 @@ import type { View } from "../output/output.ts";
 type Policy = WireResult<"getPolicy">;
 type Updated = WireResult<"updatePolicy">;
 
-export interface SetOptions {
+interface SetOptions {
   patch: PolicyPatch;
   yes?: boolean | undefined;
 }

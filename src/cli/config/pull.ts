@@ -26,7 +26,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Puts in the live values that differ, and those of policy fields that no file states unless they are the defaults. */
-export async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<void> {
+async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<void> {
   const [{ planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
     import("../../app/apply/plan-tenant.ts"),
     import("./write-back.ts"),

@@ -53,7 +53,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** @throws ConfigError with the problems of all files that are not valid */
-export async function runRender(context: CommandContext<object>): Promise<void> {
+async function runRender(context: CommandContext<object>): Promise<void> {
   await context.io.output.print(
     eachTenant(context, (file) => render(loadTenantFile(file))),
     view,

@@ -44,7 +44,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** The same plan and the same guards as an apply, with another document. */
-export async function runRollback({ options, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
+async function runRollback({ options, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
   const [{ applyOn }, { fromHistory }, { liveConfigOf }, { documentOf }, { leftBy }] = await Promise.all([
     import("../../app/apply/apply-tenant.ts"),
     import("../../app/apply/plan-tenant.ts"),

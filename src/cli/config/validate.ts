@@ -41,7 +41,7 @@ export function register(noun: Command, host: Host): void {
  * Checks all files before it says anything, so that one run shows every problem. Secrets need not be there; those that are
  * have the shape of their place, and a value of their own.
  */
-export async function runValidate(context: CommandContext<object>): Promise<void> {
+async function runValidate(context: CommandContext<object>): Promise<void> {
   const { directory } = openWorkspace();
   const environment = loadEnvironment(directory);
   const valid = eachTenant(context, (file): ValidTenant => {

@@ -28,7 +28,7 @@ interface RestoredBackup extends ShownBackup {
   keptAs: string | null;
 }
 
-export interface BackupOptions extends BackupTarget {
+interface BackupOptions extends BackupTarget {
   file: string;
   /** What the log is known to have held. */
   known?: readonly KnownAnchor[] | undefined;

@@ -61,7 +61,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Prints what a publisher pastes into a page. Needs no server: the loader is part of this build. */
-export async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
+async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
   const { config } = readOperatorTenant(options.tenant);
   const { market: marketId, theme = "dark" } = options;
   const view = options.view ?? (marketId === undefined ? "markets" : "market");
@@ -88,7 +88,7 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
  * Asks the server that is given, or the tenant's own address.
  * @throws Fault after printing: UNREACHABLE when no server answers there, EXPECTATION_NOT_MET when a check fails
  */
-export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<void> {
+async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<void> {
   const tenant = readOperatorTenant(options.tenant);
   const { checkEmbed, NO_ANSWER } = await import("../../app/embed/check-embed.ts");
   const checks = await checkEmbed(tenant, {

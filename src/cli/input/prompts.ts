@@ -18,7 +18,7 @@ export interface Prompts {
   search(question: string, find: (term: string) => readonly Choice[]): Promise<string>;
 }
 
-export interface AskOptions {
+interface AskOptions {
   fallback?: string | undefined;
   /** What is wrong with an answer; undefined when nothing is. */
   problem: (answer: string) => string | undefined;
@@ -31,7 +31,7 @@ export interface Choice<Value extends string = string> {
   description?: string;
 }
 
-export interface PromptOptions {
+interface PromptOptions {
   stdin: Readable & { isTTY?: boolean | undefined };
   stderr: Writable & { isTTY?: boolean | undefined };
   /** Whether asking is allowed at all: `--no-input` and build servers forbid it. */

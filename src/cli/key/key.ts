@@ -1,20 +1,20 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { FileSecret } from "../../app/tenant/tenant-secrets.ts";
 import type { Api } from "../../contract/operations.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
-import { SCOPES, type Scope } from "../../domain/access/scopes.ts";
+import { normalRange } from "../../domain/access/networks.ts";
+import { isScope, normalScopes, noScope, SCOPES, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { future } from "../input/parsers.ts";
+import { future, identifier, timeSpan } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
-import { type KeyName, keyName, nameOptions, networks, overlap, scopeList } from "./key-options.ts";
 import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "./key-views.ts";
 
 const KEY_TYPES = ["admin", "public"] as const;
 type KeyType = (typeof KEY_TYPES)[number];
 
-export interface CreateOptions {
+interface CreateOptions {
   name: string;
   type: KeyType;
   scopes?: Scope[] | undefined;
@@ -23,20 +23,21 @@ export interface CreateOptions {
   expiresAt?: string | undefined;
 }
 
-export interface RotateOptions {
+interface RotateOptions {
   name: string;
   type?: KeyType | undefined;
   overlapSeconds?: number | undefined;
   expiresAt?: string | undefined;
 }
 
-export interface RevokeOptions {
+interface RevokeOptions {
   name: string;
   type?: KeyType | undefined;
   yes?: boolean | undefined;
 }
 
-interface Flags extends KeyName {
+interface Flags {
+  name?: string;
   expires?: string;
   overlap?: number;
 }
@@ -123,6 +124,44 @@ export function register(noun: Command, host: Host): void {
       return withSession(options, io, (session) => runKeyRevoke(revoke, session.api(), io));
     },
   );
+}
+
+/** A key is named by the argument or by `--name`. */
+function nameOptions(command: Command, description: string): Command {
+  return command
+    .argument("[name]", description, identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier);
+}
+
+/** @throws Fault USAGE when there is no name, or two */
+export function keyName(argument: string | undefined, { name }: Flags): string {
+  if (argument !== undefined && name !== undefined && argument !== name)
+    throw new Fault("USAGE", `Which key? The argument says ${argument}, and --name says ${name}`);
+  const named = argument ?? name;
+  if (named === undefined) throw new Fault("USAGE", "Which key? Name it with --name");
+  return named;
+}
+
+/** `read,settle`; each is one of the known scopes. */
+function scopeList(value: string): Scope[] {
+  const words = value.split(",").map((word) => word.trim());
+  const scopes = words.filter(isScope);
+  const wrong = words.find((word) => !isScope(word));
+  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} ${noScope(wrong)}`);
+  return normalScopes(scopes);
+}
+
+/** Adds one network to those that were named before. */
+export function networks(value: string, before: readonly string[] = []): string[] {
+  const range = normalRange(value);
+  if (range === undefined)
+    throw new InvalidArgumentError("It must be an address range such as 10.0.0.0/8 or fd00::/8.");
+  return [...before, range];
+}
+
+/** Whole seconds; `0` ends the old value at once. */
+export function overlap(value: string): number {
+  return /^0[smhd]?$/.test(value) ? 0 : timeSpan(value) / 1000;
 }
 
 /** What a secret that is no API key has in the columns of keys. */

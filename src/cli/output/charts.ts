@@ -6,7 +6,7 @@ const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /** At least this much of the scale is shown, so that a price that hardly moves is drawn as a flat line. */
 const LEAST_SPAN = 0.1;
 
-export const BAR_WIDTH = 12;
+const BAR_WIDTH = 12;
 
 /** One character per value, lowest to highest. @param values prices from 0 to 1, oldest first */
 export function sparkline(values: readonly number[], width = values.length): string {

@@ -18,7 +18,7 @@ export interface Sink {
   rows?: number | undefined;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   /** Shows what is longer than the terminal; without it everything is written at once. */
   pager?: Pager | undefined;
   stdout: Sink;

@@ -54,7 +54,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Provisions the demo tenant, serves it, and leaves no process behind when it ends. */
-export async function runDemo({ options, io, interrupts }: CommandContext<DemoOptions & ShowOptions>): Promise<void> {
+async function runDemo({ options, io, interrupts }: CommandContext<DemoOptions & ShowOptions>): Promise<void> {
   const startedAt = performance.now();
   const stopped = interrupts.take();
   const note = (text: string) => io.output.note(text);

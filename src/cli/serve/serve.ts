@@ -53,7 +53,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
-export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<void> {
+async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<void> {
   limitHeap();
   const { readDeclaredTenant } = await import("../../app/tenant/operator-tenant.ts");
   const { readyTenant } = await import("../../app/tenant/tenant-database.ts");

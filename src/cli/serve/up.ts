@@ -32,7 +32,7 @@ function sharedOptions(host: Host): Option[] {
 }
 
 /** Runs until the first SIGINT or SIGTERM, then stops every server. */
-export async function runUp(
+async function runUp(
   { options, args, io, interrupts }: CommandContext<UpOptions>,
   shared: readonly Option[],
 ): Promise<ExitCode> {

@@ -12,7 +12,7 @@ import { registerSending } from "./webhook-send.ts";
 type Delivery = WireResult<"replayWebhook">["replayed"][number];
 type Receiver = WireResult<"enableWebhookReceiver">;
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   receiver?: string | undefined;
   status?: Delivery["status"] | undefined;
   limit?: number | undefined;

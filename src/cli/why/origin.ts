@@ -6,7 +6,7 @@ type Entry = WireResult<"listAudit">["entries"][number];
 type EntryOf<T extends AuditType> = Entry & AuditContent<T>;
 
 /** The entry that set a value, as far as an operator wants to know. */
-export interface SetBy {
+interface SetBy {
   seq: number;
   type: string;
   actor: string;

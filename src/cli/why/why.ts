@@ -26,7 +26,7 @@ interface ExplainedTrade {
   rule: Origin;
 }
 
-export interface WhyOptions {
+interface WhyOptions {
   id: string;
   config: TenantConfig;
   /** Whether the API is a running server, which is the only one to know refused requests. */
