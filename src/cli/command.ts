@@ -24,36 +24,35 @@ export interface Globals extends SessionOptions, ReceiptOptions {
   pager: boolean;
 }
 
-/** What the run half of a command may use of the world. */
+/** Where the run half of a command prints and asks. */
 export interface Io {
   output: Output;
   prompts: Prompts;
 }
 
-/** What the parse half of a command is handed. */
+/** What a command gets once the line is parsed. */
 export interface CommandContext<Options extends object> {
   options: Globals & Options;
-  /** The positional arguments. */
   args: readonly string[];
   io: Io;
   interrupts: Interrupts;
 }
 
-export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode>;
+/** Resolves to the exit code, or to nothing when the command did what it was asked. */
+export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode> | Promise<void>;
 
 /** Ties commander's commands to their run halves. */
 export interface Host {
   /**
-   * Gives a command its work, whose exit code becomes the process's.
+   * Gives a command its work; an exit code that it resolves to becomes the process's.
    * @param prints what `--fields` may name; null for a command that prints no data
    */
   add<Options extends object = object>(command: Command, prints: Prints | null, work: Action<Options>): void;
-  /** The program with every command in it. */
   wholeProgram(): Promise<Command>;
 }
 
 /**
- * A module of `commands/`: `register` adds options, verbs and actions to the noun it is given. It is loaded only when
+ * A module of the registry: `register` adds options, verbs and actions to the noun it is given. It is loaded only when
  * the command line names it, and imports what is heavy only when it runs.
  */
 export interface CommandModule {
@@ -61,11 +60,11 @@ export interface CommandModule {
 }
 
 /** Opens the tenant for as long as `work` runs. */
-export async function withSession(
+export async function withSession<Value>(
   options: SessionOptions & ReceiptOptions,
   { output }: Io,
-  work: (session: Session) => Promise<ExitCode>,
-): Promise<ExitCode> {
+  work: (session: Session) => Promise<Value>,
+): Promise<Value> {
   const { openSession } = await import("../app/tenant/session.ts");
   const receipts = openReceipts(options, output);
   try {
@@ -80,7 +79,7 @@ export async function withSession(
   }
 }
 
-/** Opens a tenant's files, and the way to what is live of it, for as long as `work` runs. */
+/** Opens a tenant's files, with the way to its server or database, for as long as `work` runs. */
 export async function withConfig<Value>(
   directory: string,
   tenant: string,

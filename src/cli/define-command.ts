@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Api, OperationId, WireInput, WireResult } from "../contract/operations.ts";
 import { type CommandContext, type Host, type Io, withSession } from "./command.ts";
-import { EXIT, type ExitCode } from "./errors.ts";
 import type { Prints } from "./output/fields.ts";
 import type { View } from "./output/output.ts";
 
@@ -28,9 +27,9 @@ interface Definition<Id extends OperationId, Options extends object, Row extends
 }
 
 /** The two halves of a command: one for the command line, one that needs neither commander nor a terminal. */
-export interface DefinedCommand<Id extends OperationId> {
+interface DefinedCommand<Id extends OperationId> {
   register(noun: Command, host: Host): void;
-  run(input: WireInput<Id>, api: Api, io: Io): Promise<ExitCode>;
+  run(input: WireInput<Id>, api: Api, io: Io): Promise<void>;
 }
 
 export function defineCommand<Id extends OperationId, Options extends object, Row extends object>(
@@ -38,11 +37,10 @@ export function defineCommand<Id extends OperationId, Options extends object, Ro
 ): DefinedCommand<Id> {
   const { name, summary, takes, operation, check, input, onBehalfOf, view, after } = definition;
 
-  async function run(given: WireInput<Id>, api: Api, io: Io): Promise<ExitCode> {
+  async function run(given: WireInput<Id>, api: Api, io: Io): Promise<void> {
     const answer = await api[operation](given);
     await io.output.print(answer, view);
     after?.(answer, io);
-    return EXIT.ok;
   }
 
   function register(noun: Command, host: Host): void {

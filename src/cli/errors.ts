@@ -16,7 +16,6 @@ export const EXIT = {
 /** What a process ends with. */
 export type ExitCode = number;
 
-/** Ctrl-C at a prompt. */
 export class Interrupted extends Error {
   override name = "Interrupted";
 
@@ -26,7 +25,7 @@ export class Interrupted extends Error {
 }
 
 /** An error in the words of the command line. */
-export interface Failure {
+interface Failure {
   exit: ExitCode;
   code: string;
   /** For the operator; undefined when everything has been said already. */
@@ -57,7 +56,7 @@ const ASK_FOR_HELP = [
   "commander.excessArguments",
 ];
 
-/** Help and version end by an exception too; when help was shown in place of a missing verb, it has said it all. */
+/** Help and version end by an exception too; when help was shown for a missing verb, nothing is left to say. */
 function usageFailure({ exitCode, code, message }: CommanderError): Failure {
   if (exitCode === 0) return { exit: EXIT.ok, code, message: undefined };
   const said = code === "commander.help";

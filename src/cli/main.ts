@@ -4,13 +4,13 @@ import { Interrupts } from "./input/interrupts.ts";
 import { sanitizeText } from "./output/text-width.ts";
 import { main } from "./program.ts";
 
-/** The process: runs its command line, lets the output out, and ends with the exit code, whatever is still open. */
+/** Runs the process's command line, flushes its output, and exits with the command's code even while handles are open. */
 export async function run(): Promise<never> {
   const streams = [process.stdout, process.stderr];
   let failed = false;
   for (const stream of streams)
     stream.on("error", (error) => {
-      // A reader such as `head` has seen enough, which is no failure. A full disk is one.
+      // A reader such as `head` that closes the pipe is no failure; a full disk is one.
       if (!isErrno(error) || error.code !== "EPIPE") failed = true;
     });
   showWarnings(process.argv.includes("--quiet"));
@@ -21,7 +21,7 @@ export async function run(): Promise<never> {
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
 }
 
-/** Prints pmctl's own warnings in its own words, each once; Node prints its warnings as always. */
+/** Prints pmctl's own warnings once each; all others go to Node's own listeners. */
 function showWarnings(quiet: boolean): void {
   const usual = process.listeners("warning");
   const said = new Set<string>();

@@ -35,7 +35,7 @@ export async function main(
   const program = createProgram(streams);
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
-    // Before commander asks for arguments: the question for names comes without them.
+    // Before commander parses: `--fields ?` comes without the arguments that the command requires.
     const asked = commandAskedAbout(program, argv);
     if (asked) {
       outputFor(program.opts<Globals>(), streams).list(await host.fieldsOf(asked));
@@ -53,14 +53,15 @@ export async function completeProgram(streams: Streams = process): Promise<Comma
   return new CommandHost(streams, new Interrupts()).wholeProgram();
 }
 
-/** A noun that the line does not hold is listed in the help and nothing else, so its module is not needed. */
+/** Lists a noun in the help, and loads the module only of one that the line names. */
 async function addNoun(program: Command, noun: Noun, argv: readonly string[], host: Host): Promise<void> {
-  const command = program.command(noun.name).description(noun.summary);
-  if (argv.includes(noun.name)) (await noun.load()).register(command, host);
+  const [name, summary, load] = noun;
+  const command = program.command(name).description(summary);
+  if (argv.includes(name)) (await load()).register(command, host);
 }
 
 class CommandHost implements Host {
-  exitCode: ExitCode = 0;
+  exitCode: ExitCode = EXIT.ok;
   readonly #streams: Streams;
   readonly #interrupts: Interrupts;
   readonly #printed = new Map<Command, Prints>();
@@ -86,13 +87,14 @@ class CommandHost implements Host {
         },
         interrupts: this.#interrupts,
       };
-      this.exitCode = await work(context);
+      const exit = await work(context);
+      if (typeof exit === "number") this.exitCode = exit;
     });
   }
 
   async wholeProgram(): Promise<Command> {
     const program = createProgram(this.#streams);
-    for (const noun of NOUNS) await addNoun(program, noun, [noun.name], this);
+    for (const noun of NOUNS) await addNoun(program, noun, [noun[0]], this);
     return program;
   }
 
@@ -160,7 +162,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
-      // Said by the output service, which knows the format.
+      // Output prints the error in the format asked for.
       outputError: () => {},
       getOutHelpWidth: () => (stdout.isTTY ? (stdout.columns ?? 80) : 100),
       getErrHelpWidth: () => 100,

@@ -11,16 +11,16 @@ export interface ReceiptOptions {
   commandName?: string | undefined;
 }
 
-/** What takes the receipts of one command. */
+/** Collects the receipts of one command. */
 export interface ReceiptBook {
   /** Never throws: the change is committed already. */
   onSealed(tenant: string, seal: Seal): void;
-  /** @throws Fault INTERNAL when a receipt could not be written, with the receipt in its words */
+  /** @throws Fault INTERNAL when a receipt could not be written; the message holds the receipt */
   close(): void;
 }
 
 /**
- * Says where each change stands in the audit log, and keeps it.
+ * Notes where each change stands in the audit log, and appends that to the receipt file.
  * @throws Fault USAGE when the file cannot be written: before anything is changed
  */
 export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions, output: Output): ReceiptBook {
@@ -41,7 +41,7 @@ export function openReceipts({ receipt: file, commandName = "" }: ReceiptOptions
         unwritten.push(line);
         cause = error;
       }
-      if (output.speaksToPeople) output.note(`On record as audit entry ${seq}, hash ${hash}`);
+      if (!output.speaksJson) output.note(`On record as audit entry ${seq}, hash ${hash}`);
     },
     close() {
       if (handle !== undefined) closeSync(handle);

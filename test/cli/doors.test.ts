@@ -17,7 +17,7 @@ import type { Api, WireResult } from "../../src/contract/operations.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { type Ending, end, type TestIoOptions, testIo } from "./support/io.ts";
 
-type Run = (io: ReturnType<typeof testIo>) => Promise<number>;
+type Run = (io: ReturnType<typeof testIo>) => Promise<void>;
 
 /** Runs a command with JSON asked for, as scripts do. */
 async function json(run: Run, options: TestIoOptions = {}): Promise<Ending & { data: never }> {

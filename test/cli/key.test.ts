@@ -3,8 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OperatorTenant } from "../../src/app/tenant/operator-tenant.ts";
 import { listFileSecrets } from "../../src/app/tenant/tenant-secrets.ts";
 import { future } from "../../src/cli/input/parsers.ts";
-import { runKeyCreate, runKeyList, runKeyRevoke, runKeyRotate, runSecretRotate } from "../../src/cli/key/key.ts";
-import { keyName, overlap } from "../../src/cli/key/key-options.ts";
+import {
+  keyName,
+  overlap,
+  runKeyCreate,
+  runKeyList,
+  runKeyRevoke,
+  runKeyRotate,
+  runSecretRotate,
+} from "../../src/cli/key/key.ts";
 import { resolveSecret } from "../../src/config/secrets/secrets.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import type { Api } from "../../src/contract/operations.ts";
@@ -38,7 +45,7 @@ describe.each(doors)("key commands through the %s door", (_name, open) => {
   afterAll(() => door.close());
 
   const session = () => ({ api: () => api, tenant: operatorTenant() });
-  const json = async (run: (io: ReturnType<typeof testIo>) => Promise<number>, answers?: (string | null)[]) => {
+  const json = async (run: (io: ReturnType<typeof testIo>) => Promise<void>, answers?: (string | null)[]) => {
     const io = testIo({ format: "json", ...(answers && { answers }) });
     const ending = await end(io, () => run(io));
     return { ...ending, data: ending.stdout === "" ? undefined : JSON.parse(ending.stdout) };

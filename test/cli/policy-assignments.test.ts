@@ -27,7 +27,7 @@ describe("policy set", () => {
     [["=3"], "must be KEY=VALUE"],
     [["feebps=3"], "did you mean feeBps?"],
     [["jurisdictions.blokced=US"], "did you mean jurisdictions.blocked?"],
-    [["feeBps.x=3"], "feeBps holds no others"],
+    [["feeBps.x=3"], "feeBps has no fields of its own"],
     [["__proto__.x=3"], "There is no policy field"],
     [["constructor=3"], "There is no policy field"],
     [["feeBps=3%"], "feeBps must be a number"],

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reportFunding, reportHouse, reportTraders, runReportOverview } from "../../src/cli/commands/report.ts";
 import { risk } from "../../src/cli/commands/risk.ts";
-import type { ExitCode } from "../../src/cli/errors.ts";
-import { marketDepth, marketHistory, marketTrending } from "../../src/cli/market/market-look.ts";
+import { marketDepth, marketHistory, marketTrending } from "../../src/cli/market/market.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { end, type TestIo, testIo } from "./support/io.ts";
 
-type Run = (io: TestIo) => Promise<ExitCode>;
+type Run = (io: TestIo) => Promise<void>;
 
 describe.each(doors)("market history, depth and trending, reports and risk through the %s door", (_name, open) => {
   let door: TestDoor;

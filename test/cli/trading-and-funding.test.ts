@@ -16,7 +16,7 @@ import { anyMarket } from "../support/market.ts";
 import { doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 
-type Run = (io: ReturnType<typeof testIo>) => Promise<number>;
+type Run = (io: ReturnType<typeof testIo>) => Promise<void>;
 
 /** A command as scripts run it: its exit code, and what it printed or why it was refused. */
 async function json(run: Run): Promise<{ exit: number; data: Record<string, unknown> }> {

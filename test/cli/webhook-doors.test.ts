@@ -15,7 +15,7 @@ import { doors, type TestDoor } from "./support/doors.ts";
 import { end, testIo } from "./support/io.ts";
 
 type Delivery = WireResult<"replayWebhook">["replayed"][number];
-type Run = (io: ReturnType<typeof testIo>) => Promise<number>;
+type Run = (io: ReturnType<typeof testIo>) => Promise<void>;
 
 async function json<Data>(run: Run): Promise<{ data: Data; exit: number; stderr: string }> {
   const io = testIo({ format: "json" });
@@ -147,7 +147,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     }
     await target.until(2);
     stop.abort();
-    expect(await listening).toBe(0);
+    await listening;
     expect(target.forgeries).toEqual([]);
     const sequences = target.received.map(({ data }) => Number(data.sequence));
     expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));

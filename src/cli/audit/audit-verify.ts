@@ -7,7 +7,6 @@ import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
 
 interface VerifyArguments {
@@ -31,10 +30,12 @@ export function registerVerify(noun: Command, host: Host): void {
       const { file, anchor, incremental, full } = options;
       if (incremental && (full || file !== undefined || anchor !== undefined))
         throw new Fault("USAGE", "--incremental leaves out what --full, --file and --anchor ask for: use it alone");
-      if (file !== undefined) return verifyExport(options.tenant, file, anchor, io);
+      const { verificationOf, verificationOfFile } = await import("../../app/audit/verify-log.ts");
+      const terms = { anchor, incremental: incremental === true, note: (text: string) => io.output.note(text) };
+      // An export is verified with the audit keys and nothing else of the tenant.
+      if (file !== undefined)
+        return runAuditVerify(await verificationOfFile(options.tenant, file, terms), {} as Api, io);
       return withSession(options, io, async (session) => {
-        const { verificationOf } = await import("../../app/audit/verify-log.ts");
-        const terms = { anchor, incremental: incremental === true, note: (text: string) => io.output.note(text) };
         return runAuditVerify(await verificationOf(session, terms), session.api(), io);
       });
     },
@@ -71,24 +72,16 @@ const reportView: View<ChainReport, ChainReport> = {
 };
 
 /** @throws Fault INTEGRITY after printing, naming the first entry that does not hold */
-export async function runAuditVerify(options: Verification, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runAuditVerify(options: Verification, api: Api, { output }: Io): Promise<void> {
   const { verify, from, anchors, keep } = options;
   const onProgress = (checked: number, entries: number) => output.progress(`${checked} of ${entries} entries verified`);
   let report = await verify(api, { from, anchors, onProgress });
-  // The point to go on from may itself be what the log does not hold any more: then only the whole of it tells what is wrong.
+  // The log may no longer contain the verified point itself: then only a walk from the start finds the first bad entry.
   if (from && report.broken) report = await verify(api, { anchors, onProgress });
   await output.print(report, reportView);
   const { broken } = report;
   if (broken) throw new Fault("INTEGRITY", `The audit log does not hold (${broken.kind}): ${broken.problem}`);
   await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be kept: ${error.message}`));
-  return EXIT.ok;
-}
-
-/** Needs the audit keys and nothing else of the tenant. */
-async function verifyExport(named: string | undefined, file: string, anchor: string | undefined, io: Io) {
-  const { verificationOfFile } = await import("../../app/audit/verify-log.ts");
-  const terms = { anchor, note: (text: string) => io.output.note(text) };
-  return runAuditVerify(await verificationOfFile(named, file, terms), {} as Api, io);
 }
 
 interface Exported {
@@ -120,7 +113,7 @@ export async function runAuditExport({ out }: { out?: string | undefined }, api:
     for await (const page of entriesAfter(api)) {
       const text = page.map((entry) => `${JSON.stringify(entry)}\n`).join("");
       const wanted = handle ? await handle.writeFile(text).then(() => true) : await output.stream(text);
-      if (!wanted) return EXIT.ok;
+      if (!wanted) return;
       entries += page.length;
       head = page.at(-1)?.hash ?? head;
       output.progress(`${entries} entries exported`);
@@ -132,10 +125,9 @@ export async function runAuditExport({ out }: { out?: string | undefined }, api:
   } finally {
     await handle?.close();
   }
-  if (out === undefined || target === undefined) return EXIT.ok;
+  if (out === undefined || target === undefined) return;
   if (target.replaced !== undefined) await rename(target.written, target.replaced).catch(unwritable(out));
   await output.print({ file: out, entries, head }, exportedView);
-  return EXIT.ok;
 }
 
 /** Where an export is written, and what it replaces then; undefined for this process's own stdout. */

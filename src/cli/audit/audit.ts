@@ -1,18 +1,21 @@
-import type { Command } from "commander";
-import type { Api, WireResult } from "../../contract/operations.ts";
+import { type Command, Option } from "commander";
+import type { Accepted } from "../../app/audit/accept-rollback.ts";
+import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
+import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Host, type Io, withSession } from "../command.ts";
+import { type Globals, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
-import { time } from "../output/cells.ts";
+import { past } from "../input/parsers.ts";
+import { mustAsk } from "../input/prompts.ts";
+import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { registerAcceptRollback } from "./audit-accept.ts";
-import { registerSecurity } from "./audit-security.ts";
 import { registerExport, registerVerify } from "./audit-verify.ts";
 
 type Page = WireResult<"listAudit">;
 type Entry = Page["entries"][number];
+type SecurityPage = WireResult<"listSecurityEvents">;
+type SecurityEntry = SecurityPage["entries"][number];
 
 export interface ListOptions {
   limit?: number | undefined;
@@ -74,7 +77,7 @@ export const auditStatus = defineCommand({
   },
 });
 
-export async function runAuditList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runAuditList(options: ListOptions, api: Api, { output }: Io): Promise<void> {
   const { type, actor, limit = DEFAULT_LIMIT } = options;
   const { items: entries, nextCursor: cursor } = await readPages(limit, async (page) => {
     const { entries: items, cursor: nextCursor } = await api.listAudit({ type, actor, ...page });
@@ -82,5 +85,91 @@ export async function runAuditList(options: ListOptions, api: Api, { output }: I
   });
   await output.print({ entries, cursor }, listView);
   if (cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
-  return EXIT.ok;
+}
+
+interface SecurityOptions {
+  since?: string | undefined;
+  event?: WireInput<"listSecurityEvents">["event"];
+  limit?: number | undefined;
+}
+
+function registerSecurity(noun: Command, host: Host): void {
+  host.add<SecurityOptions>(
+    noun
+      .command("security")
+      .description(
+        "what the server refused and noticed: wrong keys, tokens and signatures, uses of admin keys; newest first",
+      )
+      .option("--since <when>", "only from this time on: 24h for the last day, or a date", past)
+      .addOption(new Option("--event <event>", "only this event").choices(SECURITY_EVENTS))
+      .addOption(limitOption()),
+    { operation: "listSecurityEvents", rows: "entries" },
+    ({ options, io }) => withSession(options, io, (session) => runAuditSecurity(options, session.api(), io)),
+  );
+}
+
+const securityView: View<SecurityPage, SecurityEntry> = {
+  kind: "list",
+  rows: ({ entries }) => entries,
+  columns: [
+    { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
+    { title: "EVENT", cell: ({ event }) => event, whole: true },
+    { title: "REASON", cell: ({ reason }) => reason, whole: true },
+    { title: "COUNT", cell: ({ count }) => String(count), align: "right", whole: true },
+    { title: "ADDRESS", cell: ({ address }) => orDash(address), whole: true },
+    { title: "KEY", cell: ({ keyName, fingerprint }) => orDash(keyName ?? fingerprint) },
+    { title: "ROUTE", cell: ({ route }) => orDash(route) },
+  ],
+  empty: "Nothing was noticed.",
+};
+
+async function runAuditSecurity(options: SecurityOptions, api: Api, { output }: Io): Promise<void> {
+  const { since, event, limit = DEFAULT_LIMIT } = options;
+  const { items: entries, nextCursor: cursor } = await readPages(limit, async (page) => {
+    const { entries: items, cursor: nextCursor } = await api.listSecurityEvents({ since, event, ...page });
+    return { items, nextCursor };
+  });
+  await output.print({ entries, cursor }, securityView);
+  if (cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
+}
+
+const acceptedView: View<Accepted, Accepted> = {
+  kind: "record",
+  fields: ({ anchor, head, lost, seq }) => [
+    ["given up", anchor ? `entry ${anchor.seq} ${anchor.hash}` : "nothing"],
+    ["head", `entry ${head.seq} ${head.hash}`],
+    ["entries lost", String(lost)],
+    ["on record as", seq === null ? "nothing" : `entry ${seq}`],
+  ],
+};
+
+function registerAcceptRollback(noun: Command, host: Host): void {
+  host.add(
+    noun
+      .command("accept-rollback")
+      .description("go on with a log that was set back: its lost entries are given up, on record; needs --reason"),
+    { names: "anchor head lost seq" },
+    ({ options, io }) => runAcceptRollback(options, io),
+  );
+}
+
+/**
+ * Goes straight to the database: an admin key of a server is not enough for it.
+ * @throws Fault USAGE without a reason; INTEGRITY when the chain itself does not hold
+ */
+async function runAcceptRollback(options: Globals, io: Io): Promise<void> {
+  if (options.via === "http" || options.url !== undefined)
+    throw new Fault("USAGE", "A rollback is accepted at the database: leave out --url and --via http");
+  const { checkReason } = await import("../../app/tenant/actor.ts");
+  const reason = checkReason(options.reason);
+  if (reason === undefined) throw new Fault("USAGE", "Say why the lost entries are given up: add --reason TEXT");
+  const asks = mustAsk(options, io.prompts);
+  const { acceptSetBack } = await import("../../app/audit/accept-rollback.ts");
+  const accepted = await acceptSetBack({ tenant: options.tenant, reason }, async ({ lost, anchor }, tenant) => {
+    if (!asks) return;
+    io.output.note(`At least ${lost} entries are gone for good: ${anchor.source}, entry ${anchor.seq}.`);
+    await io.prompts.type("To go on without them, type the tenant's name", tenant);
+  });
+  await io.output.print(accepted, acceptedView);
+  if (accepted.seq === null) io.output.note("The log was not set back: nothing was changed.");
 }

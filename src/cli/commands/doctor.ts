@@ -17,12 +17,11 @@ interface Finding extends Check {
 }
 
 interface Diagnosis {
-  /** Whether nothing failed. */
   ok: boolean;
   checks: Finding[];
 }
 
-/** Checks whose failure is one to be paged for. */
+/** Checks whose failure ends with exit code 8, on which operators are paged. */
 const EVIDENCE: readonly string[] = ["audit chain", "anchors", "on record"];
 
 const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
@@ -49,8 +48,8 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Makes every check, whatever the others find. */
-export async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
+/** Makes every check, even after one has failed. */
+async function runDoctor({ options, args, io }: CommandContext<DoctorOptions>): Promise<ExitCode> {
   const { examineFiles, examineMachine, examineTenant } = await import("../../app/doctor/examine.ts");
   const workspace = openWorkspace();
   const { directory } = workspace;
@@ -71,7 +70,7 @@ export async function runDoctor({ options, args, io }: CommandContext<DoctorOpti
   return failed === 0 ? EXIT.ok : EXIT.unexpected;
 }
 
-/** A file that cannot be read has its own check. */
+/** A file that cannot be read counts as not embedded: a check of its own reports it. */
 function isEmbedded({ directory }: Workspace, id: string): boolean {
   try {
     return loadTenantFile(tenantPath(directory, id)).database === "embedded";

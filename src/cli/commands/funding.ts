@@ -3,7 +3,6 @@ import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, identifier } from "../input/parsers.ts";
 import { time, usd } from "../output/cells.ts";
@@ -61,33 +60,26 @@ const withdrawalView: View<Withdrawal, Withdrawal> = {
   ],
 };
 
-export async function runFundingList(options: ListOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runFundingList(options: ListOptions, api: Api, { output }: Io): Promise<void> {
   const { status, limit = DEFAULT_LIMIT } = options;
   const { items: withdrawals, nextCursor } = await readPages(limit, (page) => api.listWithdrawals({ status, ...page }));
   await output.print(withdrawals, listView);
   if (nextCursor !== null) output.note(`There are more than these ${withdrawals.length}: raise --limit.`);
-  return EXIT.ok;
 }
 
-const theWithdrawal = (command: Command) => command.argument("<id>", "the withdrawal", identifier);
+/** A command that decides on a pending withdrawal. */
+const decision = (name: string, summary: string, operation: "approveWithdrawal" | "rejectWithdrawal") =>
+  defineCommand({
+    name,
+    summary,
+    takes: (command) => command.argument("<id>", "the withdrawal", identifier),
+    operation,
+    input: ({ args: [id = ""] }) => ({ id }),
+    view: withdrawalView,
+  });
 
-export const fundingApprove = defineCommand({
-  name: "approve",
-  summary: "send a withdrawal's money out",
-  takes: theWithdrawal,
-  operation: "approveWithdrawal",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: withdrawalView,
-});
-
-export const fundingReject = defineCommand({
-  name: "reject",
-  summary: "give a withdrawal's money back",
-  takes: theWithdrawal,
-  operation: "rejectWithdrawal",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: withdrawalView,
-});
+export const fundingApprove = decision("approve", "send a withdrawal's money out", "approveWithdrawal");
+export const fundingReject = decision("reject", "give a withdrawal's money back", "rejectWithdrawal");
 
 export const fundingCredit = defineCommand({
   name: "credit",
@@ -113,6 +105,6 @@ export const fundingCredit = defineCommand({
 /** @throws Fault USAGE without a reason */
 export function creditInput({ user, amount, reason }: CreditOptions): WireInput<"creditWallet"> {
   if (reason === undefined || reason.trim() === "")
-    throw new Fault("USAGE", "Money by hand wants a reason on record: add --reason");
+    throw new Fault("USAGE", "A credit by hand needs a reason in the audit log: add --reason");
   return { id: user, amount, reason };
 }

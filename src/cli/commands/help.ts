@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { exitLine, TOPICS, topicList } from "../output/help-topics.ts";
 import type { View } from "../output/output.ts";
 
@@ -28,12 +27,11 @@ export async function runHelp(
   { words }: { words: readonly string[] },
   program: Command,
   { output }: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   const topic = words.join(" ");
   const text = TOPICS[topic]?.text() ?? findCommand(program, words).helpInformation();
   const below = topic === "" ? topicList() : topic in TOPICS ? "" : exitLine();
   await output.print({ topic, text: text + below }, view);
-  return EXIT.ok;
 }
 
 function findCommand(program: Command, words: readonly string[]): Command {

@@ -4,7 +4,6 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -14,7 +13,7 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun.command("status").description("feeds, waiting markets, the last sweep and what it settled"),
     { operation: "getOracleStatus" },
-    ({ options, io }) => withSession(options, io, (session) => runOracleStatus({}, session.api(), io)),
+    ({ options, io }) => withSession(options, io, (session) => printStatus(session.api(), io)),
   );
   host.add(
     noun.command("feeds").description("every feed with its sources, as the tenant file has them"),
@@ -24,7 +23,7 @@ export function register(noun: Command, host: Host): void {
         import("../../app/tenant/operator-tenant.ts"),
         import("../../app/oracle/ask-once.ts"),
       ]);
-      return runOracleFeeds(feedLines(readOperatorTenant(options.tenant)), io);
+      return io.output.print(feedLines(readOperatorTenant(options.tenant)), feedsView);
     },
   );
   host.add(
@@ -36,9 +35,11 @@ export function register(noun: Command, host: Host): void {
     async ({ options, args, io }) => {
       const { checkOnce, oracleSecrets } = await import("../../app/oracle/ask-once.ts");
       const secrets = oracleSecrets(options.tenant);
-      return withSession({ ...options, via: "db" }, io, (session) =>
-        runOracleCheck({ named: args.length > 0, run: () => checkOnce(session, secrets, args) }, io),
-      );
+      return withSession({ ...options, via: "db" }, io, async (session) => {
+        const checks = await checkOnce(session, secrets, args);
+        await io.output.print(checks, checkView);
+        if (args.length > 0) requireAllOk(checks);
+      });
     },
   );
   host.add(
@@ -47,9 +48,11 @@ export function register(noun: Command, host: Host): void {
     async ({ options, io }) => {
       const { oracleSecrets, sweepOnce } = await import("../../app/oracle/ask-once.ts");
       const secrets = oracleSecrets(options.tenant);
-      return withSession({ ...options, via: "db" }, io, (session) =>
-        runOracleSweep(() => sweepOnce(session, secrets), io),
-      );
+      return withSession({ ...options, via: "db" }, io, async (session) => {
+        const { watched, asked, settled, held, failures } = await sweepOnce(session, secrets);
+        await io.output.print({ watched, asked, settled, held }, sweepView);
+        if (failures.length > 0) throw failures[0];
+      });
     },
   );
 }
@@ -107,7 +110,7 @@ const sweepView: View<SweepLine, SweepLine> = {
 
 type SweepLine = Pick<SweepReport, "watched" | "asked" | "settled" | "held">;
 
-export async function runOracleStatus(_: object, api: Api, { output }: Io): Promise<ExitCode> {
+async function printStatus(api: Api, { output }: Io): Promise<void> {
   await output.print(await api.getOracleStatus({}), statusView);
   const held = await api.listHeldMarkets({});
   const [longest] = held;
@@ -115,33 +118,11 @@ export async function runOracleStatus(_: object, api: Api, { output }: Io): Prom
     output.note(
       `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why one is, and pmctl market settle ID decides it by hand.`,
     );
-  return EXIT.ok;
 }
 
-export async function runOracleFeeds(feeds: readonly FeedLine[], { output }: Io): Promise<ExitCode> {
-  await output.print(feeds, feedsView);
-  return EXIT.ok;
-}
-
-/**
- * @param named whether feeds were asked for by name: then one that would hold its markets is a failure, so that a pipeline
- * notices; of all feeds many are simply not used
- */
-export async function runOracleCheck(
-  { named, run }: { named: boolean; run: () => Promise<FeedCheck[]> },
-  { output }: Io,
-): Promise<ExitCode> {
-  const checks = await run();
-  await output.print(checks, checkView);
+/** A feed asked for by name that would hold its markets fails the command, so that a pipeline notices. */
+function requireAllOk(checks: readonly FeedCheck[]): void {
   const doubtful = checks.filter(({ verdict }) => verdict !== "ok").map(({ feed }) => feed);
-  if (named && (doubtful.length > 0 || checks.length === 0))
+  if (doubtful.length > 0 || checks.length === 0)
     throw new Fault("EXPECTATION_NOT_MET", `No market could be settled now by ${doubtful.join(", ") || "these feeds"}`);
-  return EXIT.ok;
-}
-
-export async function runOracleSweep(run: () => Promise<SweepReport>, { output }: Io): Promise<ExitCode> {
-  const { watched, asked, settled, held, failures } = await run();
-  await output.print({ watched, asked, settled, held }, sweepView);
-  if (failures.length > 0) throw failures[0];
-  return EXIT.ok;
 }

@@ -1,5 +1,3 @@
-import type { Command } from "commander";
-import type { Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { identifier } from "../input/parsers.ts";
 import { cents, price } from "../output/cells.ts";
@@ -27,6 +25,4 @@ export const positionList = defineCommand({
   },
 });
 
-export function register(noun: Command, host: Host): void {
-  positionList.register(noun, host);
-}
+export const { register } = positionList;

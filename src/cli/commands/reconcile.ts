@@ -4,7 +4,6 @@ import { Fault } from "../../domain/fault.ts";
 import { limitFromUsd, usdFromMicro } from "../../domain/money.ts";
 import { counted } from "../../domain/text.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -17,8 +16,7 @@ interface Explained extends Omit<Result, "checkedAt"> {
   checks: Check[];
 }
 
-export interface ReconcileOptions {
-  /** Every check with its result. */
+interface ReconcileOptions {
   explain?: boolean | undefined;
 }
 
@@ -57,9 +55,9 @@ function checkFields({ name, unit, ok, discrepancy, rows, stated, expected, plac
 }
 
 /** @throws Fault INTEGRITY after printing, when the ledger does not add up; also when changes are refused */
-export async function runReconcile({ explain }: ReconcileOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runReconcile({ explain }: ReconcileOptions, api: Api, { output }: Io): Promise<void> {
   const result = await output.during("Checking the ledger", api.reconcile({})).catch(async (error: unknown) => {
-    // Nothing goes on record while the log was set back, and what the ledger says can be read all the same.
+    // A log that was set back takes no new entry, but the ledger can still be checked and printed.
     if (explain && error instanceof Fault && error.code === "INTEGRITY") await printUnrecorded(api, output);
     throw error;
   });
@@ -67,7 +65,6 @@ export async function runReconcile({ explain }: ReconcileOptions, api: Api, { ou
   if (explain) await output.print({ ...result, checks }, explainedView);
   else await output.print(result, resultView);
   if (!result.ok) throw new Fault("INTEGRITY", `${verdictOf(checks)}; --explain shows where`);
-  return EXIT.ok;
 }
 
 async function printUnrecorded(api: Api, output: Io["output"]): Promise<void> {
@@ -76,7 +73,7 @@ async function printUnrecorded(api: Api, output: Io["output"]): Promise<void> {
   await output.print({ ok: checks.every(({ ok }) => ok), discrepancy, checkedAt: null, checks }, explainedView);
 }
 
-/** What is off, in the units of the checks: dollars are said of money alone. */
+/** What is off, in the unit of each check: only sums of money are in dollars. */
 function verdictOf(checks: Explained["checks"]): string {
   const off = checks.filter(({ ok }) => !ok);
   const money = off.filter(({ unit }) => unit === "usd");
@@ -88,7 +85,7 @@ function verdictOf(checks: Explained["checks"]): string {
     ...(money.length > 0 ? [`the ledger is off by ${dollars} USD (${names(money)})`] : []),
     ...(counts.length > 0 ? [`${counted(total(counts.map(({ rows }) => rows)), "place")} off (${names(counts)})`] : []),
   ];
-  // It may have been mended since.
+  // The explanation comes second, and the ledger may have been mended in between.
   const sentence = parts.length > 0 ? parts.join(", and ") : "the ledger did not add up";
   return sentence.replace(/^./, (first) => first.toUpperCase());
 }

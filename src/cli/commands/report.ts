@@ -3,7 +3,6 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { counted } from "../../domain/text.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { count } from "../input/parsers.ts";
 import { cents, usd } from "../output/cells.ts";
 import { type BarLine, barChart, barOf } from "../output/charts.ts";
@@ -11,10 +10,10 @@ import type { View } from "../output/output.ts";
 
 type Overview = WireResult<"getOverviewReport">;
 
-/** The interface looks no further back. */
+/** The longest period that the API reports on. */
 const LONGEST_PERIOD_DAYS = 3650;
 
-export interface ReportOptions {
+interface ReportOptions {
   days?: number | undefined;
 }
 
@@ -45,7 +44,7 @@ const overviewView = (twice: Overview | undefined): View<Overview, Overview> => 
   picture: (report, width) => (twice ? barChart(comparison(report, twice), width) : ""),
 });
 
-/** Sums of days add up, so the period before is what the longer one has more. */
+/** Daily sums add up, so the period before is the doubled period minus this one. */
 function comparison(report: Overview, twice: Overview): BarLine[][] {
   const period = counted(report.periodDays, "day");
   const line = (label: string, value: number) => ({ label, value, shown: cents(value) });
@@ -59,12 +58,11 @@ function percent(ratio: number): string {
   return `${(ratio * 100).toFixed(1)} %`;
 }
 
-export async function runReportOverview({ days }: ReportOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runReportOverview({ days }: ReportOptions, api: Api, { output }: Io): Promise<void> {
   const report = await api.getOverviewReport({ periodDays: days });
   const periodDays = 2 * report.periodDays;
   const isDrawn = output.showsPictures && periodDays <= LONGEST_PERIOD_DAYS;
   await output.print(report, overviewView(isDrawn ? await api.getOverviewReport({ periodDays }) : undefined));
-  return EXIT.ok;
 }
 
 export const reportHouse = defineCommand({

@@ -42,7 +42,7 @@ export const suitabilitySubmit = defineCommand({
       .requiredOption("--user <id>", "the user", identifier)
       .requiredOption("--answers <json>", 'scores of 0 to 4 by question, such as {"q1": 3, "q2": 4}', jsonObject),
   operation: "submitSuitability",
-  // The contract says what the answers may be.
+  // The operation's schema checks the answers.
   input: ({ options: { answers } }) => ({ answers: answers as Record<string, number> }),
   onBehalfOf: ({ user }: UserOption & { answers: Record<string, unknown> }) => user,
   view: {

@@ -7,7 +7,7 @@ import { price, shares, time, usd } from "../output/cells.ts";
 
 type Quote = WireResult<"quoteTrade">;
 
-export interface TradeOptions {
+interface TradeOptions {
   market: string;
   side: "yes" | "no";
   /** US dollars to spend, fee included. */
@@ -38,7 +38,7 @@ function withTerms(command: Command): Command {
 /** Terms of a quote or a trade as the interface takes them. */
 export function tradeInput({ market, side, ...terms }: TradeOptions): WireInput<"quoteTrade"> {
   const { amount, shares: sold, maxAvgPrice, minShares, minAvgPrice } = terms;
-  // With both the contract says which one is too much.
+  // When both are given, the operation's schema refuses and names the extra one.
   const selection = sold === undefined ? { side } : ({ side, action: "sell" } as const);
   return { marketId: market, selection, amount, shares: sold, maxAvgPrice, minShares, minAvgPrice };
 }

@@ -1,22 +1,13 @@
 import type { Command } from "commander";
-import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
-import type { CommandContext, Host, Io } from "../command.ts";
+import type { CommandContext, Host } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { identifier, past, timeSpan } from "../input/parsers.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-
-export interface TokenOptions {
-  id: string;
-  ttlMs: number;
-  /** Milliseconds since the epoch. */
-  now: number;
-}
 
 type StateChange = WireResult<"restrictUser">;
 
@@ -36,9 +27,16 @@ export function register(noun: Command, host: Host): void {
       .option("--ttl <span>", "how long it lives, at most 24h (default: 1h)", timeSpan),
     { names: "token userId expiresAt" },
     async ({ options, args: [id = ""], io }) => {
-      const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
-      const token = { id, ttlMs: options.ttl ?? HOUR_MS, now: wallClockMs() };
-      return runUserToken(token, readOperatorTenant(options.tenant), io);
+      // Needs neither server nor database: the tenant's secret is all that a token takes.
+      const [{ readOperatorTenant }, { LONGEST_TOKEN_MS, mintUserToken }] = await Promise.all([
+        import("../../app/tenant/operator-tenant.ts"),
+        import("../../app/tenant/user-token.ts"),
+      ]);
+      const { ttl = HOUR_MS } = options;
+      if (ttl > LONGEST_TOKEN_MS)
+        throw new Fault("USAGE", "--ttl: the server refuses tokens that live longer than 24h");
+      const { token, expiresAt } = await mintUserToken(readOperatorTenant(options.tenant), id, ttl, wallClockMs());
+      return io.output.print({ token, userId: id, expiresAt: isoTime(expiresAt) }, tokenView);
     },
   );
 }
@@ -75,27 +73,26 @@ const stateView: View<StateChange, StateChange> = {
   ],
 };
 
-/** Does not ask for a confirmation: a restriction is the safe direction. */
-export const userRestrict = defineCommand({
-  name: "restrict",
-  summary: "stop a user from trading and withdrawing, at once",
-  takes: theUser,
-  operation: "restrictUser",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: stateView,
-});
+/** A command that sets a user's state. Neither asks for a confirmation: a restriction is the safe direction. */
+const stateCommand = (name: string, summary: string, operation: "restrictUser" | "releaseUser") =>
+  defineCommand({
+    name,
+    summary,
+    takes: theUser,
+    operation,
+    input: ({ args: [id = ""] }) => ({ id }),
+    view: stateView,
+  });
 
-export const userRelease = defineCommand({
-  name: "release",
-  summary: "lift a restriction",
-  takes: theUser,
-  operation: "releaseUser",
-  input: ({ args: [id = ""] }) => ({ id }),
-  view: stateView,
-});
+export const userRestrict = stateCommand(
+  "restrict",
+  "stop a user from trading and withdrawing, at once",
+  "restrictUser",
+);
+export const userRelease = stateCommand("release", "lift a restriction", "releaseUser");
 
 /** Does not ask for a confirmation: a user whose session ends signs in again. */
-export const userRevoke = defineCommand({
+const userRevoke = defineCommand({
   name: "revoke",
   summary: "end all sessions of a user: tokens issued before now, or another time, are refused",
   takes: (command) =>
@@ -116,13 +113,3 @@ export const userRevoke = defineCommand({
 });
 
 const tokenView: View<Token, Token> = { kind: "text", text: ({ token }) => token };
-
-/** Needs neither server nor database: the tenant's secret is all that a token takes. */
-export async function runUserToken(options: TokenOptions, tenant: OperatorTenant, { output }: Io): Promise<ExitCode> {
-  const { LONGEST_TOKEN_MS, mintUserToken } = await import("../../app/tenant/user-token.ts");
-  if (options.ttlMs > LONGEST_TOKEN_MS)
-    throw new Fault("USAGE", "--ttl: the server refuses tokens that live longer than 24h");
-  const { token, expiresAt } = await mintUserToken(tenant, options.id, options.ttlMs, options.now);
-  await output.print({ token, userId: options.id, expiresAt: isoTime(expiresAt) }, tokenView);
-  return EXIT.ok;
-}

@@ -1,6 +1,5 @@
 import { Argument, type Command } from "commander";
-import type { Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import type { Host } from "../command.ts";
 import type { View } from "../output/output.ts";
 import { completionScript, SHELLS, type Shell } from "./shells.ts";
 import { completedCommands } from "./tree.ts";
@@ -20,11 +19,10 @@ export function register(noun: Command, host: Host): void {
         "print a script that completes commands, options and tenants; in bash: source <(pmctl completion bash)",
       ),
     { names: "shell script" },
-    async ({ args, io }) => runCompletion(args[0] as Shell, await host.wholeProgram(), io),
+    async ({ args, io }) => {
+      const shell = args[0] as Shell;
+      const script = completionScript(shell, completedCommands(await host.wholeProgram()));
+      return io.output.print({ shell, script }, view);
+    },
   );
-}
-
-export async function runCompletion(shell: Shell, program: Command, { output }: Io): Promise<ExitCode> {
-  await output.print({ shell, script: completionScript(shell, completedCommands(program)) }, view);
-  return EXIT.ok;
 }

@@ -12,12 +12,12 @@ import { acceptLooseningOption, asksAbout, type ChoiceOptions, chooserOf, onDrif
 import { noteRest, shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
-export interface AppliedTenant {
+interface AppliedTenant {
   tenant: string;
   changed: boolean;
   /** Migrations that brought the schema forward. */
   migrations: string[];
-  /** How many keys that an older version left were put on record, and the fingerprints of those that no entry made. */
+  /** How many keys of an older version got an audit entry, and the fingerprints of those that no entry created. */
   recorded?: { keys: number; refused: string[] };
 }
 
@@ -48,10 +48,11 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Printed when Ctrl-C interrupts a change that may have been sent. */
-export const IN_DOUBT = "Interrupted: the change of a tenant is in as a whole or not at all; pmctl history says which";
+export const IN_DOUBT =
+  "Interrupted: a tenant's change was committed as a whole or not at all; pmctl history shows which";
 
-/** Applies each tenant in a commit of its own; what went wrong with one does not undo another. */
-export async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
+/** Applies each tenant in a commit of its own: a failure of one undoes no other. */
+async function runApply({ options, args, io, interrupts }: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, args.length > 0 ? args : [options.tenant]);
   if (options.dryRun) return planTargets(workspace, targets, { via: options.via, url: options.url }, io);

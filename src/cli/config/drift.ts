@@ -3,10 +3,9 @@ import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { ITEM_FIELDS, noteOverrides, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
+import { ITEM_FIELDS, overrideLine, type ShownItem, shownPlan, shownValue } from "./plan-view.ts";
 
 interface DriftOptions {
   write?: boolean;
@@ -39,8 +38,8 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** @throws Fault REFUSED when live values are other than the files' and stay so */
-export async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<ExitCode> {
+/** @throws Fault REFUSED when live values differ from the files and were not written back */
+async function runDrift({ options, args, io }: CommandContext<DriftOptions>): Promise<void> {
   const { planTenant } = await import("../../app/apply/plan-tenant.ts");
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
@@ -50,14 +49,14 @@ export async function runDrift({ options, args, io }: CommandContext<DriftOption
   }));
   const drifted = plan.items.filter(({ kind, problem }) => kind !== "change" && problem === undefined);
   await io.output.print(shownPlan({ ...plan, items: drifted }).items, view);
-  noteOverrides(plan, io.output);
+  for (const each of plan.overrides) io.output.note(overrideLine(each));
   const left = options.write ? await writeBack(drifted) : drifted;
-  if (left.length === 0) return EXIT.ok;
+  if (left.length === 0) return;
   const fields = left.map(({ field }) => field).join(", ");
   if (!options.write) throw new Fault("REFUSED", `${tenant} has drifted: ${fields}`);
   throw new Fault(
     "REFUSED",
-    `Left as it is in the files of ${tenant}: ${fields}. A value that was changed there too is for you to decide, and so is a key: edit the file, or see apply --on-drift`,
+    `Not written to the files of ${tenant}: ${fields}. Decide yourself on keys and on values that were changed in the file too: edit the file, or see apply --on-drift`,
   );
 
   /** Returns what could not be written: values of keys, and fields that were changed in the file too. */

@@ -2,12 +2,11 @@ import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { WireOutput } from "../../contract/operations.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { readPages } from "../input/paging.ts";
 import { count } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
-import { noteOverrides } from "./plan-view.ts";
+import { overrideLine } from "./plan-view.ts";
 
 /** One apply, as its audit entry tells; `rollback --to` takes its `seq`. */
 type Applied = WireOutput<"listApplies">[number];
@@ -39,8 +38,8 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Overrides that hold now are told beside: they are live, and no apply made them. */
-export async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<ExitCode> {
+/** Notes the overrides in force too: they are live, and no apply made them. */
+async function runHistory({ options, args, io }: CommandContext<{ limit: number }>): Promise<void> {
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   return withConfig(workspace.directory, tenant, options, io, async (session) => {
@@ -49,8 +48,7 @@ export async function runHistory({ options, args, io }: CommandContext<{ limit: 
       live ? (await readPages(options.limit, (page) => live.api.listApplies(page))).items : [],
       view,
     );
-    const overrides = live?.config.overrides ?? [];
-    noteOverrides({ overrides: overrides.map((each) => ({ ...each, field: `policy.${each.field}` })) }, io.output);
-    return EXIT.ok;
+    for (const each of live?.config.overrides ?? [])
+      io.output.note(overrideLine({ ...each, field: `policy.${each.field}` }));
   });
 }

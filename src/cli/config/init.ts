@@ -14,10 +14,10 @@ import {
 import { problemOfTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Globals, Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
 
-type Template = "minimal" | "full";
+const TEMPLATES = ["minimal", "full"] as const;
+type Template = (typeof TEMPLATES)[number];
 
 interface InitOptions {
   template?: Template;
@@ -52,10 +52,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenant]", "the new tenant's id: lower-case letters, digits and -")
       .addOption(
-        new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices([
-          "minimal",
-          "full",
-        ]),
+        new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices(TEMPLATES),
       )
       .addOption(
         new Option("--ci <service>", "write a workflow that plans, applies and checks; none unless given").choices(
@@ -70,13 +67,12 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Asks on a terminal for what no option says. A second run finds everything in place and overwrites nothing. */
-export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<ExitCode> {
+export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<void> {
   const directory = process.cwd();
   const answers = await answersOf(options, args[0] ?? options.tenant, io);
   const result = writeInit(directory, planInit({ ...answers, ports: freePorts(directory, answers.tenant) }));
   await io.output.print(result, view);
   io.output.note(nextSteps(directory, answers));
-  return EXIT.ok;
 }
 
 async function answersOf(

@@ -22,7 +22,7 @@ export const onDriftOption = () =>
 export const acceptLooseningOption = () => new Option("--accept-loosening", "let limits be loosened");
 
 /**
- * Answers by flags and, on a terminal, by questions. Without one, what no flag allows is refused.
+ * Answers by flags and, on a terminal, by questions. Without a terminal, what no flag allows is refused.
  * @throws Fault REFUSED when the answer is no
  */
 export function chooserOf(options: ChoiceOptions, io: Io): Chooser {

@@ -39,7 +39,7 @@ function isBound(plan: unknown): plan is Bound {
 }
 
 /**
- * Refuses whatever is not exactly what was planned. Applying moves the live version, so a plan is good for once.
+ * Refuses a plan that differs from the saved one. Applying moves the live version, so a plan can be applied once.
  * @throws Fault REFUSED saying what has changed
  */
 export function requireSame(saved: Bound, plan: Plan): void {

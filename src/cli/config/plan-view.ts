@@ -8,7 +8,6 @@ import type { Output, View } from "../output/output.ts";
 /** What a change does to the limits, as people look for it; of a secret, in small letters. */
 export type Mark = "LOOSENS" | "TIGHTENS" | "loosens" | null;
 
-/** A plan as it is printed and saved. */
 export interface ShownPlan extends Omit<Plan, "items"> {
   items: ShownItem[];
 }
@@ -43,7 +42,7 @@ export const planView = {
   empty: "Nothing differs from what is live.",
 } satisfies View<readonly ShownPlan[], Row>;
 
-/** What an item is to people. */
+/** What would happen to an item, in one word. */
 export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
   if (kind !== "change") return kind;
   if (live === null) return "create";
@@ -64,31 +63,34 @@ export function planLines({ items }: ShownPlan): string[] {
   });
 }
 
-/** What a table has no room for: who changed live values, settings, overrides and warnings. */
-export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
-  for (const { field, by } of plan.items)
-    if (by)
-      output.note(`${field} was changed live by ${by.actor} at ${by.ts}, audit entry ${by.seq}${because(by.reason)}`);
-  for (const { field, problem } of plan.items) if (problem !== undefined) output.note(`${field}: ${problem}`);
-  const atStart = plan.settings.filter((path) => path !== SEARCH);
-  if (atStart.length > 0) output.note(`Taken up by a server at its next start: ${atStart.join(", ")}`);
-  if (atStart.length < plan.settings.length) output.note(`Taken up at once: ${SEARCH}`);
-  noteOverrides(plan, output);
-  for (const line of moneyLines(plan)) output.note(line);
-  for (const warning of plan.warnings) output.note(`Warning: ${warning}`);
+/** What a table has no room for: who changed live values, conflicts, settings, overrides, money and warnings. */
+export function restLines(plan: ShownPlan): string[] {
+  const { items, settings, overrides, warnings } = plan;
+  const atStart = settings.filter((path) => path !== SEARCH);
+  return [
+    ...items.flatMap(({ field, by }) =>
+      by ? [`${field} was changed live by ${by.actor} at ${by.ts}, audit entry ${by.seq}${because(by.reason)}`] : [],
+    ),
+    ...items.flatMap(({ field, problem }) => (problem === undefined ? [] : [`${field}: ${problem}`])),
+    ...(atStart.length > 0 ? [`Taken up by a server at its next start: ${atStart.join(", ")}`] : []),
+    ...(atStart.length < settings.length ? [`Taken up at once: ${SEARCH}`] : []),
+    ...overrides.map(overrideLine),
+    ...moneyLines(plan),
+    ...warnings.map((warning) => `Warning: ${warning}`),
+  ];
 }
 
-/** Overrides are no drift, and yet what is live. */
-export function noteOverrides(
-  { overrides }: { overrides: readonly { field: string; value: unknown; until: string }[] },
-  output: Pick<Output, "note">,
-): void {
-  for (const { field, value, until } of overrides)
-    output.note(`${field} is ${plain(value)} until ${until}, by an override that ends by itself`);
+export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
+  for (const line of restLines(plan)) output.note(line);
+}
+
+/** An override is no drift, and yet what is live. */
+export function overrideLine({ field, value, until }: { field: string; value: unknown; until: string }): string {
+  return `${field} is ${plain(value)} until ${until}, by an override that ends by itself`;
 }
 
 /** What a plan may cost, in words. */
-export function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
+function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
   if (!money) return [];
   const { newMarkets, treasury, trades } = money;
   const lines: string[] = [];

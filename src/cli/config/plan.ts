@@ -25,15 +25,14 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Plans the tenants that are named. */
-export async function runPlan({ options, args, io }: CommandContext<PlanOptions>): Promise<ExitCode> {
+async function runPlan({ options, args, io }: CommandContext<PlanOptions>): Promise<ExitCode> {
   const workspace = openWorkspace();
   const names = args.length > 0 ? args : [options.tenant];
   const targets = names.map((name) => ({ tenant: pickTenant(workspace, name) }));
   return planTargets(workspace, targets, options, io);
 }
 
-/** A tenant to plan or apply and, from a saved plan, what must still hold: it throws when it does not. */
+/** A tenant to plan or apply; `confirm` throws when the plan differs from the saved one that names the tenant. */
 export interface Target {
   tenant: string;
   confirm?: (plan: Plan) => void;

@@ -38,7 +38,6 @@ function assign(patch: Mapping, key: string, value: unknown): void {
   target[last] = value;
 }
 
-/** The schema of a dotted key. */
 function fieldSchema(key: string): z.ZodType {
   let schema: z.ZodType = PolicyPatchSchema;
   let path = "";
@@ -55,7 +54,8 @@ function fieldSchema(key: string): z.ZodType {
 function unknownField(key: string, known: readonly string[], step: string, path: string): Fault {
   const meant = nearest(step, known);
   const full = (name: string) => (path === "" ? name : `${path}.${name}`);
-  if (known.length === 0) return new Fault("USAGE", `There is no policy field ${key}: ${path} holds no others`);
+  if (known.length === 0)
+    return new Fault("USAGE", `There is no policy field ${key}: ${path} has no fields of its own`);
   const hint = meant === undefined ? `there are: ${known.map(full).join(", ")}` : `did you mean ${full(meant)}?`;
   return new Fault("USAGE", `There is no policy field ${key}; ${hint}`);
 }

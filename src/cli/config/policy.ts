@@ -8,7 +8,6 @@ import type { SuitabilityThresholds } from "../../domain/policy/suitability.ts";
 import { statedValue } from "../../domain/policy/values.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { timeSpan } from "../input/parsers.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
 import { orDash, time, usd } from "../output/cells.ts";
@@ -17,7 +16,7 @@ import type { View } from "../output/output.ts";
 type Policy = WireResult<"getPolicy">;
 type Updated = WireResult<"updatePolicy">;
 
-export interface SetOptions {
+interface SetOptions {
   patch: PolicyPatch;
   yes?: boolean | undefined;
 }
@@ -36,7 +35,7 @@ export function register(noun: Command, host: Host): void {
       const set = { patch: policyPatch(args), yes: options.yes };
       const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
       if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
-        throw new Fault("USAGE", "--ttl is at most 30d: what is to hold longer belongs into the tenant file");
+        throw new Fault("USAGE", "--ttl is at most 30d: put what holds longer into the tenant file");
       mustAsk(set, io.prompts);
       return withSession(options, io, (session) => runPolicySet(set, session.api(undefined, { policyTtlSec }), io));
     },
@@ -87,14 +86,13 @@ const updatedView: View<Updated, Updated> = {
  * Changes the given fields, after showing what they are now.
  * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask at
  */
-export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<ExitCode> {
+export async function runPolicySet(options: SetOptions, api: Api, io: Io): Promise<void> {
   const { patch } = options;
   if (mustAsk(options, io.prompts)) {
     io.output.note(describeChanges(await api.getPolicy({}), patch).join("\n"));
     if (!(await io.prompts.confirm("Change the policy?"))) throw declined();
   }
   await io.output.print(await api.updatePolicy(patch), updatedView);
-  return EXIT.ok;
 }
 
 /** `feeBps: 100 -> 120`, one line per field that the patch states. */

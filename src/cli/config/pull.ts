@@ -7,7 +7,6 @@ import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
 import { policyValue } from "../../domain/policy/values.ts";
 import type { LiveConfig, PlanItem } from "../../plan/plan-types.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
 import type { FileEdit } from "./write-back.ts";
 
@@ -26,8 +25,8 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Live values that differ from the files' go in, those of policy fields that no file states too, unless they are the defaults. */
-export async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<ExitCode> {
+/** Puts in the live values that differ, and those of policy fields that no file states unless they are the defaults. */
+async function runPull({ options, args, io }: CommandContext<PullOptions>): Promise<void> {
   const [{ planTenant }, { editedText, editFor, writeEdits }, { parse }] = await Promise.all([
     import("../../app/apply/plan-tenant.ts"),
     import("./write-back.ts"),
@@ -48,7 +47,6 @@ export async function runPull({ options, args, io }: CommandContext<PullOptions>
   const view: View<object, object> = { kind: "text", text: () => text };
   await io.output.print(parse(text) as object, view);
   if (options.write) writeEdits(edits, io);
-  return EXIT.ok;
 }
 
 function unstated(live: LiveConfig, { config }: Pick<Tenant, "config">): FileEdit[] {

@@ -5,7 +5,6 @@ import { TenantFileSchema } from "../../config/schema/schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";
@@ -54,12 +53,11 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** @throws ConfigError with the problems of all files that are not valid */
-export async function runRender(context: CommandContext<object>): Promise<ExitCode> {
+async function runRender(context: CommandContext<object>): Promise<void> {
   await context.io.output.print(
     eachTenant(context, (file) => render(loadTenantFile(file))),
     view,
   );
-  return EXIT.ok;
 }
 
 function render({ source, ...config }: TenantConfig): RenderedTenant {

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { count } from "../input/parsers.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -45,12 +44,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** The same plan and the same guards as an apply, with another document. */
-export async function runRollback({
-  options,
-  args,
-  io,
-  interrupts,
-}: CommandContext<RollbackOptions>): Promise<ExitCode> {
+async function runRollback({ options, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
   const [{ applyOn }, { fromHistory }, { liveConfigOf }, { documentOf }, { leftBy }] = await Promise.all([
     import("../../app/apply/apply-tenant.ts"),
     import("../../app/apply/plan-tenant.ts"),
@@ -79,7 +73,6 @@ export async function runRollback({
       if (!asksAbout(plan, options, io)) noteRest(shownPlan(plan), io.output);
       await io.output.print({ tenant, to, changed, left }, view);
       io.output.note(`${session.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
-      return EXIT.ok;
     });
   } finally {
     receipts.close();

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { stepSummaryFile } from "../../config/environment.ts";
 import { failureOf } from "../errors.ts";
-import { actionOf, moneyLines, type ShownPlan, shownValue } from "./plan-view.ts";
+import { actionOf, restLines, type ShownPlan, shownValue } from "./plan-view.ts";
 
 /** Writes Markdown to where the build server shows it; nothing where there is none. */
 export function writeStepSummary(markdown: () => string): void {
@@ -9,7 +9,6 @@ export function writeStepSummary(markdown: () => string): void {
   if (file !== undefined) appendFileSync(file, `${markdown()}\n\n`);
 }
 
-/** A plan for a pull request's page. */
 export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`): string {
   const lines = [`### ${cell(title)}`, ""];
   if (plan.items.length === 0) lines.push("No managed value differs from what is live.");
@@ -22,13 +21,7 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
       );
     }
   }
-  const rest = [
-    ...moneyLines(plan),
-    ...plan.items.flatMap(({ field, problem }) => (problem === undefined ? [] : [`Conflict: ${field}: ${problem}`])),
-    ...(plan.settings.length > 0 ? [`Taken up by a server at its next start: ${plan.settings.join(", ")}`] : []),
-    ...plan.overrides.map(({ field, until }) => `${field} is overridden until ${until}`),
-    ...plan.warnings.map((warning) => `Warning: ${warning}`),
-  ];
+  const rest = restLines(plan);
   if (rest.length > 0) lines.push("", ...rest.map((line) => `- ${cell(line)}`));
   return lines.join("\n");
 }
@@ -36,7 +29,7 @@ export function planMarkdown(plan: ShownPlan, title = `Plan for ${plan.tenant}`)
 /** Why a tenant was not applied, or not even planned. */
 export function refusalMarkdown(tenant: string, error: unknown, done: "applied" | "planned" = "applied"): string {
   const { message = "" } = failureOf(error);
-  // Indented, since a fence could be closed by what stands in it.
+  // Indented, because the message could close a fence.
   return [`### ${cell(tenant)}: not ${done}`, "", ...message.split("\n").map((line) => `    ${line}`)].join("\n");
 }
 

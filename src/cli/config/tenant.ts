@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { Door } from "../../app/doors/choose-door.ts";
-import type { SessionOptions } from "../../app/tenant/session.ts";
 import { formatPath, type Path } from "../../config/config-error.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
+import { loadTenantFile } from "../../config/tenant-file.ts";
+import { openWorkspace, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
+import type { CommandContext, Host } from "../command.ts";
 import { orDash, plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -29,7 +29,7 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun.command("list").description("every tenant of this directory"),
     { names: "tenant name baseUrl database problem" },
-    ({ io }) => runTenantList({}, io),
+    ({ io }) => io.output.print(tenantItems(), listView),
   );
   host.add(
     noun
@@ -37,7 +37,7 @@ export function register(noun: Command, host: Host): void {
       .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
       .argument("[id]", "the tenant; the only one unless given"),
     { tenantFile: true, and: "file door" },
-    ({ options: { tenant, via, url }, args: [id], io }) => runTenantShow({ tenant: id ?? tenant, via, url }, io),
+    runTenantShow,
   );
 }
 
@@ -73,12 +73,9 @@ function linesOf(value: unknown, path: Path = []): [string, string][] {
     : parts.flatMap(([step, part]) => linesOf(part, [...path, step]));
 }
 
-/** @param options `directory`: the operator's, else where the command runs */
-export async function runTenantList(options: { directory?: string }, { output }: Io): Promise<ExitCode> {
-  const { openWorkspace, tenantPath } = await import("../../config/workspace.ts");
-  const { loadTenantFile } = await import("../../config/tenant-file.ts");
-  const { directory, tenants } = openWorkspace(options.directory);
-  const items = tenants.map((tenant): TenantItem => {
+function tenantItems(): TenantItem[] {
+  const { directory, tenants } = openWorkspace();
+  return tenants.map((tenant) => {
     try {
       const { name, baseUrl, database } = loadTenantFile(tenantPath(directory, tenant));
       return { tenant, name, baseUrl, database: database === "embedded" ? "embedded" : "external", problem: null };
@@ -88,28 +85,17 @@ export async function runTenantList(options: { directory?: string }, { output }:
       return { tenant, name: null, baseUrl: null, database: null, problem };
     }
   });
-  await output.print(items, listView);
-  return EXIT.ok;
 }
 
 /** @throws Fault NOT_FOUND, UNREACHABLE when a server was asked for and none is there, ConfigError for a file that is not valid */
-export async function runTenantShow(
-  {
-    tenant: named,
-    via = "auto",
-    url,
-    directory,
-  }: Partial<Pick<SessionOptions, "tenant" | "via" | "url">> & { directory?: string },
-  { output }: Io,
-): Promise<ExitCode> {
+async function runTenantShow({ options, args: [id], io: { output } }: CommandContext<object>): Promise<void> {
   const [{ readOperatorTenant }, { chooseDoor }] = await Promise.all([
     import("../../app/tenant/operator-tenant.ts"),
     import("../../app/doors/choose-door.ts"),
   ]);
-  const tenant = readOperatorTenant(named, directory);
+  const tenant = readOperatorTenant(id ?? options.tenant);
   const { source, ...document } = tenant.config;
-  const way = await chooseDoor(tenant, via, url, (message) => output.note(message));
+  const way = await chooseDoor(tenant, options.via, options.url, (message) => output.note(message));
   const door: Door = way.kind === "db" ? way : { kind: way.kind, url: way.url };
   await output.print({ ...document, file: source.file, door }, documentView);
-  return EXIT.ok;
 }

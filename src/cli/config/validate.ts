@@ -6,7 +6,6 @@ import { checkSecretsAtHand } from "../../config/resolve-tenant.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
 import { eachTenant } from "./each-tenant.ts";
 
@@ -42,7 +41,7 @@ export function register(noun: Command, host: Host): void {
  * Checks all files before it says anything, so that one run shows every problem. Secrets need not be there; those that are
  * have the shape of their place, and a value of their own.
  */
-export async function runValidate(context: CommandContext<object>): Promise<ExitCode> {
+async function runValidate(context: CommandContext<object>): Promise<void> {
   const { directory } = openWorkspace();
   const environment = loadEnvironment(directory);
   const valid = eachTenant(context, (file): ValidTenant => {
@@ -53,5 +52,4 @@ export async function runValidate(context: CommandContext<object>): Promise<Exit
   });
   await context.io.output.print(valid, view);
   for (const stray of strayGrants(directory)) context.io.output.note(`Warning: ${stray}`);
-  return EXIT.ok;
 }

@@ -4,16 +4,15 @@ import type { BackupTarget } from "../../app/backup/backup-tenant.ts";
 import type { RestoreRequest } from "../../app/backup/restore-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import type { Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { identifier } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
-/** What both commands print of a backup. */
+/** What `db backup` and `db restore` print of a backup. */
 interface ShownBackup extends Omit<WrittenBackup["manifest"], "migrations"> {
   file: string;
-  /** Of the content. */
+  /** Of the uncompressed content. */
   sha256: string;
   /** The audit key that authenticates it; null for a file of the former format. */
   keyId: string | null;
@@ -29,14 +28,13 @@ interface RestoredBackup extends ShownBackup {
   keptAs: string | null;
 }
 
-export interface BackupOptions extends BackupTarget {
+interface BackupOptions extends BackupTarget {
   file: string;
   /** What the log is known to have held. */
   known?: readonly KnownAnchor[] | undefined;
   encryptTo?: readonly string[] | undefined;
 }
 
-/** What an operator may say about a restore. */
 type RestoreFlags = Pick<RestoreRequest, "reason" | "identity" | "allowUnauthenticated" | "acceptRollback"> & {
   yes?: boolean | undefined;
 };
@@ -88,10 +86,10 @@ export function registerBackup(noun: Command, host: Host): void {
 
 /** Stated where an operator decides: plain text is the default because a lost age key would lose every backup. */
 const BACKUP_NOTE = `
-The file is authenticated with the tenant's audit key: who changes it makes it useless. It is not encrypted unless you
-say to whom, because a backup whose key is lost is none: it holds people's trades, names and balances in clear, and only
-the file's mode (0600) protects it. Encrypt what leaves the machine; any of the recipients can decrypt it, with pmctl or
-with age itself.`;
+The file is authenticated with the tenant's audit key: a restore refuses a file that was changed. It is encrypted only
+with --encrypt-to, because a backup whose key is lost cannot be restored. Without it people's trades, names and balances
+are in clear text, and only the file's mode (0600) protects them. Encrypt what leaves the machine; any of the recipients
+can decrypt it, with pmctl or with age itself.`;
 
 const RESTORE_NOTE = `
 Everything is verified before anything is replaced: the file under the audit key, the chain, and every row against the
@@ -128,7 +126,7 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
 };
 
 /** @throws Fault USAGE when the file exists already, or a recipient is none */
-export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<ExitCode> {
+export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<void> {
   const { file, encryptTo: recipients = [], known, ...target } = options;
   const { backupTenant, dropUnfinishedRestores, problemOfLog } = await import("../../app/backup/backup-tenant.ts");
   await dropUnfinishedRestores(target, (message) => output.note(message));
@@ -139,8 +137,9 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
   await output.print({ file, ...manifest, sha256, keyId, encrypted: recipients.length > 0, bytes }, backupView);
   const problem = await problemOfLog(target, known);
   if (problem !== undefined)
-    output.note(`${file} is written, of an audit log that does not hold: ${problem}. A restore of it may be refused.`);
-  return EXIT.ok;
+    output.note(
+      `${file} is written, but the audit log in it does not hold: ${problem}. A restore of it may be refused.`,
+    );
 }
 
 /**
@@ -148,7 +147,7 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
  *
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
-export async function runDbRestore(options: RestoreOptions, { output, prompts }: Io): Promise<ExitCode> {
+export async function runDbRestore(options: RestoreOptions, { output, prompts }: Io): Promise<void> {
   const { tenant, file } = options;
   const { restoreTenant } = await import("../../app/backup/restore-tenant.ts");
   const confirm = async ({ created, count }: Pick<ShownBackup, "created" | "count">) => {
@@ -156,7 +155,7 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
     output.note(
       [
         `${file} holds ${tenant} as of ${time(created, { seconds: true })}, ${count} audit entries.`,
-        "  Whatever happened since is not in it. The database that it replaces is kept under another name.",
+        "  What happened since is not in it. The database that it replaces is kept under another name.",
       ].join("\n"),
     );
     await prompts.type("To replace the tenant's database, type the tenant's name", tenant);
@@ -166,5 +165,4 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
   if (lost !== undefined) output.note(`The rollback is on record: ${lost} known entries are not in the log any more`);
   const { migrations: _, ...shown } = manifest;
   await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs }, restoredView);
-  return EXIT.ok;
 }

@@ -6,7 +6,6 @@ import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import { MarketId } from "../../contract/scalars.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
 
 interface SnippetOptions {
@@ -62,7 +61,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Prints what a publisher pastes into a page. Needs no server: the loader is part of this build. */
-export async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<ExitCode> {
+async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
   const { config } = readOperatorTenant(options.tenant);
   const { market: marketId, theme = "dark" } = options;
   const view = options.view ?? (marketId === undefined ? "markets" : "market");
@@ -76,19 +75,20 @@ export async function runSnippet({ options, io }: CommandContext<SnippetOptions>
   const baseUrl = options.url === undefined ? config.baseUrl : checkUrl(options.url);
   await io.output.print(snippetFor({ baseUrl, view, theme, marketId }), snippetView);
   if (config.embed.allowedOrigins.length === 0)
-    io.output.note("Any page may show it, and none may trade: name the sites that may in embed.allowedOrigins.");
+    io.output.note(
+      "Any page may show the widget, but none may trade in it: list the sites that may in embed.allowedOrigins.",
+    );
   else
     io.output.note(
       "To let readers trade, pass getToken: () => <a JWT of the signed-in user>; the policy then needs the hash of the changed script.",
     );
-  return EXIT.ok;
 }
 
 /**
  * Asks the server that is given, or the tenant's own address.
  * @throws Fault after printing: UNREACHABLE when no server answers there, EXPECTATION_NOT_MET when a check fails
  */
-export async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<ExitCode> {
+async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<void> {
   const tenant = readOperatorTenant(options.tenant);
   const { checkEmbed, NO_ANSWER } = await import("../../app/embed/check-embed.ts");
   const checks = await checkEmbed(tenant, {
@@ -97,7 +97,7 @@ export async function runCheck({ options, io }: CommandContext<CheckOptions>): P
   });
   await io.output.print({ checks }, checkView);
   const failed = checks.filter(({ result }) => result === "fail");
-  if (failed.length === 0) return EXIT.ok;
+  if (failed.length === 0) return;
   const names = failed.map(({ check }) => check).join(", ");
   const isAway = failed.some(({ detail }) => detail.startsWith(NO_ANSWER));
   throw new Fault(isAway ? "UNREACHABLE" : "EXPECTATION_NOT_MET", `The widget cannot be used like this: ${names}`);

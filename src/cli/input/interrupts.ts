@@ -23,7 +23,7 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
-  /** Said when Ctrl-C ends a command that may have sent a change: where to see whether it is in. */
+  /** Called when Ctrl-C ends a command that may have sent a change, to say where to see whether it was committed. */
   beforeExit(say: () => void): void {
     this.#beforeExit = say;
   }
@@ -44,7 +44,7 @@ export class Interrupts {
       this.#beforeExit();
       process.exit(EXIT.interrupted);
     });
-    // Without a command that cares, these end as they would have without us: 128 and the signal's number.
+    // Unless a command took the signals over, these end the process as usual: with 128 and the signal's number.
     process.on("SIGTERM", () => {
       if (!this.#abort()) process.exit(143);
     });

@@ -70,7 +70,6 @@ function instant(value: string, shifted: (now: number, spanMs: number) => number
   return isoTime(time);
 }
 
-/** A JSON object. */
 export function jsonObject(value: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(value);

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { Fault } from "../../domain/fault.ts";
 import { Interrupted } from "../errors.ts";
 
-/** What asks the operator. Tests answer in place of a person. */
+/** Questions to the operator; tests answer in place of a person. */
 export interface Prompts {
   /** Whether there is a terminal to ask on, and asking is allowed. */
   readonly available: boolean;
@@ -11,7 +11,6 @@ export interface Prompts {
   confirm(question: string): Promise<boolean>;
   /** A line of text, until it has no problem; an empty answer is `fallback`. */
   ask(question: string, options: AskOptions): Promise<string>;
-  /** One of several. */
   choose<Value extends string>(question: string, choices: readonly Choice<Value>[], first: Value): Promise<Value>;
   /** Waits until exactly this text was typed. */
   type(question: string, expected: string): Promise<void>;
@@ -19,13 +18,12 @@ export interface Prompts {
   search(question: string, find: (term: string) => readonly Choice[]): Promise<string>;
 }
 
-export interface AskOptions {
+interface AskOptions {
   fallback?: string | undefined;
   /** What is wrong with an answer; undefined when nothing is. */
   problem: (answer: string) => string | undefined;
 }
 
-/** Something to choose. */
 export interface Choice<Value extends string = string> {
   value: Value;
   name: string;
@@ -33,7 +31,7 @@ export interface Choice<Value extends string = string> {
   description?: string;
 }
 
-export interface PromptOptions {
+interface PromptOptions {
   stdin: Readable & { isTTY?: boolean | undefined };
   stderr: Writable & { isTTY?: boolean | undefined };
   /** Whether asking is allowed at all: `--no-input` and build servers forbid it. */
@@ -56,7 +54,7 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
     async ask(question, { fallback, problem }) {
       const { text } = await import("@clack/prompts");
       const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
-      // Without the second, an answer that was taken over would be shown as nothing.
+      // Without defaultValue an accepted placeholder would be shown as an empty answer.
       const shown = fallback === undefined ? {} : { placeholder: fallback, defaultValue: fallback };
       const typed = answered(await text({ message: question, ...shown, validate, ...streams }));
       return typed?.trim() || (fallback ?? "");

@@ -1,20 +1,20 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { FileSecret } from "../../app/tenant/tenant-secrets.ts";
 import type { Api } from "../../contract/operations.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
-import { SCOPES, type Scope } from "../../domain/access/scopes.ts";
+import { normalRange } from "../../domain/access/networks.ts";
+import { isScope, normalScopes, noScope, SCOPES, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
-import { future } from "../input/parsers.ts";
+import { future, identifier, timeSpan } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
-import { type KeyName, keyName, nameOptions, networks, overlap, scopeList } from "./key-options.ts";
 import { createdView, type KeyItem, listView, revokedView, rotatedView, rotationView } from "./key-views.ts";
 
-type KeyType = "admin" | "public";
+const KEY_TYPES = ["admin", "public"] as const;
+type KeyType = (typeof KEY_TYPES)[number];
 
-export interface CreateOptions {
+interface CreateOptions {
   name: string;
   type: KeyType;
   scopes?: Scope[] | undefined;
@@ -23,20 +23,21 @@ export interface CreateOptions {
   expiresAt?: string | undefined;
 }
 
-export interface RotateOptions {
+interface RotateOptions {
   name: string;
   type?: KeyType | undefined;
   overlapSeconds?: number | undefined;
   expiresAt?: string | undefined;
 }
 
-export interface RevokeOptions {
+interface RevokeOptions {
   name: string;
   type?: KeyType | undefined;
   yes?: boolean | undefined;
 }
 
-interface Flags extends KeyName {
+interface Flags {
+  name?: string;
   expires?: string;
   overlap?: number;
 }
@@ -65,7 +66,7 @@ export function register(noun: Command, host: Host): void {
     )
       .addOption(
         new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
-          .choices(["admin", "public"])
+          .choices(KEY_TYPES)
           .makeOptionMandatory(),
       )
       .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
@@ -87,8 +88,7 @@ export function register(noun: Command, host: Host): void {
     )
       .addOption(
         new Option("--type <type>", "the key's type, or the kind of secret").choices([
-          "admin",
-          "public",
+          ...KEY_TYPES,
           "webhook",
           "audit",
         ]),
@@ -115,7 +115,7 @@ export function register(noun: Command, host: Host): void {
   );
   host.add<Flags & { type?: KeyType }>(
     nameOptions(noun.command("revoke").description("end an API key at once"), "the API key").addOption(
-      new Option("--type <type>", "the key's type").choices(["admin", "public"]),
+      new Option("--type <type>", "the key's type").choices(KEY_TYPES),
     ),
     { operation: "revokeKey" },
     ({ options, args, io }) => {
@@ -126,12 +126,61 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
+/** A key is named by the argument or by `--name`. */
+function nameOptions(command: Command, description: string): Command {
+  return command
+    .argument("[name]", description, identifier)
+    .option("--name <name>", "its name, instead of the argument", identifier);
+}
+
+/** @throws Fault USAGE when there is no name, or two */
+export function keyName(argument: string | undefined, { name }: Flags): string {
+  if (argument !== undefined && name !== undefined && argument !== name)
+    throw new Fault("USAGE", `Which key? The argument says ${argument}, and --name says ${name}`);
+  const named = argument ?? name;
+  if (named === undefined) throw new Fault("USAGE", "Which key? Name it with --name");
+  return named;
+}
+
+/** `read,settle`; each is one of the known scopes. */
+function scopeList(value: string): Scope[] {
+  const words = value.split(",").map((word) => word.trim());
+  const scopes = words.filter(isScope);
+  const wrong = words.find((word) => !isScope(word));
+  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} ${noScope(wrong)}`);
+  return normalScopes(scopes);
+}
+
+/** Adds one network to those that were named before. */
+export function networks(value: string, before: readonly string[] = []): string[] {
+  const range = normalRange(value);
+  if (range === undefined)
+    throw new InvalidArgumentError("It must be an address range such as 10.0.0.0/8 or fd00::/8.");
+  return [...before, range];
+}
+
+/** Whole seconds; `0` ends the old value at once. */
+export function overlap(value: string): number {
+  return /^0[smhd]?$/.test(value) ? 0 : timeSpan(value) / 1000;
+}
+
+/** What a secret that is no API key has in the columns of keys. */
+const NO_API_KEY = {
+  active: true,
+  onRecord: null,
+  scopes: null,
+  from: null,
+  createdAt: null,
+  expiresAt: null,
+  lastUsedAt: null,
+};
+
 /** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
 export async function runKeyList(
   { secrets }: { secrets: readonly FileSecret[] },
   api: Api,
   { output }: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   const declared = secrets.filter(({ type }) => type === "key");
   const keys = (await api.listKeys({})).map((key): KeyItem => {
     // Where the secret's value is not at hand, the key's name identifies it.
@@ -139,27 +188,13 @@ export async function runKeyList(
       fingerprint === null ? key.active && keyName === key.name : fingerprint === key.fingerprint;
     return { ...key, reference: declared.find(isPlace)?.reference ?? null };
   });
-  const others = secrets.filter(({ type }) => type !== "key");
-  const items = others.map(
-    ({ name, type, reference, fingerprint }): KeyItem => ({
-      name,
-      type,
-      active: true,
-      onRecord: null,
-      scopes: null,
-      from: null,
-      createdAt: null,
-      expiresAt: null,
-      lastUsedAt: null,
-      reference,
-      fingerprint,
-    }),
-  );
-  await output.print([...keys, ...items], listView);
-  return EXIT.ok;
+  const others = secrets
+    .filter(({ type }) => type !== "key")
+    .map(({ name, type, reference, fingerprint }) => ({ name, type, ...NO_API_KEY, reference, fingerprint }));
+  await output.print<readonly KeyItem[], KeyItem>([...keys, ...others], listView);
 }
 
-export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<ExitCode> {
+export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Promise<void> {
   const { name, type, scopes, from, expiresAt } = options;
   const created = requireValue(
     await api.createKey({
@@ -172,26 +207,24 @@ export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Pr
   );
   await io.output.print(created, createdView);
   io.output.note("The value is shown this once and stored nowhere.");
-  return EXIT.ok;
 }
 
 export async function runKeyRotate(
   { name, type, overlapSeconds, expiresAt }: RotateOptions,
   { api, tenant }: { api: () => Api; tenant: Pick<OperatorTenant, "config"> },
   io: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   const rotated = requireValue(await api().rotateKey({ name, type, overlapSeconds, ...(expiresAt && { expiresAt }) }));
   await io.output.print(rotated, rotatedView);
   io.output.note("The value is shown this once and stored nowhere.");
   const { keys, source } = tenant.config;
   const index = keys[rotated.type].findIndex((key) => key.name === name);
-  if (index === -1) return EXIT.ok;
+  if (index === -1) return;
   const { file, line } = source.positionOf(["keys", rotated.type, index]);
   const { describeReference } = await import("../../config/secrets/secrets.ts");
   const reference = keys[rotated.type][index]?.secret;
   const place = reference ? describeReference(reference) : "its place";
   io.output.note(`${file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
-  return EXIT.ok;
 }
 
 /** Prints the new value of a secret that lives outside the database, and what to put where. Changes nothing. */
@@ -199,21 +232,20 @@ export async function runSecretRotate(
   rotation: { type: "webhook" | "audit"; endpoint?: InboundEndpoint | undefined },
   tenant: OperatorTenant,
   { output }: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   const [{ planFileRotation }, { randomSecret }] = await Promise.all([
     import("../../app/tenant/tenant-secrets.ts"),
     import("../../config/init.ts"),
   ]);
   await output.print(planFileRotation(tenant, rotation, randomSecret()), rotationView);
   output.note("Nothing was changed yet.");
-  return EXIT.ok;
 }
 
 /**
  * Ends a key, after the operator has typed its name.
  * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on
  */
-export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<ExitCode> {
+export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<void> {
   const { name, type } = options;
   if (mustAsk(options, io.prompts)) {
     const active = (await api.listKeys({})).filter((key) => key.active);
@@ -226,10 +258,9 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
     await io.prompts.type("The key's name", name);
   }
   await io.output.print(await api.revokeKey({ name, type }), revokedView);
-  return EXIT.ok;
 }
 
-/** The repeat of a request whose answer was lost gets everything but the value, which is stored nowhere. */
+/** A repeated request gets the first answer without the value, because the value is not stored. */
 function requireValue<Answer extends { name: string; key: string | null }>(answer: Answer): Answer {
   if (answer.key !== null) return answer;
   throw new Fault(

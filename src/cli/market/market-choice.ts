@@ -9,7 +9,7 @@ import type { Choice } from "../input/prompts.ts";
 import { price } from "../output/cells.ts";
 import { sanitizeLine } from "../output/text-width.ts";
 
-/** Each costs a request, and a server counts those. */
+/** Each costs a request of the server's rate limit. */
 const RECENTLY_HALTED = 10;
 
 /**
@@ -44,7 +44,7 @@ export async function openMarkets(api: Api): Promise<readonly Offer[]> {
   return (await api.listMarkets({ limit: PAGE })).items;
 }
 
-/** The markets that were halted last and still are: the interface lists open ones only, so the record tells which. */
+/** The markets that were halted last and still are: the API lists open ones only, so the audit log says which. */
 export async function suspendedMarkets(api: Api): Promise<readonly Offer[]> {
   const { entries } = await api.listAudit({ type: "market.suspended", limit: PAGE });
   const halts = entries.filter((entry) => isOfType(entry, "market.suspended"));

@@ -7,7 +7,6 @@ import { MarketInput } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market-makers.ts";
 
-/** The options of `market create`. */
 export interface MarketFlags {
   file?: string;
   question?: string;
@@ -20,15 +19,8 @@ export interface MarketFlags {
   liquidity?: number;
 }
 
-const REQUIRED = {
-  question: "--question",
-  category: "--category",
-  kind: "--kind",
-  p0: "--p0",
-  closeAt: "--close-at",
-  resolutionRef: "--resolution-ref",
-} as const;
-const OPTIONAL = { meta: "--meta", liquidity: "--liquidity" } as const;
+const REQUIRED = ["question", "category", "kind", "p0", "closeAt", "resolutionRef"] as const;
+const OPTIONAL = ["meta", "liquidity"] as const;
 
 /**
  * What `POST /v1/markets` takes, from options or from a file. The API itself checks the values.
@@ -36,30 +28,29 @@ const OPTIONAL = { meta: "--meta", liquidity: "--liquidity" } as const;
  * @throws Fault USAGE when options are missing or stand beside a file; ConfigError when the file is not valid
  */
 export function marketInput(flags: MarketFlags): WireInput<"createMarket"> {
-  const names = { ...REQUIRED, ...OPTIONAL };
-  const given = (Object.keys(names) as (keyof typeof names)[]).filter((name) => flags[name] !== undefined);
   if (flags.file !== undefined) {
-    const extra = given[0] && names[given[0]];
-    if (extra) throw new Fault("USAGE", `The file states the market: leave ${extra} out`);
+    const extra = [...REQUIRED, ...OPTIONAL].find((name) => flags[name] !== undefined);
+    if (extra) throw new Fault("USAGE", `The file states the market: leave ${optionOf(extra)} out`);
     return fromFile(flags.file);
   }
-  const { question, category, kind, p0, closeAt, resolutionRef, meta = {}, liquidity } = flags;
-  if (
-    question === undefined ||
-    category === undefined ||
-    kind === undefined ||
-    p0 === undefined ||
-    closeAt === undefined ||
-    resolutionRef === undefined
-  ) {
-    const missing = Object.entries(REQUIRED).filter(([name]) => !given.includes(name as keyof typeof names));
-    const list = missing.map(([, option]) => option).join(", ");
-    throw new Fault("USAGE", `A market needs ${list} too (or all of it in a file: -f FILE)`);
+  if (!isComplete(flags)) {
+    const missing = REQUIRED.filter((name) => flags[name] === undefined).map(optionOf);
+    throw new Fault("USAGE", `A market needs ${missing.join(", ")} too (or all of it in a file: -f FILE)`);
   }
+  const { question, category, kind, p0, closeAt, resolutionRef, meta = {}, liquidity } = flags;
   return { question, category, kind, p0, closeAt, resolutionRef, meta: meta as Meta, liquidityUsd: liquidity };
 }
 
 type Meta = NonNullable<WireInput<"createMarket">["meta"]>;
+
+function isComplete(flags: MarketFlags): flags is MarketFlags & Required<Pick<MarketFlags, (typeof REQUIRED)[number]>> {
+  return REQUIRED.every((name) => flags[name] !== undefined);
+}
+
+/** `closeAt` as `--close-at`. */
+function optionOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
 
 /** A file may hold several markets, which are for `apply`: it knows them by their keys and creates each once. */
 function fromFile(file: string): WireInput<"createMarket"> {

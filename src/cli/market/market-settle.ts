@@ -2,7 +2,6 @@ import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { decimal, wholeNumber } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { price, time, usd } from "../output/cells.ts";
@@ -59,7 +58,7 @@ const settledView: View<Settled, Settled> = {
   ],
 };
 
-/** What is worth knowing before money moves for good. */
+/** What the operator sees before a payout that cannot be undone. */
 function previewFields(preview: Preview): [string, string][] {
   const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, totalUsd, houseResultUsd } = preview;
   const { largest } = preview;
@@ -77,7 +76,7 @@ function previewFields(preview: Preview): [string, string][] {
   ];
 }
 
-/** How far traders and the operator are apart. */
+/** The price of the outcome, with a warning when traders expect the other one. */
 function agreement({ price: given, outcome }: Preview): string {
   const says = `${outcome.toUpperCase()} at ${price(given)}`;
   if (given >= 0.5) return says;
@@ -92,11 +91,11 @@ const previewView: View<Preview, Preview> = { kind: "record", fields: previewFie
  *
  * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on; EXPECTATION_NOT_MET when it would pay otherwise
  */
-export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<ExitCode> {
+export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<void> {
   const { id, outcome } = options;
   if (options.preview) {
     await io.output.print(await api.previewSettlement({ id, outcome }), previewView);
-    return EXIT.ok;
+    return;
   }
   const seen = mustAsk(options, io.prompts) ? await askToSettle(options, api, io) : undefined;
   const settled = api.settleMarket({
@@ -106,14 +105,13 @@ export async function runMarketSettle(options: SettleOptions, api: Api, io: Io):
     expectTotalUsd: options.expectTotal ?? seen?.totalUsd,
   });
   await io.output.print(await io.output.during("Paying the winners", settled), settledView);
-  return EXIT.ok;
 }
 
 async function askToSettle(options: SettleOptions, api: Api, { output, prompts }: Io): Promise<Preview> {
   const { id, outcome } = options;
   const preview = await api.previewSettlement({ id, outcome });
   const { status, payouts, totalUsd } = preview;
-  // A typo in the expectation is told before the operator types the market's name.
+  // A wrong expectation is refused before the operator types the market's name.
   if ((options.expectPayouts ?? payouts) !== payouts || (options.expectTotal ?? totalUsd) !== totalUsd)
     throw new Fault(
       "EXPECTATION_NOT_MET",

@@ -45,7 +45,7 @@ function requireFormat({ output }: Io): void {
 }
 
 /**
- * Follows until the events end, which is when the operator has seen enough.
+ * Follows the events until the operator ends the watch.
  * @throws Fault MARKET_NOT_FOUND before anything is followed
  */
 export async function runMarketWatch({ id, events }: WatchOptions, api: Api, io: Io): Promise<ExitCode> {

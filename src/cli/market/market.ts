@@ -4,15 +4,13 @@ import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { decimal, jsonObject } from "../input/parsers.ts";
 import { cents, day, orDash, price, time, usd } from "../output/cells.ts";
-import { sparkline } from "../output/charts.ts";
+import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
 import { marketArgument, suspendedMarkets } from "./market-choice.ts";
 import type { MarketFlags } from "./market-input.ts";
-import { marketDepth, marketHistory, marketTrending } from "./market-look.ts";
 import { registerSettle } from "./market-settle.ts";
 import { registerWatch } from "./market-watch.ts";
 
@@ -163,7 +161,70 @@ export const marketResume = defineCommand({
   view: statusView,
 });
 
-export async function runMarketList(options: ListOptions, api: Api, io: Io): Promise<ExitCode> {
+export const marketHistory = defineCommand({
+  ...marketArgument("history"),
+  name: "history",
+  summary: "prices by the hour, from creation to now or settlement",
+  operation: "getMarketHistory",
+  view: {
+    kind: "list",
+    rows: (points) => points,
+    columns: [
+      { title: "TIME", cell: ({ t }) => time(t), whole: true },
+      { title: "YES", cell: ({ yes }) => price(yes), align: "right" },
+      { title: "NO", cell: ({ no }) => price(no), align: "right" },
+    ],
+    empty: "No prices.",
+    picture: (points, width) =>
+      areaChart(
+        points.map(({ yes }) => yes),
+        width,
+      ),
+  },
+});
+
+export const marketDepth = defineCommand({
+  ...marketArgument("depth"),
+  name: "depth",
+  summary: "shares on offer, cent by cent",
+  operation: "getMarketDepth",
+  prints: { names: "side price size" },
+  view: {
+    kind: "list",
+    rows: ({ yes, no }) => [
+      ...yes.map((level) => ({ side: "yes", ...level })),
+      ...no.map((level) => ({ side: "no", ...level })),
+    ],
+    columns: [
+      { title: "SIDE", cell: ({ side }) => side },
+      { title: "UP TO", cell: (level) => price(level.price), align: "right" },
+      { title: "SHARES", cell: ({ size }) => cents(size), align: "right" },
+      { title: "", cell: barOf(({ size }) => size), picture: true },
+    ],
+    empty: "Nothing is on offer: the market takes no trades.",
+  },
+});
+
+export const marketTrending = defineCommand({
+  name: "trending",
+  summary: "the 20 open markets with the largest 24-hour volume",
+  operation: "listTrendingMarkets",
+  input: () => ({}),
+  view: {
+    kind: "list",
+    rows: (markets) => markets,
+    columns: [
+      { title: "ID", cell: ({ id }) => id, whole: true },
+      { title: "QUESTION", cell: ({ question }) => question, least: 16 },
+      { title: "YES", cell: ({ yesPrice }) => price(yesPrice), align: "right" },
+      { title: "VOLUME 24H", cell: ({ volume24h }) => cents(volume24h), align: "right", optional: true },
+      { title: "", cell: barOf(({ volume24h }) => volume24h), picture: true },
+    ],
+    empty: "No market is open.",
+  },
+});
+
+export async function runMarketList(options: ListOptions, api: Api, io: Io): Promise<void> {
   const { output } = io;
   const { category, kind, q, limit = DEFAULT_LIMIT } = options;
   const { items: markets, nextCursor } = await readPages(limit, (page) =>
@@ -172,10 +233,9 @@ export async function runMarketList(options: ListOptions, api: Api, io: Io): Pro
   const ids = markets.map(({ id }) => id);
   await output.print(markets, listView(await recentLines(ids, api, io)));
   if (nextCursor !== null) output.note(`There are more than these ${markets.length}: raise --limit.`);
-  return EXIT.ok;
 }
 
-export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): Promise<ExitCode> {
+export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): Promise<void> {
   const market = await api.getMarket({ id });
   const lines = await recentLines([id], api, io);
   await io.output.print(market, detailView(lines.get(id) ?? []));
@@ -185,14 +245,12 @@ export async function runMarketShow({ id }: { id: string }, api: Api, io: Io): P
       `The oracle holds this market since ${time(hold.heldAt, { seconds: true })}: ${hold.reason} (${hold.detail}). ` +
         "It tries again at each sweep; pmctl market settle ends it by hand.",
     );
-  return EXIT.ok;
 }
 
 export async function runMarketCreate(
   input: Parameters<Api["createMarket"]>[0],
   api: Api,
   { output }: Io,
-): Promise<ExitCode> {
+): Promise<void> {
   await output.print(await api.createMarket(input), createdView);
-  return EXIT.ok;
 }

@@ -1,7 +1,6 @@
 import type { StreamEvent, StreamEvents } from "../../contract/resources/stream.ts";
 import { time, usd } from "../output/cells.ts";
 
-/** A market as `market watch` shows it. */
 export interface Watched {
   marketId: string;
   /** Undefined until it was asked for. */

@@ -40,7 +40,7 @@ export function plain(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** What a person calls a value that may be missing. */
+/** A dash for a value that is missing or empty. */
 export function orDash(value: string | null | undefined): string {
   return value === null || value === undefined || value === "" ? "-" : value;
 }

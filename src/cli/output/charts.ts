@@ -3,10 +3,10 @@
 const LEVELS = "▁▂▃▄▅▆▇█";
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A price that hardly moves is drawn as a flat line: this much of the scale is always shown. */
+/** At least this much of the scale is shown, so that a price that hardly moves is drawn as a flat line. */
 const LEAST_SPAN = 0.1;
 
-export const BAR_WIDTH = 12;
+const BAR_WIDTH = 12;
 
 /** One character per value, lowest to highest. @param values prices from 0 to 1, oldest first */
 export function sparkline(values: readonly number[], width = values.length): string {
@@ -29,11 +29,9 @@ export function barOf<Row>(measure: (row: Row) => number): (row: Row, rows: read
   return (row, rows) => bar(measure(row), Math.max(...rows.map(measure)));
 }
 
-/** An amount of {@link barChart}. */
 export interface BarLine {
   label: string;
   value: number;
-  /** The amount as text. */
   shown: string;
 }
 

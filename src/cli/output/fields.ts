@@ -11,7 +11,6 @@ export type Prints =
   /** Names of the command's own, with spaces between. */
   | { names: string };
 
-/** The names that `--fields` takes. */
 export function fieldsOf(prints: Prints): string[] {
   if ("names" in prints) return prints.names.split(" ");
   if ("tenantFile" in prints) return [...namesIn(TenantFileSchema), ...(prints.and?.split(" ") ?? [])];

@@ -18,7 +18,7 @@ export interface Sink {
   rows?: number | undefined;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   /** Shows what is longer than the terminal; without it everything is written at once. */
   pager?: Pager | undefined;
   stdout: Sink;
@@ -28,7 +28,6 @@ export interface OutputOptions {
   fields?: readonly string[] | undefined;
   quiet?: boolean | undefined;
   color?: boolean | undefined;
-  /** Show stacks. */
   debug?: boolean | undefined;
 }
 
@@ -71,12 +70,8 @@ export class Output {
     return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
   }
 
-  /** False with `-o json` and `-o ndjson`, where programs read stderr too. */
-  get speaksToPeople(): boolean {
-    return !this.#speaksJson;
-  }
-
-  get #speaksJson(): boolean {
+  /** With `-o json` and `-o ndjson` programs read stderr too. */
+  get speaksJson(): boolean {
     return this.#asked && (this.format === "json" || this.format === "ndjson");
   }
 
@@ -172,7 +167,7 @@ export class Output {
     this.#options.stderr.write(`${this.#table(value, view)}\n`);
   }
 
-  /** A line of another process, printed in spite of `--quiet`: that process has its own. */
+  /** A line of another process, printed in spite of `--quiet`, which that process was given too. */
   relay(line: string): void {
     this.#clearProgress();
     this.#options.stderr.write(`${sanitizeLine(line)}\n`);
@@ -198,7 +193,7 @@ export class Output {
   }
 
   #errorText(message: string, code: string): string {
-    if (this.#speaksJson) return JSON.stringify({ error: message, code });
+    if (this.speaksJson) return JSON.stringify({ error: message, code });
     return this.#fold(`pmctl: ${sanitizeText(message)}`);
   }
 

@@ -9,7 +9,6 @@ export function toCsv(rows: readonly Row[]): string {
   return names.length === 0 ? "" : csvOf(names, rows);
 }
 
-/** One line of JSON per row. */
 export function toNdjson(rows: readonly Row[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }

@@ -7,7 +7,7 @@ export interface Column<Row> {
   align?: "right";
   /** Never shortened, because people copy it. */
   whole?: true;
-  /** Not made narrower than this many columns: less tells nothing. */
+  /** Never made narrower than this many columns. */
   least?: number;
   /** Left out where there is no room for it; the last such column goes first. */
   optional?: true;
@@ -113,7 +113,7 @@ function totalOf(strips: readonly Strip[], widthOf: (strip: Strip) => number): n
   return strips.reduce((total, strip) => total + widthOf(strip), GAP.length * (strips.length - 1));
 }
 
-/** Painting comes last: escape sequences take no columns. */
+/** Paints after padding: escape sequences take no columns. */
 function pad(paint: (text: string) => string, text: string, width: number, align?: "right"): string {
   const space = " ".repeat(Math.max(0, width - displayWidth(text)));
   return align === "right" ? `${space}${paint(text)}` : `${paint(text)}${space}`;

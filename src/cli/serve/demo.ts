@@ -3,23 +3,11 @@ import type { Command } from "commander";
 import type { Demo, DemoOptions } from "../../app/serve/demo.ts";
 import type { DemoSummary } from "../../app/serve/demo-story.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
-interface DemoAddresses {
-  tenant: string;
-  url: string;
-  playgroundUrl: string;
-  opsUrl: string;
-  adminKey: string;
-  publicKey: string;
-  userId: string;
-  userToken: string;
-  crowd: readonly string[];
-  curl: string[];
-}
+type DemoAddresses = Awaited<ReturnType<typeof addresses>> & { crowd: readonly string[] };
 
 const summaryView: View<DemoSummary, DemoSummary> = {
   kind: "record",
@@ -66,11 +54,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Provisions the demo tenant, serves it, and leaves no process behind when it ends. */
-export async function runDemo({
-  options,
-  io,
-  interrupts,
-}: CommandContext<DemoOptions & ShowOptions>): Promise<ExitCode> {
+async function runDemo({ options, io, interrupts }: CommandContext<DemoOptions & ShowOptions>): Promise<void> {
   const startedAt = performance.now();
   const stopped = interrupts.take();
   const note = (text: string) => io.output.note(text);
@@ -79,19 +63,17 @@ export async function runDemo({
     import("../../app/serve/demo-story.ts"),
   ]);
   return withDemo(options, note, async (demo) => {
-    if (!options.once) return keepPlaying(demo, { options, io, stopped });
+    if (!options.once) return keepPlaying(demo, options, io, stopped);
     await io.output.print(await runOnce(demo.stage, (text) => note(`  ${text}`), startedAt), summaryView);
-    return EXIT.ok;
   });
 }
 
-interface Scene {
-  options: DemoOptions & ShowOptions;
-  io: Io;
-  stopped: AbortSignal;
-}
-
-async function keepPlaying({ server, stage }: Demo, { options, io, stopped }: Scene): Promise<ExitCode> {
+async function keepPlaying(
+  { server, stage }: Demo,
+  options: DemoOptions & ShowOptions,
+  io: Io,
+  stopped: AbortSignal,
+): Promise<void> {
   const [{ admitTraders, tradeOn }, { CROWD, Crowd }] = await Promise.all([
     import("../../app/serve/demo-story.ts"),
     import("../../app/serve/demo-crowd.ts"),
@@ -111,14 +93,9 @@ async function keepPlaying({ server, stage }: Demo, { options, io, stopped }: Sc
   const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders rest: ${String(error)}`));
   if (!stopped.aborted) await once(stopped, "abort");
   await trading?.stop();
-  return EXIT.ok;
 }
 
-async function addresses(
-  stage: Demo["stage"],
-  { url, opsUrl }: Demo["server"],
-  marketId: string,
-): Promise<Omit<DemoAddresses, "crowd">> {
+async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], marketId: string) {
   const { adminKey, publicKey } = stage;
   const userId = "alice";
   const userToken = await stage.userToken(userId);

@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import { limitHeap } from "../../app/serve/heap.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
@@ -17,7 +16,6 @@ interface ServeOptions extends ShowOptions {
   sweep: boolean;
 }
 
-/** A server that listens. */
 export interface Served {
   tenant: string;
   pid: number;
@@ -55,7 +53,7 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
-export async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<ExitCode> {
+async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<void> {
   limitHeap();
   const { readDeclaredTenant } = await import("../../app/tenant/operator-tenant.ts");
   const { readyTenant } = await import("../../app/tenant/tenant-database.ts");
@@ -74,5 +72,4 @@ export async function runServe({ options, args, io, interrupts }: CommandContext
   if (!stopped.aborted) await once(stopped, "abort");
   io.output.note("Stopping: finishing what is under way");
   await server.close();
-  return EXIT.ok;
 }

@@ -29,7 +29,7 @@ export function addShowOptions(command: Command): Command {
     .addOption(new Option("--qr", "print the page's address in the network as a QR code, for a phone"));
 }
 
-/** Shows people the page. What cannot be shown is a note: the server goes on. */
+/** Opens the page or prints its code. A failure is a note only: the server goes on. */
 export async function showPage(page: Page, { open, qr }: ShowOptions, output: Output): Promise<void> {
   if (open) await openBrowser(page.url, output);
   if (qr) await printCode(page, output);

@@ -32,7 +32,7 @@ function sharedOptions(host: Host): Option[] {
 }
 
 /** Runs until the first SIGINT or SIGTERM, then stops every server. */
-export async function runUp(
+async function runUp(
   { options, args, io, interrupts }: CommandContext<UpOptions>,
   shared: readonly Option[],
 ): Promise<ExitCode> {
@@ -47,7 +47,17 @@ export async function runUp(
   const servers = tenants.map(
     (tenant) =>
       new Supervised({
-        args: [...SMALL_HEAP, ...process.execArgv, ...program(), "serve", tenant, "-o", "ndjson", ...passedOn],
+        // The program that this process itself runs.
+        args: [
+          ...SMALL_HEAP,
+          ...process.execArgv,
+          ...process.argv.slice(1, 2),
+          "serve",
+          tenant,
+          "-o",
+          "ndjson",
+          ...passedOn,
+        ],
         directory: workspace.directory,
         ...report(tenant, `${tenant.padEnd(width)} | `, output),
       }),
@@ -59,11 +69,6 @@ export async function runUp(
   if (killed.length === 0) return EXIT.ok;
   output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
   return EXIT.unexpected;
-}
-
-/** What this process itself was started with. */
-function program(): string[] {
-  return process.argv.slice(1, 2);
 }
 
 function report(
@@ -103,7 +108,6 @@ function parseObject(line: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-/** The options as `serve` takes them. */
 export function serveArguments(options: UpOptions, shared: readonly Option[]): string[] {
   return shared.flatMap((option) => {
     const value = options[option.attributeName()];

@@ -5,11 +5,10 @@ import type { Api } from "../../contract/operations.ts";
 import { type WebhookEventType, webhookEventTypes } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import type { View } from "../output/output.ts";
 
 const POLL_MS = 500;
-/** Over HTTP every look counts: a tenant's default of 20 requests a minute has room for it. */
+/** Over HTTP each poll counts against the rate limit: this fits the default of 20 requests a minute. */
 const HTTP_POLL_MS = 4000;
 
 interface Flags {
@@ -32,12 +31,11 @@ export function registerListen(noun: Command, host: Host): void {
       const tenant = readOperatorTenant(options.tenant);
       const secret = listenSecret(tenant.secret(tenant.config.audit.key, ["audit", "key"]));
       if (printSecret) {
-        await io.output.print({ secret }, secretView);
-        return EXIT.ok;
+        return io.output.print({ secret }, secretView);
       }
       if (forwardTo === undefined) throw new Fault("USAGE", "Where to? Add --forward-to URL");
       const signal = interrupts.take();
-      // The database answers every look; the server would count it.
+      // Polls of the database count against no rate limit.
       const via = options.via === "auto" && options.url === undefined ? "db" : options.via;
       return withSession({ ...options, via }, io, (session) => {
         io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
@@ -72,7 +70,6 @@ const forwardedView: View<Forwarded, Forwarded> = {
   text: ({ id, type, status, problem }) => `${type} ${id}: ${status ?? problem ?? "no answer"}`,
 };
 
-export async function runWebhookListen(options: ForwardOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runWebhookListen(options: ForwardOptions, api: Api, { output }: Io): Promise<void> {
   for await (const forwarded of forwardEvents(options, api)) await output.print(forwarded, forwardedView);
-  return EXIT.ok;
 }

@@ -16,11 +16,10 @@ import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resource
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Host } from "../command.ts";
-import { EXIT } from "../errors.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 
-/** The server takes no larger webhook either. */
+/** The server's own limit for a webhook. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /** The verbs of `webhook` that stand in for a provider. */
@@ -38,7 +37,6 @@ export function registerSending(noun: Command, host: Host): void {
       const tenant = readOperatorTenant(options.tenant);
       const sent = await sendAsProvider(tenant, sample, options, (message) => io.output.note(message));
       await io.output.print({ event, ...sent, body: sample.body }, sentView);
-      return EXIT.ok;
     },
   );
   host.add<{ body: string } & SignOptions>(
@@ -56,7 +54,6 @@ export function registerSending(noun: Command, host: Host): void {
       const signed = signAsProvider(readOperatorTenant(options.tenant), body, options);
       if ("headers" in signed) await io.output.print(signed, headersView);
       else await io.output.print(signed, signatureView);
-      return EXIT.ok;
     },
   );
   host.add<{ body: string; signature: string; endpoint?: InboundEndpoint }>(
@@ -73,7 +70,6 @@ export function registerSending(noun: Command, host: Host): void {
       const valid = isSignedByProvider(readOperatorTenant(options.tenant), { body, signature, endpoint });
       if (!valid) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
       await io.output.print({ valid }, validView);
-      return EXIT.ok;
     },
   );
 }

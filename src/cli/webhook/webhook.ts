@@ -2,7 +2,6 @@ import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { DEFAULT_LIMIT, limitOption, readPages } from "../input/paging.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
@@ -13,7 +12,7 @@ import { registerSending } from "./webhook-send.ts";
 type Delivery = WireResult<"replayWebhook">["replayed"][number];
 type Receiver = WireResult<"enableWebhookReceiver">;
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   receiver?: string | undefined;
   status?: Delivery["status"] | undefined;
   limit?: number | undefined;
@@ -83,7 +82,7 @@ export const webhookReceivers = defineCommand({
       { title: "PENDING", cell: ({ pending }) => String(pending), align: "right" },
       { title: "DEAD", cell: ({ dead }) => String(dead), align: "right" },
     ],
-    empty: "No receiver has been served yet: webhooks.outbound of the tenant file names them, and serve tells them.",
+    empty: "No receiver is known yet: webhooks.outbound of the tenant file names them, and pmctl serve registers them.",
   },
 });
 
@@ -108,19 +107,17 @@ function stateOf({ enabled, disabledAt }: Receiver): string {
   return enabled ? "enabled" : `disabled since ${orDash(disabledAt && time(disabledAt))}`;
 }
 
-export async function runWebhookDeliveries(options: DeliveriesOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runWebhookDeliveries(options: DeliveriesOptions, api: Api, { output }: Io): Promise<void> {
   const { receiver, status, limit = DEFAULT_LIMIT } = options;
   const { items: deliveries, nextCursor } = await readPages(limit, (page) =>
     api.listWebhookDeliveries({ receiver, status, ...page }),
   );
   await output.print(deliveries, deliveriesView);
   if (nextCursor !== null) output.note(`There are more than these ${deliveries.length}: raise --limit.`);
-  return EXIT.ok;
 }
 
 /** Queues the event: a running server sends it. */
-export async function runWebhookReplay(options: { id: string }, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runWebhookReplay(options: { id: string }, api: Api, { output }: Io): Promise<void> {
   const { replayed } = await api.replayWebhook(options);
   await output.print(replayed, deliveriesView);
-  return EXIT.ok;
 }

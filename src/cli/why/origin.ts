@@ -6,7 +6,7 @@ type Entry = WireResult<"listAudit">["entries"][number];
 type EntryOf<T extends AuditType> = Entry & AuditContent<T>;
 
 /** The entry that set a value, as far as an operator wants to know. */
-export interface SetBy {
+interface SetBy {
   seq: number;
   type: string;
   actor: string;
@@ -38,13 +38,11 @@ export interface Moment {
   limit?: unknown;
 }
 
-/** Enough for years of policy; what is older is said to be unknown. */
+/** Enough for years of policy; the origin of an older value is unknown. */
 const MAX_PAGES = 5;
 const PAGE = 200;
-/** Settings and their sections of which an entry says only that the file was applied. */
-const POLICY = "policy";
 
-/** Finds out about a field of the tenant file. */
+/** Finds where a field of the tenant file is stated, and the entry that set it. */
 export async function findOrigin(
   field: string,
   moment: Moment,
@@ -52,7 +50,7 @@ export async function findOrigin(
 ): Promise<Origin> {
   const path = field.split(".");
   const [section, name = ""] = path;
-  const isPolicy = section === POLICY;
+  const isPolicy = section === "policy";
   const policy: Record<string, unknown> = isPolicy ? await api.getPolicy({}) : {};
   const updated = isPolicy
     ? await lastEntry(api, "policy.updated", moment, ({ payload }) => setTo(payload, name, moment.limit))

@@ -6,7 +6,7 @@ import type { Origin } from "./origin.ts";
 type Refusal = WireResult<"getRefusal">;
 type Detail = Refusal["detail"];
 
-/** The rule and its numbers in one sentence. What is not here is said well enough by the refusal's own text. */
+/** The rule and its numbers in one sentence, where the refusal's own message does not say them. */
 const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
   MAX_TRADE_EXCEEDED: ({ value, limit }) => `amount ${value} USD is over maxTradeUsd ${limit}`,
   EXPOSURE_EXCEEDED: ({ value, limit, field }) =>
@@ -42,7 +42,7 @@ export function refusalSentence({ code, detail, error }: Pick<Refusal, "code" | 
   return sentence?.(detail) ?? error;
 }
 
-/** Fields whose own value is the limit; that of others is put together, or is a balance. */
+/** Fields whose own value is the limit; other limits are computed, or are balances. */
 const STATED_LIMITS = [...LIMIT_FIELDS.map((field) => `policy.${field}`), "policy.suitabilityThresholds.blockBelow"];
 
 /** The value that the field had when it refused; undefined when that is not known. */

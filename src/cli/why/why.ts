@@ -3,7 +3,6 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Host, type Io, withSession } from "../command.ts";
-import { EXIT, type ExitCode } from "../errors.ts";
 import { identifier } from "../input/parsers.ts";
 import { price, shares, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -16,7 +15,6 @@ type Trade = WireResult<"explainTrade">;
 interface ExplainedRefusal {
   kind: "refusal";
   refusal: Refusal;
-  /** The rule and its numbers. */
   because: string;
   /** Where the rule stands; null for a refusal that no field of the tenant file decides. */
   rule: Origin | null;
@@ -25,11 +23,10 @@ interface ExplainedRefusal {
 interface ExplainedTrade {
   kind: "trade";
   trade: Trade;
-  /** What decided the fee. */
   rule: Origin;
 }
 
-export interface WhyOptions {
+interface WhyOptions {
   id: string;
   config: TenantConfig;
   /** Whether the API is a running server, which is the only one to know refused requests. */
@@ -79,13 +76,13 @@ const tradeView: View<ExplainedTrade, ExplainedTrade> = {
 };
 
 /** @throws Fault NOT_FOUND when it is neither a trade nor a request that is remembered */
-export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Promise<ExitCode> {
+export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Promise<void> {
   const { id, config, isServer } = options;
   const trade = await unlessMissing(api.explainTrade({ tradeId: id }));
   if (trade) {
     const rule = await findOrigin("policy.feeBps", { beforeSeq: trade.entry.seq }, { config, api });
     await output.print({ kind: "trade", trade, rule }, tradeView);
-    return EXIT.ok;
+    return;
   }
   const refusal = isServer ? await unlessMissing(api.getRefusal({ requestId: id })) : undefined;
   if (!refusal) throw notFound(id, isServer);
@@ -93,7 +90,6 @@ export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Pro
   const isInFile = typeof field === "string" && field.includes(".");
   const rule = isInFile ? await findOrigin(field, { notAfter: refusal.ts, limit }, { config, api }) : null;
   await output.print({ kind: "refusal", refusal, because: refusalSentence(refusal), rule }, refusalView);
-  return EXIT.ok;
 }
 
 function notFound(id: string, isServer: boolean): Fault {

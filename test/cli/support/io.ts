@@ -1,4 +1,4 @@
-import type { Io } from "../../../src/cli/command.ts";
+import type { Action, Io } from "../../../src/cli/command.ts";
 import { type ExitCode, Interrupted } from "../../../src/cli/errors.ts";
 import type { Prompts } from "../../../src/cli/input/prompts.ts";
 import { type Format, Output, type Sink } from "../../../src/cli/output/output.ts";
@@ -83,7 +83,7 @@ export interface Ending {
   stderr: string;
 }
 
-export async function end(io: TestIo, run: () => Promise<ExitCode>): Promise<Ending> {
+export async function end(io: TestIo, run: () => ReturnType<Action<object>>): Promise<Ending> {
   const exit = await run().catch((error: unknown) => io.output.fail(error));
-  return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+  return { exit: typeof exit === "number" ? exit : 0, stdout: io.stdout.text, stderr: io.stderr.text };
 }
