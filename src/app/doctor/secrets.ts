@@ -3,7 +3,7 @@ import type { Environment } from "../../config/environment.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { inboundSecretsOf } from "../../config/secrets/inbound-secrets.ts";
-import { referencesIn } from "../../config/secrets/secret-places.ts";
+import { secretPlaces } from "../../config/secrets/secret-places.ts";
 import { fingerprint, resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
@@ -36,8 +36,8 @@ export function collectSecrets(
   config: TenantConfig,
   environment: Environment,
 ): { facts: SecretFacts; secrets: TenantSecrets | undefined } {
-  const { source, ...document } = config;
-  const listed = referencesIn(document)
+  const { source } = config;
+  const listed = secretPlaces(config)
     .map(({ path, reference }) => ({
       path: formatPath(path),
       name: nameOf(reference),

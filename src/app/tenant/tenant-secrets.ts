@@ -2,7 +2,7 @@ import { formatPath, type Path } from "../../config/config-error.ts";
 import { environmentPrefix } from "../../config/environment.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { inboundSecretsOf, sharedInboundSecrets } from "../../config/secrets/inbound-secrets.ts";
-import { kindOf, referencesIn } from "../../config/secrets/secret-places.ts";
+import { kindOf, secretPlaces } from "../../config/secrets/secret-places.ts";
 import { describeReference, fingerprint } from "../../config/secrets/secrets.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
@@ -24,10 +24,9 @@ export interface FileSecret {
 
 /** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */
 export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
-  const { source: _, ...document } = tenant.config;
   const read = (reference: SecretReference, path: Path) => secretAtHand(tenant, reference, path);
   const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
-  return referencesIn(document).map(({ reference, path }) => {
+  return secretPlaces(tenant.config).map(({ reference, path }) => {
     const name = formatPath(path);
     const { type } = kindOf(path);
     const value = read(reference, path);
@@ -135,13 +134,9 @@ function isUsable(tenant: OperatorTenant, reference: SecretReference, path: Path
 }
 
 /** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */
-function freeVariable(
-  { id, config: { source: _, ...document } }: OperatorTenant,
-  current: SecretReference | undefined,
-  usual: string,
-): string {
+function freeVariable({ id, config }: OperatorTenant, current: SecretReference | undefined, usual: string): string {
   const name = current && "env" in current ? current.env : `${environmentPrefix(id)}_${usual}`;
-  const taken = new Set(referencesIn(document).map(({ reference }) => ("env" in reference ? reference.env : "")));
+  const taken = new Set(secretPlaces(config).map(({ reference }) => ("env" in reference ? reference.env : "")));
   const stem = name.replace(/_\d+$/, "");
   for (let number = 2; ; number++) if (!taken.has(`${stem}_${number}`)) return `${stem}_${number}`;
 }
