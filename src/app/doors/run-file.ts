@@ -2,20 +2,20 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "no
 import { dirname, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
 
-/** A server that runs on this machine, as its file `.pmctl/servers/<tenant>-<pid>.json` tells. */
+/** A server of this machine, as it is written to `.pmctl/servers/<tenant>-<pid>.json`. */
 export interface RunFile {
   pid: number;
-  /** The API, at an address that commands on this machine can dial as it is. */
+  /** Of the API, as commands on this machine dial it. */
   url: string;
   /** The operations listener. */
   opsUrl: string;
   /** The id of the key that seals its audit log. Servers of older versions write neither this nor a secret. */
   auditKeyId?: string;
-  /** What the process proves itself by. Left out by the reader where others could have read it. */
+  /** What the process proves itself by. The reader leaves it out where other users could have read it. */
   secret?: string;
-  /** A `Host` under which it has admin operations; any is one unless stated. */
+  /** A `Host` that admin operations are served under; undefined where any will do. */
   adminHost?: string;
-  /** The reader's own: it holds no secret at all, so its server is of an older version. */
+  /** Set by the reader: the file holds no secret, so its server is of an older version. */
   isOlder?: true;
 }
 
@@ -24,9 +24,9 @@ const SECRET_LENGTH = 43;
 /** The bits of everyone but the owner. */
 const OTHERS = 0o077;
 
-/** Tells other commands of this directory that this process serves the tenant. Resolves to the file's path. */
+/** Announces to commands of this directory that this process serves the tenant. Resolves to the file's path. */
 export async function writeRunFile(directory: string, tenant: string, server: RunFile): Promise<string> {
-  // The embedded database made the folder's rules: who may pass, and what git sees.
+  // Creates `.pmctl` with its permissions and its .gitignore.
   const { createRoot } = await import("../../postgres/embedded/home.ts");
   await createRoot(join(directory, ".pmctl"));
   const folder = serversFolder(directory);
@@ -40,12 +40,12 @@ export async function writeRunFile(directory: string, tenant: string, server: Ru
   return file;
 }
 
-/** Takes the file of a process away; no error when it is gone. */
+/** Removes the file of a process, if it is there. */
 export async function removeRunFile(directory: string, tenant: string, pid: number): Promise<void> {
   await rm(join(serversFolder(directory), `${tenant}-${pid}.json`), { force: true });
 }
 
-/** The servers of a tenant whose process is alive, the newest process first. Files of dead ones are taken away. */
+/** The servers of a tenant whose process is alive, the newest process first. Files of dead processes are removed. */
 export async function findServers(directory: string, tenant: string): Promise<RunFile[]> {
   const names = await readdir(serversFolder(directory)).catch((error: unknown) => {
     if (isErrno(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
@@ -66,7 +66,7 @@ async function readRunFile(file: string): Promise<RunFile | undefined> {
     const { secret, ...known } = server;
     return known;
   }
-  // Its process was killed before it could do so itself.
+  // Its process was killed before it could remove the file.
   await rm(file, { force: true }).catch(() => undefined);
   return undefined;
 }
@@ -85,7 +85,7 @@ function parseRunFile(text: string): RunFile | undefined {
         ...(secret === undefined ? { isOlder: true } : {}),
       };
   } catch {
-    // Not ours: treated like a file without a process.
+    // Not a run file: treated like that of a dead process.
   }
   return undefined;
 }
@@ -100,7 +100,7 @@ async function isPrivate(file: string): Promise<boolean> {
   }
 }
 
-/** Signal 0 only asks. Not being allowed to send it means that the process lives. */
+/** Signal 0 checks for the process; EPERM means that it lives and is another user's. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

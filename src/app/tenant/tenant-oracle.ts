@@ -47,7 +47,7 @@ function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries 
   return sourceSet(Object.fromEntries(overrides));
 }
 
-/** What sweeps and checks of a tenant work with. The caller that opens it closes it. */
+/** The context of a tenant's sweeps and checks; the caller closes it. */
 export function openOracle(
   config: TenantConfig,
   secrets: OracleSecrets,
@@ -66,7 +66,7 @@ export function openOracle(
   };
 }
 
-/** How many markets are held, and the age of each feed's youngest observation, for feeds that were looked at lately. */
+/** How many markets are held, and the age of each feed's newest observation; feeds without a recent one are left out. */
 export async function oracleGauges({
   pool,
   oracle,

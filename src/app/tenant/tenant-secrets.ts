@@ -22,7 +22,7 @@ export interface FileSecret {
   keyName?: string | undefined;
 }
 
-/** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */
+/** Every secret of a tenant's file: where it is kept, and a fingerprint where the value can be read. */
 export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   const read = (reference: SecretReference, path: Path) => secretAtHand(tenant, reference, path);
   const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
@@ -34,7 +34,7 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
       if (value === undefined) return null;
       // The id that audit entries name their key by, so that the two can be compared.
       if (type === "audit") return auditKey(value).id;
-      // The same as in plans, which know of a key that is stored no more than its hash.
+      // The same as in plans, which know only the hash of a stored key.
       if (type === "key") return keyFingerprint(hashApiKey(value));
       return secretOfAudit === undefined ? null : fingerprint(value, secretOfAudit);
     };
@@ -47,7 +47,7 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   });
 }
 
-/** How a secret of the tenant file is replaced: what to put where, and in which order. */
+/** How a secret of the tenant file is replaced, step by step. */
 export interface FileRotation {
   type: "webhook" | "audit";
   /** The variable for the new value. */
@@ -59,8 +59,8 @@ export interface FileRotation {
 }
 
 /**
- * Plans the replacement of a secret that lives in the tenant file. Changes nothing: the value belongs where the operator
- * keeps its secrets, and the file under version control.
+ * Plans the replacement of a secret that the tenant file refers to. Changes nothing: the operator puts the value where
+ * secrets are kept, and edits the file under version control.
  *
  * @param key the new value
  * @throws Fault USAGE when every inbound endpoint has secrets of its own and none is named
@@ -127,7 +127,7 @@ function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint |
   return { type: "webhook", variable, key, yaml, steps };
 }
 
-/** Whether a server would take it; a value that is not at hand here is taken to be sound. */
+/** Whether a server would accept it; a value that is not at hand is taken to be sound. */
 function isUsable(tenant: OperatorTenant, reference: SecretReference, path: Path): boolean {
   const value = secretAtHand(tenant, reference, path);
   return value === undefined || kindOf(path).problemOf(value) === undefined;
