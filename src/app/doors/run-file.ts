@@ -1,6 +1,7 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
+import { parseJson } from "../../domain/parse-json.ts";
 
 /** A server of this machine, as it is written to `.pmctl/servers/<tenant>-<pid>.json`. */
 export interface RunFile {
@@ -72,22 +73,18 @@ async function readRunFile(file: string): Promise<RunFile | undefined> {
 }
 
 function parseRunFile(text: string): RunFile | undefined {
-  try {
-    const { pid, url, opsUrl, auditKeyId, secret, adminHost } = JSON.parse(text) as Record<string, unknown>;
-    if (Number.isSafeInteger(pid) && Number(pid) > 0 && typeof url === "string" && typeof opsUrl === "string")
-      return {
-        pid: Number(pid),
-        url,
-        opsUrl,
-        ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
-        ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
-        ...(typeof adminHost === "string" ? { adminHost } : {}),
-        ...(secret === undefined ? { isOlder: true } : {}),
-      };
-  } catch {
-    // Not a run file: treated like that of a dead process.
-  }
-  return undefined;
+  const { pid, url, opsUrl, auditKeyId, secret, adminHost } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  if (!Number.isSafeInteger(pid) || Number(pid) < 1 || typeof url !== "string" || typeof opsUrl !== "string")
+    return undefined;
+  return {
+    pid: Number(pid),
+    url,
+    opsUrl,
+    ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
+    ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
+    ...(typeof adminHost === "string" ? { adminHost } : {}),
+    ...(secret === undefined ? { isOlder: true } : {}),
+  };
 }
 
 /** Whether only the owner can have read the file, or put it there. */

@@ -14,7 +14,7 @@ export type { SweepReport } from "../../oracle/context.ts";
 export interface FeedLine {
   feed: string;
   sources: string[];
-  /** Sources that would need something of the tenant file, and what. */
+  /** Sources that cannot be used, and what the tenant file would have to state. */
   lacking: string[];
   quorum: number;
   maxAgeSec: number;
@@ -65,7 +65,7 @@ export function checkOnce(session: Session, secrets: OracleSecrets, names: reado
   });
 }
 
-/** Looks once at every market whose time has come. */
+/** Sweeps once: settles or holds every market whose time has come. */
 export function sweepOnce(session: Session, secrets: OracleSecrets): Promise<SweepReport> {
   return withOracle(session, secrets, sweep);
 }
