@@ -1,11 +1,8 @@
 import { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } from "../config/schema/json-schema.ts";
 
-/**
- * A document for editors and other programs: the JSON Schema (draft-07) of a file that an operator writes, `tenant`
- * unless it is another's, or the OpenAPI document of the HTTP service.
- */
+/** The JSON Schema (draft-07) of an operator's file, by default the tenant file, or the service's OpenAPI document. */
 export async function schemaDocument(of: string | undefined): Promise<object> {
-  // Loaded here: the other documents need nothing of the server.
+  // Loaded here, because the other documents do not need the server's modules.
   if (of === "openapi") return (await import("../server/openapi/openapi.ts")).openApiDocument();
   if (of === "operator") return operatorJsonSchema();
   return of === "market" ? marketJsonSchema() : tenantJsonSchema();

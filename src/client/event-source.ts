@@ -14,19 +14,19 @@ export interface EventSourceOptions {
   onWait?: ((message: string) => void) | undefined;
   /** How long to wait before connecting again, unless the server says. */
   retryMs?: number;
-  /** Sends the key only to what it knows to be the server. */
+  /** Verifies the server before it sends the key. */
   fetch: typeof fetch;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The server sends something every 15 s; a silence three times as long is a connection that died unseen. */
+/** The server sends a heartbeat every 15 s; after three times that in silence the connection counts as lost. */
 const SILENCE_MS = 45_000;
 const RETRY_MS = 2000;
 const LONGEST_RETRY_MS = 60_000;
 
 /**
- * The events of a running server, over as many connections as it takes: a lost one is opened again and goes on after the
- * last event that was seen. Refusals of the server end it.
+ * The events of a running server. A lost connection is opened again and goes on after the last event that was received; a
+ * refusal of the server ends the iteration.
  */
 export async function* eventSource(options: EventSourceOptions): AsyncGenerator<StreamEvent> {
   const { signal, onWait } = options;
@@ -35,7 +35,7 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
     try {
       reader.reset();
       yield* connection(options, reader);
-      // The server said goodbye: it restarts, or its client was too slow.
+      // The server ended the stream: it restarts, or this client was too slow.
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Fault) throw error;

@@ -22,7 +22,7 @@ export function retryAfterSec(response: Response): number {
 
 /**
  * The refusal that an answer carries: the code of its `Error-Code` header and the text of its body, so that a command
- * ends alike through both doors. An answer of something else, such as a proxy, is judged by its status.
+ * ends alike through both doors. For an answer of another program, such as a proxy, the code follows from its status.
  */
 export function faultFrom(response: Response, body: unknown): Fault {
   const named = response.headers.get("error-code") ?? "";
@@ -34,8 +34,8 @@ export function faultFrom(response: Response, body: unknown): Fault {
 }
 
 /**
- * Whether a body can be the result of an operation at all: a list where it has a list, else something with a field of its
- * answer. A server of another version may lack some of them and have others.
+ * Whether a body can be the result of an operation: a list where the result is one, else an object with at least one of its
+ * fields. A server of another version may lack some fields and have others.
  */
 export function isResultOf(id: OperationId, body: unknown): boolean {
   const { output } = operations[id];
@@ -48,19 +48,23 @@ function isMapping(body: unknown): body is object {
   return typeof body === "object" && body !== null && !Array.isArray(body);
 }
 
+const CODES: Readonly<Record<number, FaultCode>> = {
+  401: "KEY_INVALID",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+  429: "RATE_LIMITED",
+};
+
 function codeOfStatus(status: number): FaultCode {
-  if (status === 401) return "KEY_INVALID";
-  if (status === 403) return "FORBIDDEN";
-  if (status === 404) return "NOT_FOUND";
-  if (status === 429) return "RATE_LIMITED";
-  // Timeouts, redirects, and gateways' own errors: what answered is not a pmctl server.
+  const code = CODES[status];
+  if (code !== undefined) return code;
+  // Timeouts, redirects and errors of gateways do not come from a pmctl server.
   if (status < 400 || status === 408 || (status >= 502 && status <= 504)) return "UNREACHABLE";
   return status < 500 ? "BAD_REQUEST" : "INTERNAL";
 }
 
 function errorText(body: unknown): string | undefined {
-  if (typeof body !== "object" || body === null || !("error" in body) || typeof body.error !== "string")
-    return undefined;
+  if (!isMapping(body) || !("error" in body) || typeof body.error !== "string") return undefined;
   return body.error.slice(0, LONGEST_MESSAGE);
 }
 
@@ -68,9 +72,9 @@ function errorText(body: unknown): string | undefined {
 export interface ConnectionFailure {
   /** For people, such as "connection refused". */
   reason: string;
-  /** Whether the request certainly did not reach the server. */
+  /** True when the request certainly did not reach the server. */
   neverSent: boolean;
-  /** The refusal of a connection that was not handed out. */
+  /** Why the connector refused the connection. */
   fault?: Fault;
 }
 
@@ -92,19 +96,19 @@ function isUnknown(code: string): boolean {
   return /SELF_SIGNED|UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)/.test(code);
 }
 
-/** Whether a connection failed by what the other end showed of itself in TLS. */
+/** Whether a connection failed at the other end's TLS certificate. */
 export function isCertificateRefusal(code: string): boolean {
   return /CERT|SSL|TLS|SIGNATURE/.test(code);
 }
 
-/** Sorts what `fetch` threw. Anything that is not about the connection is our bug and is thrown on. */
+/** Classifies what `fetch` threw. An error that is not about the connection is our bug, and is thrown again. */
 export function connectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DOMException && error.name === "TimeoutError")
     return { reason: "no answer in time", neverSent: false };
   if (!(error instanceof TypeError) || error.cause === undefined) throw error;
   if (error.cause instanceof Fault) return { reason: error.cause.message, neverSent: true, fault: error.cause };
   const code = codeOf(error.cause);
-  // `fetch` refuses the ports of other protocols by itself, and gives no code.
+  // `fetch` refuses the ports of other protocols, without a code.
   if (error.cause instanceof Error && error.cause.message === "bad port")
     return { reason: "no web server may be on this port", neverSent: true };
   const early = NEVER_SENT[code];

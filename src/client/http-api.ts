@@ -4,6 +4,7 @@ import type { Operation } from "../contract/operation.ts";
 import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { parseJson } from "../domain/parse-json.ts";
 import { connectionFailure, faultFrom, isResultOf, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
 import { Pace } from "./pace.ts";
@@ -12,24 +13,24 @@ export interface HttpApiOptions {
   /** The server's address, such as `http://127.0.0.1:8080`. */
   url: string;
   apiKey: string;
-  /** Gives the token of the user on whose behalf user operations run. */
+  /** Gives the token of the user whom user operations act for. */
   userToken?: (() => Promise<string>) | undefined;
   /** Goes into the audit entry of each change that the calls make. */
   reason?: string | undefined;
-  /** Makes changes of the policy end by themselves after so many seconds. */
+  /** After so many seconds changes of the policy expire. */
   policyTtlSec?: number | undefined;
-  /** Told before each wait for a rate limit or a lost connection, so that the pause is explained. */
+  /** Called before each wait for a rate limit or a lost connection, with its reason. */
   onWait?: ((message: string) => void) | undefined;
-  /** Told of the audit entry that a call wrote. */
+  /** Called with the audit entry that a call wrote. */
   onSealed?: ((seal: Seal) => void) | undefined;
   sleep?: (ms: number) => Promise<unknown>;
-  /** Sends the key only to what it knows to be the server. */
+  /** Verifies the server before it sends the key. */
   fetch: typeof fetch;
 }
 
-/** Longer than the server's own limits, so that the server's answer comes first. */
+/** Longer than the server's own limits, so that the server answers first. */
 const TIMEOUT_MS = 30_000;
-/** Waits of up to a minute each: past that, the operator decides. */
+/** Each is up to a minute long. */
 const MAX_RATE_LIMIT_WAITS = 3;
 const RECONNECT_PAUSES_MS = [200, 1000];
 
@@ -53,8 +54,6 @@ class Call {
   readonly #id: OperationId;
   readonly #options: HttpApiOptions;
   readonly #pace: Pace;
-  readonly #sleep: (ms: number) => Promise<unknown>;
-  readonly #fetch: typeof fetch;
   /** The same for every repeat, so that a write whose answer was lost is not done twice. */
   readonly #idempotencyKey: string | undefined;
 
@@ -63,12 +62,11 @@ class Call {
     this.#id = id;
     this.#options = options;
     this.#pace = pace;
-    this.#sleep = options.sleep ?? delay;
-    this.#fetch = options.fetch;
     this.#idempotencyKey = "writes" in operations[id] ? randomUUID() : undefined;
   }
 
   async run(input: Record<string, unknown>): Promise<unknown> {
+    const { sleep = delay, onWait } = this.#options;
     const request = wireRequest(this.#id, input);
     const headers = await this.#headers(request);
     for (let waits = 0, losses = 0; ; ) {
@@ -81,8 +79,8 @@ class Call {
         if (response.status === 429 && waits < MAX_RATE_LIMIT_WAITS) {
           waits += 1;
           const seconds = retryAfterSec(response);
-          this.#options.onWait?.(`${fault.message}: trying again in ${seconds} s`);
-          await this.#sleep(seconds * 1000);
+          onWait?.(`${fault.message}: trying again in ${seconds} s`);
+          await sleep(seconds * 1000);
         } else if (fault.code === "OUTCOME_UNKNOWN") throw new AnswerLost(fault.message, false);
         else throw fault;
       } catch (error) {
@@ -91,8 +89,8 @@ class Call {
         if (error.neverSent || !this.#mayRepeat(request) || pauseMs === undefined)
           throw this.#giveUp(request, error, error.neverSent && losses === 0);
         losses += 1;
-        this.#options.onWait?.(`${error.message}: trying again`);
-        await this.#sleep(pauseMs);
+        onWait?.(`${error.message}: trying again`);
+        await sleep(pauseMs);
       }
     }
   }
@@ -113,8 +111,9 @@ class Call {
 
   /** @throws AnswerLost when no complete answer came */
   async #send({ method, target, body }: WireRequest, headers: Headers): Promise<{ response: Response; body: unknown }> {
+    const { fetch: request } = this.#options;
     try {
-      const response = await this.#fetch(this.#server + target, {
+      const response = await request(this.#server + target, {
         method,
         headers,
         ...(body === undefined ? {} : { body }),
@@ -153,21 +152,12 @@ class Call {
   }
 }
 
-/** No answer that tells what happened. */
+/** The request failed, or its answer does not say what happened. */
 class AnswerLost extends Error {
   readonly neverSent: boolean;
 
   constructor(message: string, neverSent: boolean, cause?: unknown) {
     super(message, { cause });
     this.neverSent = neverSent;
-  }
-}
-
-/** Undefined stands for what is not JSON, which no operation answers with. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -10,7 +10,7 @@ export interface WireRequest {
   body: string | undefined;
 }
 
-/** `GET /v1/markets/trending` stands before `GET /v1/markets/:id`: an id that reads like it would be answered by it. */
+/** With "trending" as its id, `GET /v1/markets/:id` would be answered by `GET /v1/markets/trending`. */
 const fixedRoutes = new Set(
   operationIds.map((id) => `${operations[id].method} ${operations[id].path}`).filter((route) => !route.includes(":")),
 );
@@ -18,8 +18,8 @@ const fixedRoutes = new Set(
 /**
  * Puts an operation's input into path, query and body.
  *
- * @throws Fault BAD_REQUEST when a path parameter is missing; the refusal for what does not exist when no route would
- * hand it over unchanged
+ * @throws Fault BAD_REQUEST when a path parameter is missing; NOT_FOUND or MARKET_NOT_FOUND when the path would lead to
+ * another operation
  */
 export function wireRequest(id: OperationId, input: Readonly<Record<string, unknown>>): WireRequest {
   const { method, path, input: schema } = operations[id];
@@ -32,7 +32,7 @@ export function wireRequest(id: OperationId, input: Readonly<Record<string, unkn
     const query = new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)])).toString();
     return { method, target: query === "" ? filled : `${filled}?${query}`, body: undefined };
   }
-  // An operation that takes nothing but its path sends no body at all.
+  // An operation without further input sends no body.
   const takesBody = Object.keys(schema.shape).some((name) => !names.includes(name));
   return { method, target: filled, body: takesBody ? JSON.stringify(Object.fromEntries(rest)) : undefined };
 }
@@ -45,7 +45,7 @@ function pathSegment(path: string, name: string, value: unknown): string {
   return encodeURIComponent(text);
 }
 
-/** What the server says of an identifier that does not exist. */
+/** The server's refusal of an identifier that does not exist. */
 function unroutable(path: string): Fault {
   return path.startsWith("/v1/markets/")
     ? new Fault("MARKET_NOT_FOUND", "Market not found")

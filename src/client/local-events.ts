@@ -3,12 +3,12 @@ import { readBeginning } from "../services/streams/live-snapshot.ts";
 import { liveEventsOf } from "../services/streams/stream-events.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
 
-/** More than this unread, and what follows begins with the state afresh. */
+/** With more unread events than this, the stream goes on with a new snapshot. */
 const MAX_WAITING = 10_000;
 
 /**
- * The events of a tenant straight from its database, the same as a server streams to an operator: the state first, then
- * what is committed by whichever process. Ends when the signal is given.
+ * The events of a tenant straight from its database, as a server streams them to an operator: a snapshot first, then what
+ * any process commits. Ends when the signal is given.
  */
 export async function* localEvents(
   { tail, pool }: Pick<TenantServices, "tail" | "pool">,

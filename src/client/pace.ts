@@ -8,9 +8,8 @@ interface PaceOptions {
 const LONGEST_WINDOW_SEC = 60;
 
 /**
- * Keeps many calls within the server's rate limit: after the answer that used the window up, the next request waits
- * until a new one begins, so that none is refused. Long walks, such as a verification page by page, then take as long as
- * the limit makes them, and end.
+ * Keeps many calls within the server's rate limit: after the answer that used the window up, the next request waits for a
+ * new window, so that a long walk, such as a verification page by page, is not refused.
  */
 export class Pace {
   readonly #options: PaceOptions;

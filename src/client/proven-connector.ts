@@ -5,31 +5,31 @@ import { isProof, PROOF_BODY_BYTES, proofPath } from "../contract/server-proof.t
 import { Fault } from "../domain/fault.ts";
 import { isThisMachine } from "./this-machine.ts";
 
-/** Whom a connection is opened to. */
+/** The server that a connection is opened to. */
 export interface ExpectedServer {
   tenant: string;
   /** Host and port, for the message. */
   address: string;
-  /** The secrets of the tenant's servers that are said to listen there now; a restart changes them. */
+  /** The secrets of the tenant's servers at this address; a restart changes them. */
   secrets(): Promise<readonly string[]>;
 }
 
-/** How a proof that never came ended: neither says who is there. */
+/** Codes of a connection without a proof, which do not say which process answered. */
 export const PROOF_TIMEOUT = "PROOF_TIMEOUT";
 export const PROOF_LOST = "PROOF_LOST";
 
 const TIMEOUT_MS = 5000;
 const MAX_HEAD_BYTES = 4096;
 
-/** The refusal of a process that has not proved to be the tenant's server, and what to do about it. */
+/** The refusal of a process that did not prove to be the tenant's server. */
 export function unproven(tenant: string, address: string, remedy?: string): Fault {
   const message = `the process at ${address} is not proven to be the server of ${tenant}`;
   return new Fault("SERVER_UNPROVEN", remedy === undefined ? message : `${message}; ${remedy}`);
 }
 
 /**
- * Opens connections by `connect` and hands on only those whose other end proved that it is the server: until then nothing
- * goes over them but a nonce. Every connection is proven anew, because a port may change hands between two.
+ * Opens connections by `connect` and passes on only those whose other end proved that it is the server; before the proof
+ * only a nonce is sent. Every connection is proven, because another process may take the port between two.
  */
 export function provenConnector(connect: buildConnector.connector, expected: ExpectedServer): buildConnector.connector {
   return (options, callback) =>
@@ -50,7 +50,7 @@ async function prove(socket: Socket, { tenant, address: shown, secrets }: Expect
   const nonce = randomBytes(32).toString("base64url");
   const { remoteAddress: address, remotePort: port } = socket;
   const known = await secrets();
-  // A run file that leads elsewhere was copied, or came with the files of a repository, and others know its secret.
+  // A run file with the address of another machine was copied, so others may know its secret.
   if (address === undefined || port === undefined || known.length === 0 || !isThisMachine(address))
     throw unproven(tenant, shown);
   socket.write(`GET ${proofPath(nonce)} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
@@ -59,7 +59,7 @@ async function prove(socket: Socket, { tenant, address: shown, secrets }: Expect
   if (holds.length === 0) throw unproven(tenant, shown);
 }
 
-/** The body of the one answer that proves something; an empty text as soon as the answer is another one. */
+/** The body of the proof; an empty text as soon as the answer cannot be one. */
 function readProof(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let seen = "";
@@ -85,8 +85,8 @@ function readProof(socket: Socket): Promise<string> {
 }
 
 /**
- * Undefined while it may still become one. Nothing may follow the proof: it would be taken for the answer to the first
- * request.
+ * The body of the proof, an empty text for another answer, undefined while it is incomplete. Nothing may follow the proof,
+ * because it would be taken for the answer to the first request.
  */
 function proofIn(seen: string): string | undefined {
   const end = seen.indexOf("\r\n\r\n");

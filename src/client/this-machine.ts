@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 
 /**
  * Whether a host is this machine, as a URL or a socket states it: `localhost`, or an address of the loopback or of an
- * interface here. Of every other name a resolver elsewhere decides, and may answer otherwise the next time.
+ * interface here. Other names are resolved elsewhere, and may resolve to another address the next time.
  */
 export function isThisMachine(host: string): boolean {
   if (host === "localhost") return true;

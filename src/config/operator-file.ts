@@ -33,7 +33,7 @@ export interface SecretBounds {
  */
 export function secretBounds(tenantDirectory: string, tenant: string): SecretBounds {
   const directory = dirname(dirname(tenantDirectory));
-  const { secrets, tenants } = readOperatorFile(directory);
+  const { secrets, tenants } = readOperatorFile(directory)?.grants ?? OperatorFileSchema.parse({ version: 1 });
   const grants: SecretGrants[] = [
     secrets,
     ...(Object.hasOwn(tenants, tenant) ? [tenants[tenant] as SecretGrants] : []),
@@ -51,32 +51,27 @@ export function secretBounds(tenantDirectory: string, tenant: string): SecretBou
  * may be a tenant that was removed, so nothing is refused for it.
  */
 export function strayGrants(directory: string): string[] {
+  const found = readOperatorFile(directory);
+  if (!found) return [];
   const known = openWorkspace(directory).tenants;
-  const strays = Object.keys(readOperatorFile(directory).tenants).filter((tenant) => !known.includes(tenant));
-  if (strays.length === 0) return [];
-  const file = join(directory, OPERATOR_FILE);
-  const yaml = new YamlSource(readConfigFile(file), displayPath(file), new SchemaGuide(operatorJsonSchema()));
+  const strays = Object.keys(found.grants.tenants).filter((tenant) => !known.includes(tenant));
   return strays.map((tenant) => {
-    const { line, column } = yaml.positionOf(["tenants", tenant], true);
+    const { line, column } = found.yaml.positionOf(["tenants", tenant], true);
     const meant = nearest(tenant, known);
     const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
-    return `${yaml.file}:${line}:${column} tenants.${tenant}: there is no such tenant here${hint}`;
+    return `${found.yaml.file}:${line}:${column} tenants.${tenant}: there is no such tenant here${hint}`;
   });
 }
 
-function readOperatorFile(directory: string): OperatorFile {
+/** Undefined where there is no file. @throws ConfigError with every problem, each at its place */
+function readOperatorFile(directory: string): { grants: OperatorFile; yaml: YamlSource } | undefined {
   const file = join(directory, OPERATOR_FILE);
-  if (!existsSync(file)) return OperatorFileSchema.parse({ version: 1 });
-  return parseOperatorFile(readConfigFile(file), file);
-}
-
-/** @throws ConfigError with every problem, each at its place */
-export function parseOperatorFile(text: string, file: string): OperatorFile {
+  if (!existsSync(file)) return undefined;
   const guide = new SchemaGuide(operatorJsonSchema());
-  const yaml = new YamlSource(text, displayPath(file), guide);
+  const yaml = new YamlSource(readConfigFile(file), displayPath(file), guide);
   if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
   if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds at least version: 1")]);
   const parsed = OperatorFileSchema.safeParse(yaml.value, { error: sentenceFor });
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { grants: parsed.data, yaml };
   throw new ConfigError(yaml.problems(findingsFrom(parsed.error.issues, yaml.value, guide)));
 }

@@ -85,6 +85,18 @@ export function checkSecretsAtHand(config: TenantConfig, environment: Environmen
   new SecretReader(config, environment).refuse({ missing: false });
 }
 
+/**
+ * Resolves what sources are asked with, and what requests to `resolution_url` are signed with.
+ *
+ * @throws ConfigError with all that are missing or cannot be used
+ */
+export function resolveOracleSecrets(config: TenantConfig, environment: Environment): OracleSecrets {
+  const reader = new SecretReader(config, environment);
+  const secrets = oracleSecretsOf(config, (reference) => reader.secret(reference));
+  reader.refuse({ missing: true });
+  return secrets;
+}
+
 /** Reads the secrets behind a tenant's references, each once, and notes those that it cannot have. */
 class SecretReader {
   readonly findings: Finding[] = [];
@@ -137,7 +149,7 @@ class SecretReader {
 }
 
 function secretsOf(config: TenantConfig, reader: SecretReader) {
-  const { auth, audit, database, oracle, source, webhooks } = config;
+  const { auth, audit, database, source, webhooks } = config;
   const { stripe, kyc } = webhooks.inbound;
   const endpoint = (name: InboundEndpoint) => ({
     secrets: reader.list(inboundSecretsOf(config, name).references),
@@ -162,12 +174,21 @@ function secretsOf(config: TenantConfig, reader: SecretReader) {
       /** Signing secrets by the webhook's name, the current one first. */
       outbound: byName(webhooks.outbound.map(({ name, ...stated }) => [name, signingSecrets(stated, reader)])),
     },
+    ...oracleSecretsOf(config, (reference) => reader.secret(reference)),
+  };
+}
+
+export type OracleSecrets = ReturnType<typeof oracleSecretsOf>;
+
+/** The secrets of a tenant's oracle, each as `read` gives it. */
+export function oracleSecretsOf(config: TenantConfig, read: (reference: SecretReference) => string) {
+  return {
     /** Sign requests to `resolution_url`: those of `oracle`, else the shared ones of inbound webhooks. */
-    resolutionSecrets: resolutionSecretsOf(config).map(({ reference }) => reader.secret(reference)),
+    resolutionSecrets: resolutionSecretsOf(config).map(({ reference }) => read(reference)),
     /** Request headers by source name. */
-    sourceHeaders: ofSources(oracle, "headers", reader),
+    sourceHeaders: ofSources(config.oracle, "headers", read),
     /** Parameters of addresses by source name. */
-    sourceQueries: ofSources(oracle, "query", reader),
+    sourceQueries: ofSources(config.oracle, "query", read),
   };
 }
 
@@ -210,13 +231,15 @@ function signingSecrets(
   return reader.list([secret, ...previousSecrets]);
 }
 
-function ofSources({ sources }: TenantConfig["oracle"], part: "headers" | "query", reader: SecretReader) {
+function ofSources(
+  { sources }: TenantConfig["oracle"],
+  part: "headers" | "query",
+  read: (reference: SecretReference) => string,
+) {
   return byName(
     Object.entries(sources).map(([name, { [part]: stated = {} }]) => [
       name,
-      byName(
-        Object.entries(stated).map(([key, value]) => [key, typeof value === "string" ? value : reader.secret(value)]),
-      ),
+      byName(Object.entries(stated).map(([key, value]) => [key, typeof value === "string" ? value : read(value)])),
     ]),
   );
 }

@@ -19,7 +19,6 @@ function statusOf(checks: readonly Check[], name: string): string | undefined {
 
 const machine: MachineFacts = {
   node: "24.15.0",
-  oldestNode: [24, 15],
   binariesProblem: null,
   embeddedVersion: "18.4",
   needsEmbedded: true,

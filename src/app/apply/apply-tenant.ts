@@ -10,31 +10,30 @@ import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { applyInputOf } from "./live-config.ts";
 import { fromFiles, planOn, type Source } from "./plan-tenant.ts";
 
-/** Answers the questions of a plan; a refusal is thrown. */
+/** Answers the questions of a plan; throws to refuse it. */
 export type Chooser = (plan: Plan) => Choices | Promise<Choices>;
 
-/** What an older version left and an apply put on record. */
+/** What an older version left, and an apply recorded in the audit log. */
 export interface Recorded {
   keys: number;
-  /** Keys that no audit entry made, so that they open nothing. */
+  /** Keys that no audit entry created, so that they are not accepted. */
   refused: { name: string; fingerprint: string }[];
 }
 
 export interface Applied {
   /** Migrations that this run applied. */
   migrations: string[];
-  /** Whether anything of the tenant changed. */
   changed: boolean;
-  /** What of older versions was put on record before. */
   recorded?: Recorded | undefined;
   plan: Plan;
 }
 
 /**
  * Brings a tenant to what its files say: the database, the schema, then everything else in one commit. A second run
- * changes nothing. All is decided before anything is written, except where an older version was the last that used the
- * database: what that left cannot be read before the schema is brought forward.
- * @throws ConfigError naming the keys whose values are missing; Fault REFUSED when the plan asks what was not decided, or turned stale; then nothing of the plan was written
+ * changes nothing. The plan is decided before anything is written, except after an older version: what that left cannot be
+ * read before the schema is migrated.
+ * @throws ConfigError naming the keys whose values are missing; Fault REFUSED, with nothing of the plan written, when the
+ * plan has questions that were not answered, or is stale
  */
 export async function applyTenant(session: ConfigSession, choose: Chooser): Promise<Applied> {
   const asked = { choose, source: fromFiles(session, session.keys()) };
@@ -59,7 +58,7 @@ function shownRecord({ keys, refused }: PutOnRecord): Recorded {
   return { keys, refused: refused.map(({ name, hash }) => ({ name, fingerprint: keyFingerprint(hash) })) };
 }
 
-/** What is live, read without changing anything; `older` where this version cannot read it yet. */
+/** What is live; `older` where this version can read it only after a migration. Changes nothing. */
 async function openUnlessOlder(session: ConfigSession): Promise<LiveTenant | undefined | "older"> {
   try {
     const live = await session.open();
@@ -70,7 +69,7 @@ async function openUnlessOlder(session: ConfigSession): Promise<LiveTenant | und
   }
 }
 
-/** A refusal of the plan, with what was done before the plan could be made. */
+/** A refusal of the plan that also states the update which came before it. */
 function afterUpdate(error: unknown): unknown {
   if (!(error instanceof Fault) || error instanceof ConfigError) return error;
   const { code, message, detail } = error;
@@ -79,7 +78,7 @@ function afterUpdate(error: unknown): unknown {
   return new Fault(code, `${done}\n${message}`, { cause: error, detail });
 }
 
-/** Only the database knows its text search configurations, and only the file where one was named. */
+/** Adds the place in the file to the database's refusal of a text search configuration. */
 function atSearch(error: unknown, { config }: Pick<ConfigSession, "config">): unknown {
   if (!(error instanceof Fault) || error.code !== "CONFIG_INVALID" || error instanceof ConfigError) return error;
   return new ConfigError(config.source.problems([{ path: ["markets", "search"], message: error.message }]));
@@ -106,7 +105,6 @@ interface Asked {
   source: Source;
 }
 
-/** A plan, and what it writes. */
 interface Decision {
   plan: Plan;
   desired: Desired;

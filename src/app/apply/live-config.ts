@@ -6,7 +6,7 @@ import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
 import type { Writes } from "../../plan/plan-decision.ts";
 import type { Desired, LiveConfig, Plan } from "../../plan/plan-types.ts";
 
-/** What a tenant answered of its configuration, as the planner sees it. */
+/** The answer of `getConfig`, in the planner's types. */
 export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
   const { overrides, keys, endedKeys, markets, document, now, tenant: _, changes: __, ...rest } = config;
   const at = (text: string) => Date.parse(text);
@@ -30,7 +30,7 @@ export function liveConfigOf(config: WireResult<"getConfig">): LiveConfig {
   };
 }
 
-/** What is live of a tenant that was never applied. */
+/** The live configuration of a tenant that was never applied. */
 export function neverApplied(now: number): LiveConfig {
   return {
     version: 0,
@@ -48,16 +48,16 @@ export function neverApplied(now: number): LiveConfig {
   };
 }
 
-/** Where the writes of an apply come from, beyond the plan. */
-export interface ApplyFacts {
+/** What an apply records beyond its plan. */
+interface ApplyFacts {
   gitCommit: string | undefined;
   /** The audit entry whose document is brought back. */
   rollbackTo?: number | undefined;
-  /** Of the feeds as the files define them: a server that runs may not know the new ones yet. */
+  /** Of the feeds as the files define them; a running server may not know the new ones yet. */
   hashes: FeedHashes;
 }
 
-/** What `POST /v1/config` takes for what a plan writes. */
+/** The input of `POST /v1/config` for the writes of a plan. */
 export function applyInputOf(
   writes: Writes,
   { plan, desired }: { plan: Plan; desired: Desired },
@@ -99,7 +99,7 @@ export function applyInputOf(
     })),
     feeds: Object.fromEntries(feeds),
     marketStates: writes.states,
-    // Through its text once: what is not stated is not there.
+    // Through its text, which leaves out what is not stated.
     document: JSON.parse(canonicalJson(document)) as WireInput<"applyConfig">["document"],
     documentSha256: desired.fileSha256,
     gitCommit: gitCommit ?? null,

@@ -14,16 +14,16 @@ import type { OracleSetup } from "../../services/feeds.ts";
 import type { Session } from "../tenant/session.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
 
-/** A strike further from the last price than half of it is more often a slip than a bet. */
+/** A strike further from the last price than half of that price is probably a mistake. */
 const FAR = { units: 5n, scale: 1 };
 
-/** What an operator probably did not mean by a market that is about to be created. */
+/** The probable mistakes in a market that is about to be created. */
 export async function marketWarnings(
   { resolutionRef, meta = {}, closeAt }: Pick<WireInput<"createMarket">, "resolutionRef" | "meta" | "closeAt">,
   { tenant, api }: Session,
 ): Promise<string[]> {
   const closing = parseTimestamp(closeAt);
-  // What is wrong with a time the API itself says.
+  // The API refuses an invalid time itself.
   if (closing === undefined) return [];
   const market = { resolutionRef, meta, closeAt: closing };
   const found = await manyReferenceWarnings(new Map([["", market]]), tenantFeeds(tenant.config), api());
@@ -32,12 +32,12 @@ export async function marketWarnings(
 
 type Referring = Parameters<typeof termsOf>[0];
 
-/** How many feeds one request asks for. */
+/** In one request. */
 const FEEDS_AT_ONCE = 200;
 
 /**
- * What is probably wrong with the references of markets that are to be created, by their keys.
- * @param api undefined where there is nothing yet that knows a price
+ * The probable mistakes in the references of markets that are to be created, by their keys.
+ * @param api of the latest prices; undefined for a tenant that was never applied
  */
 export async function manyReferenceWarnings<Key>(
   markets: ReadonlyMap<Key, Referring>,
@@ -56,22 +56,17 @@ export async function manyReferenceWarnings<Key>(
     const answered = await api.listLatestPrices({ feeds: asked.slice(start, start + FEEDS_AT_ONCE) });
     for (const { key, price } of answered) latest.set(key, price);
   }
-  return new Map(
-    [...markets].map(([key, market]) => [
-      key,
-      referenceWarnings(market, setup, ({ key: feed }) => latest.get(feed) ?? undefined),
-    ]),
-  );
+  return new Map([...markets].map(([key, market]) => [key, referenceWarnings(market, setup, latest)]));
 }
 
 /**
- * What is probably wrong with a market's reference. The market is legal all the same.
- * @param latestOf the last price known of a feed, as decimal text
+ * The probable mistakes in a market's reference, for which no market is refused.
+ * @param lastPrices by feed, as decimal text
  */
 function referenceWarnings(
   { resolutionRef, meta, closeAt }: Referring,
   setup: OracleSetup,
-  latestOf: (feed: FeedDefinition) => string | undefined,
+  lastPrices: ReadonlyMap<string, string | null>,
 ): string[] {
   const outcome = termsOf({ resolutionRef, meta, closeAt }, setup.hashes);
   if (outcome.kind === "text") return [];
@@ -91,7 +86,7 @@ function referenceWarnings(
     warnings.push(
       "The price of an instant before the closing time decides: traders will know the outcome while they trade",
     );
-  const latest = feed && latestOf(feed);
+  const latest = lastPrices.get(terms.feed);
   const [price, strike] = [parseDecimal(latest ?? ""), parseDecimal(terms.strike)];
   if (price && strike) {
     const distance = absoluteDecimal(subtractDecimals(strike, price));

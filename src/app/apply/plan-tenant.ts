@@ -21,7 +21,7 @@ import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import { liveConfigOf, neverApplied } from "./live-config.ts";
 import { manyReferenceWarnings } from "./market-warnings.ts";
 
-/** A plan with what it was made of. */
+/** A plan, and the two states that it compares. */
 export interface PlannedTenant {
   plan: Plan;
   desired: Desired;
@@ -50,7 +50,7 @@ export function fromFiles(
 }
 
 /**
- * The document of an earlier apply. It knows no values of keys, so those stay as they are.
+ * The document of an earlier apply. It holds no values of keys, so keys stay as they are.
  * @throws Fault NOT_FOUND when that audit entry is no apply, REFUSED when this version cannot read its document
  */
 export function fromHistory(seq: number): Source {
@@ -88,7 +88,7 @@ export async function planOn(
   return { plan: { ...plan, warnings: [...plan.warnings, ...ofMarkets, ...ofScopes], money }, desired, live };
 }
 
-/** The money in a plan: what new markets may lose, and what changed rules would have done to the last 30 days. */
+/** What new markets of a plan may lose, and what its changed rules would have meant for the last 30 days of trades. */
 export async function readPlanMoney(
   api: Api | undefined,
   plan: Plan,
@@ -101,7 +101,7 @@ export async function readPlanMoney(
   return { ...marketMoney(plan, desired, live), trades };
 }
 
-/** Where keys are left alone, what was applied of them stands on. */
+/** A source without keys keeps the keys that were applied. */
 function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
   if (desired.keys || document === undefined) return desired;
   const { keyring = {} } = document;
@@ -109,7 +109,7 @@ function keepKeys(desired: Desired, { document }: LiveConfig): Desired {
 }
 
 /**
- * Plans what the files say and changes nothing: not even a database is made.
+ * Plans what the files say and changes nothing: not even a database is created.
  * @throws ConfigError naming the keys whose values cannot be used
  */
 export async function planTenant(session: ConfigSession): Promise<PlannedTenant> {

@@ -8,9 +8,9 @@ import { operatorActor } from "../tenant/actor.ts";
 import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { openAsServer } from "../tenant/tenant-database.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
-import { knownToOperator } from "./known-to-operator.ts";
+import { knownToOperator } from "./anchors-in-file.ts";
 
-/** What was accepted; a log that was not set back has no anchor to give up, and no entry is written. */
+/** What was accepted. `anchor` and `seq` are null for a log that was not set back: no entry is written then. */
 export interface Accepted {
   anchor: AcceptedRollback["anchor"] | null;
   head: AcceptedRollback["head"];
@@ -19,9 +19,9 @@ export interface Accepted {
 }
 
 /**
- * Goes on with a log that was set back, straight at the database: its lost entries are given up, on record.
+ * Accepts, straight at the database, that a log was set back: an entry records that the lost entries were given up.
  *
- * @param confirm asks the operator; what it throws leaves everything as it is
+ * @param confirm asks the operator; nothing changes when it throws
  * @throws Fault INTEGRITY when the chain itself does not hold
  */
 export async function acceptSetBack(

@@ -1,33 +1,34 @@
 import { constants } from "node:fs";
-import { isGenuine, parseAnchor } from "../../domain/audit/anchor.ts";
+import { type AnchorLine, isGenuine, parseAnchor } from "../../domain/audit/anchor.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
+import { parseJson } from "../../domain/parse-json.ts";
 import { counted } from "../../domain/text.ts";
 import { openRegular } from "../../services/anchors/anchor-scan.ts";
+import { type KnownAnchors, knownAnchors } from "../../services/anchors/known-anchors.ts";
+import { anchorPlaces, type OperatorTenant } from "../tenant/operator-tenant.ts";
 
-/** Proof of what a command put on record, to be kept out of reach of everyone who can write to the database. */
-export interface Receipt {
-  tenant: string;
-  seq: number;
-  /** The entry's hash: an HMAC under the audit key over this entry and all before it. */
-  hash: string;
-  ts: string;
-  keyId: string;
+/** Proof of the entry that a command wrote, to be kept out of reach of everyone who can write to the database. */
+export interface Receipt extends Omit<AnchorLine, "signature"> {
   /** Such as `market settle`. */
   command: string;
 }
 
-/** What a file says that a log has held. */
-export interface ReadAnchors {
-  /** Of two anchors for one entry with different hashes both are kept: the one that the log does not hold proves a set-back. */
+interface ReadAnchors {
+  /** Two anchors with different hashes for one entry are both kept: the one that the log does not hold proves a set-back. */
   anchors: KnownAnchor[];
-  /** Anchors that none of the keys signed, and lines of a file of anchors that a crash cut short. */
+  /** The number of anchors that none of the keys signed, and of lines that a crash cut short. */
   ignored: number;
 }
 
+/** The anchors in the operator's directory, and in the files that the tenant file names. */
+export function knownToOperator(tenant: OperatorTenant, keys: readonly AuditKey[]): Promise<KnownAnchors> {
+  return knownAnchors({ ...anchorPlaces(tenant), tenant: tenant.id, keys });
+}
+
 /**
- * The receipts and anchors of a tenant in a file. An anchor that none of the keys signed counts for nothing.
+ * The receipts and anchors of a tenant in a file. Anchors that none of the keys signed are ignored.
  * @throws Fault USAGE when it holds none, or anything else
  */
 export async function readAnchors(file: string, tenant: string, keys: readonly AuditKey[]): Promise<ReadAnchors> {
@@ -41,7 +42,7 @@ export async function readAnchors(file: string, tenant: string, keys: readonly A
   });
   const genuine = lines.flatMap(({ anchor }) => (anchor && isGenuine(anchor, keys) ? [anchor] : []));
   const strange = lines.find(({ anchor, receipt }) => !anchor && !receipt);
-  // A file that the server appends to may hold a line that a crash cut short.
+  // A line may have been cut short by a crash of the server, which appends to the file.
   if (strange && genuine.length === 0)
     throw new Fault("USAGE", `${strange.where} is not a receipt as --receipt writes it, nor an anchor`);
   const receipts = lines.flatMap(({ receipt }) => receipt ?? []);
@@ -64,13 +65,8 @@ async function readRegular(file: string): Promise<string> {
 }
 
 function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> & { ts?: string }) | undefined {
-  try {
-    const { tenant, seq, hash, ts } = JSON.parse(line) as Record<string, unknown>;
-    const time = typeof ts === "string" ? { ts } : {};
-    if (typeof tenant === "string" && typeof hash === "string" && Number.isSafeInteger(seq) && Number(seq) > 0)
-      return { tenant, seq: Number(seq), hash, ...time };
-  } catch {
-    // Not JSON, so not a receipt.
-  }
-  return undefined;
+  const { tenant, seq, hash, ts } = (parseJson(line) ?? {}) as Record<string, unknown>;
+  if (typeof tenant !== "string" || typeof hash !== "string" || !Number.isSafeInteger(seq) || Number(seq) < 1)
+    return undefined;
+  return { tenant, seq: Number(seq), hash, ...(typeof ts === "string" ? { ts } : {}) };
 }

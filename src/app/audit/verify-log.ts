@@ -8,28 +8,27 @@ import { verifyChain } from "../../services/audit/audit-verifier.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 import { auditSecretsOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import type { Session } from "../tenant/session.ts";
-import { readAnchors } from "./anchors-in-file.ts";
-import { knownToOperator } from "./known-to-operator.ts";
+import { knownToOperator, readAnchors } from "./anchors-in-file.ts";
 import { type ChainReport, chainReport, type VerifyOptions, verifyFile, verifyOverApi } from "./walk-log.ts";
 
 export type Verify = (api: Api, options: VerifyOptions) => Promise<ChainReport>;
 
-/** What a verification of a log works with. */
+/** How a log is verified. */
 export interface Verification extends Pick<VerifyOptions, "from" | "anchors"> {
   verify: Verify;
-  /** Told of a chain that holds. */
+  /** Remembers how far the chain was verified. */
   keep?: ((report: ChainReport) => Promise<void>) | undefined;
 }
 
 interface Terms {
   /** A file of anchors or receipts that the chain must still hold. */
   anchor?: string | undefined;
-  /** Told of lines in it that count for nothing. */
+  /** Receives the number of lines that were ignored. */
   note: (message: string) => void;
 }
 
 /**
- * How the log of an open tenant is verified, held against what the operator's directory knows of it.
+ * How the log of an open tenant is verified: also against the anchors that the operator's directory holds.
  * @param incremental begins where this directory's last verification ended
  */
 export async function verificationOf(
@@ -47,7 +46,7 @@ export async function verificationOf(
   };
 }
 
-/** How an export of a tenant's log is verified: with its audit keys, and nothing else of the tenant. */
+/** How an export of a tenant's log is verified, for which only its audit keys are needed. */
 export async function verificationOfFile(named: string | undefined, file: string, terms: Terms): Promise<Verification> {
   const tenant = readOperatorTenant(named);
   const keys = auditSecretsOf(tenant).map(auditKey);
@@ -57,7 +56,7 @@ export async function verificationOfFile(named: string | undefined, file: string
 
 /**
  * Straight from the database, or page by page over HTTP; both recompute every link.
- * @param keys those that have sealed entries, which the services know themselves
+ * @param keys every key that has sealed entries; used over HTTP, since the services hold their own
  */
 export function chainVerifier(
   services: Pick<TenantServices, "checks" | "auditKeys"> | undefined,

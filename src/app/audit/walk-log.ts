@@ -12,14 +12,15 @@ import {
 } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
+import { parseJson } from "../../domain/parse-json.ts";
 
-/** As many as one page of the interface holds. */
+/** The most entries that the API gives at once. */
 const PAGE = 200;
 
 /** An entry as it travels over HTTP and stands in an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];
 
-/** What a verification found, as `audit verify` prints it. */
+/** The result of a verification, as `audit verify` prints it. */
 export interface ChainReport {
   verified: boolean;
   /** Hash of the latest entry, 64 zeros before the first. */
@@ -29,14 +30,14 @@ export interface ChainReport {
   broken?: { kind: ChainProblem; seq: number; problem: string; stored?: string; computed?: string };
 }
 
-/** Where to begin, what the chain must go through, and who is told of its progress. */
+/** Where to begin, and the anchors that the chain must hold. */
 export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
   onProgress?: (checked: number, count: number) => void;
 }
 
 /**
- * Verifies a chain over HTTP with the keys at hand, trusting nothing but the entries themselves: each hash is computed
- * again from its text and its predecessor's hash. The count that the server states makes a cut tail visible.
+ * Verifies a chain over HTTP, trusting only the entries themselves: each hash is computed again from its text and its
+ * predecessor's hash. The count that the server states reveals missing entries at the end.
  *
  * @param keys every key that has sealed entries
  */
@@ -57,7 +58,7 @@ export async function verifyOverApi(
   return chainReport({ head, count }, { broken });
 }
 
-/** A row after the stated head is a newer entry, or stands where none was written. */
+/** A row after the stated head is an entry that was written since, or one that no commit wrote. */
 async function beyondHead(api: Api, count: number): Promise<ChainBreak | undefined> {
   const { entries } = await api.listAudit({ after: count, limit: 1 });
   const [next] = entries;
@@ -65,7 +66,7 @@ async function beyondHead(api: Api, count: number): Promise<ChainBreak | undefin
   return { kind: "beyond-head", seq: BigInt(next.seq), problem: `row ${next.seq} stands after the head, ${count}` };
 }
 
-/** What the server knows and a walk cannot see, such as that its log was replaced by an older one. */
+/** A problem that only the server knows, such as that its log was replaced by an older one. */
 function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | undefined {
   return problem ? { kind: problem.kind, seq: BigInt(problem.seq), problem: problem.text } : undefined;
 }
@@ -88,7 +89,7 @@ export async function verifyFile(
   return chainReport({ head: hash, count: Number(seq) }, walked);
 }
 
-/** What a walk found, as it is printed. */
+/** The report of a walk. */
 export function chainReport(
   head: { head: string; count: number },
   { broken }: { broken?: ChainBreak | undefined },
@@ -129,7 +130,7 @@ async function* entriesOfFile(file: string): AsyncGenerator<Entry[]> {
 }
 
 function entryOf(text: string, file: string, line: number): Entry {
-  const entry = parse(text) as Entry | undefined;
+  const entry = parseJson(text) as Entry | undefined;
   if (typeof entry?.seq !== "number" || typeof entry.payloadText !== "string" || typeof entry.hash !== "string")
     throw new Fault("USAGE", `${file}:${line} is not an audit entry as \`pmctl audit export\` writes it`);
   return entry;
@@ -139,18 +140,10 @@ async function* sealedPages(pages: AsyncIterable<readonly Entry[]>): AsyncGenera
   for await (const page of pages) yield page.map(sealedLines);
 }
 
-/** An object that says something else than the sealed text is no entry of this chain: people and tools read the object. */
+/** People and tools read the `payload` object, so it is what is verified where it differs from the sealed text. */
 function sealedLines({ payload, ...entry }: Entry): SealedLines {
-  const says = parse(entry.payloadText);
-  const agrees = says !== undefined && canonicalJson(payload) === canonicalJson(says as typeof payload);
+  const sealed = parseJson(entry.payloadText);
+  const agrees = sealed !== undefined && canonicalJson(payload) === canonicalJson(sealed as typeof payload);
   const payloadText = agrees ? entry.payloadText : canonicalJson(payload);
   return { lines: auditLines({ ...entry, seq: BigInt(entry.seq), payloadText }), hash: entry.hash };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,8 +5,8 @@ import { damaged } from "../../postgres/backup/backup-format.ts";
 /** How the files of `age` begin (https://age-encryption.org/v1). */
 export const AGE_MAGIC = "age-encryption.org/v1\n";
 
-/** What turns bytes into an age file, piece by piece. */
-export type Encryption = (source: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>;
+/** Turns bytes into an age file, as a stream. */
+type Encryption = (source: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>;
 
 /**
  * Encrypts to recipients as `age-keygen` prints them; each of them alone can decrypt.
@@ -29,7 +29,7 @@ export async function encryptionTo(recipients: readonly string[]): Promise<Encry
 
 /**
  * Decrypts with a file of identities as `age-keygen` writes it.
- * @throws Fault USAGE when the file is none, or none of its identities opens what is encrypted; INTEGRITY when the
+ * @throws Fault USAGE when the file holds no identities, or none that can decrypt; INTEGRITY when the
  * encrypted bytes were changed or cut off
  */
 export async function* decryptWith(
@@ -69,7 +69,7 @@ async function readIdentities(file: string): Promise<string[]> {
   return identities;
 }
 
-/** Names the file only: a line that does not read may be a secret all the same. */
+/** Names the file and quotes no line of it: even a malformed one may be a secret. */
 function noIdentity(file: string, cause?: unknown): Fault {
   return new Fault("USAGE", `${file} holds no identities as age-keygen writes them (AGE-SECRET-KEY-…)`, { cause });
 }

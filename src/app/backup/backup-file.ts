@@ -15,15 +15,15 @@ const CHUNK_BYTES = 256 * 1024;
 /** At the end of a gzip file: checksum and size, four bytes each, of what was packed. */
 const GZIP_END_BYTES = 8;
 
-interface FileRequest {
+export interface FileRequest {
   tenant: string;
   /** The new file. */
   file: string;
   /** Authenticates it. */
   key: AuditKey;
-  /** Who may read it, as `age` names them; everyone who gets hold of the file when there are none. */
+  /** Who may read it, as `age` names them; without any the file is not encrypted. */
   recipients: readonly string[];
-  /** Told how many bytes the database has given so far. */
+  /** Called with the number of bytes that the database has given so far. */
   onProgress: (bytes: number) => void;
 }
 
@@ -35,7 +35,7 @@ export interface WrittenBackup {
 }
 
 /**
- * Writes a backup, readable by its owner only: it holds people's trades. The file appears when it is complete and on disk.
+ * Writes a backup, readable by its owner only. The file appears when it is complete and on disk.
  *
  * @throws Fault USAGE when the file exists or cannot be written, or a recipient is none
  */
@@ -63,7 +63,7 @@ export async function writeBackup(connection: Connection, request: FileRequest):
   }
 }
 
-/** The database gives a buffer per row; compressing each by itself would cost more than the compression. */
+/** The database gives a buffer per row; a call of the compressor for each would cost more than the compression. */
 async function* inChunks(rows: AsyncIterable<Buffer>, onProgress: (bytes: number) => void): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = [];
   let size = 0;
@@ -82,9 +82,9 @@ async function* inChunks(rows: AsyncIterable<Buffer>, onProgress: (bytes: number
 }
 
 /** A file that may be a backup. */
-export interface OpenedBackup {
+interface OpenedBackup {
   encrypted: boolean;
-  /** Gives its whole content, from the beginning each time. */
+  /** Reads the whole content, from the beginning with each call. */
   content(): AsyncIterable<Buffer>;
 }
 
@@ -116,8 +116,8 @@ async function startOf(file: string): Promise<Buffer> {
 }
 
 /**
- * Unpacks a gzip file of one member. The library takes further members for more of the same and passes over what else
- * follows, so the file's own last bytes are held against all that came out.
+ * Unpacks a gzip file of one member. The library also unpacks further members and ignores what else follows, so the
+ * checksum and size at the file's end are compared with all that came out.
  */
 async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let end: Uint8Array = Buffer.alloc(0);
@@ -128,7 +128,7 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
     }
   }
   const unpacked = createGunzip();
-  // The reader gets errors from its own loop; an error after it has stopped reading must not end the process.
+  // The loop below throws errors to the reader; one after the reader has stopped must not end the process.
   unpacked.on("error", () => {});
   pipeline(remembered, unpacked).catch(() => undefined);
   const expected = { checksum: 0, size: 0 };

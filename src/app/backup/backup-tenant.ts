@@ -10,19 +10,19 @@ import { type Connection, connect } from "../../postgres/connect.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
 import { readerOf } from "../../postgres/pool.ts";
 import { verifyChain } from "../../services/audit/audit-verifier.ts";
-import { knownToOperator } from "../audit/known-to-operator.ts";
+import { knownToOperator } from "../audit/anchors-in-file.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { openAsOwner } from "../tenant/tenant-database.ts";
-import { type WrittenBackup, writeBackup } from "./backup-file.ts";
+import { type FileRequest, type WrittenBackup, writeBackup } from "./backup-file.ts";
 
-/** A tenant's database, with what a backup and a restore need of the tenant. */
+/** A tenant's database, with the keys for its backups. */
 export interface BackupTarget {
   tenant: string;
   /** As the owner. */
   connection: Connection;
   /** The login that serves, where it is not the owner's. */
   server?: string | undefined;
-  /** Of the audit keys, the one that seals new entries first. */
+  /** Of the audit keys; the first seals new entries. */
   auditSecrets: readonly [string, ...string[]];
 }
 
@@ -49,34 +49,27 @@ export async function openBackupTarget(named: string | undefined): Promise<{
 /** A file beside the directory's database, which git ignores. */
 export async function newBackupFile({ id, directory }: Pick<OperatorTenant, "id" | "directory">, encrypted: boolean) {
   const folder = join(directory, ".pmctl", "backups");
-  // The embedded database made the folder's rules: who may pass, and what git sees.
+  // Creates `.pmctl` with its permissions and its .gitignore.
   await createRoot(join(directory, ".pmctl"));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const stamp = new Date(wallClockMs()).toISOString().slice(0, 19).replaceAll(":", "");
   return displayPath(join(folder, `${id}-${stamp}Z.backup.gz${encrypted ? ".age" : ""}`));
 }
 
-export interface BackupRequest extends BackupTarget {
-  /** The new file. */
-  file: string;
-  /** Who may read it, as `age` names them; without any, everyone who gets hold of the file. */
-  recipients: readonly string[];
-  /** Told how many bytes the database has given so far. */
-  onProgress: (bytes: number) => void;
-}
-
 /**
  * Writes the tenant's database, as of one moment, into a file that its audit key authenticates.
  * @throws Fault USAGE when the file exists already, or a recipient is none
  */
-export async function backupTenant(request: BackupRequest): Promise<WrittenBackup & { keyId: string }> {
+export async function backupTenant(
+  request: BackupTarget & Omit<FileRequest, "key">,
+): Promise<WrittenBackup & { keyId: string }> {
   const key = auditKey(request.auditSecrets[0]);
   return { ...(await writeBackup(request.connection, { ...request, key })), keyId: key.id };
 }
 
 /**
- * What is wrong with the log that was backed up; a backup of it may be all that is left, so it is told and not refused.
- * @param known what the log is known to have held
+ * What is wrong with the log that was backed up. It does not refuse the backup, which may be all that is left of the log.
+ * @param known anchors that the log must hold
  */
 export async function problemOfLog(
   { connection, auditSecrets }: BackupTarget,
@@ -93,7 +86,7 @@ export async function problemOfLog(
   }
 }
 
-/** Drops what restores that did not end have left. @param note told of each: a database that vanishes would be looked for */
+/** Drops the databases of restores that were cut off. @param note receives the name of each */
 export async function dropUnfinishedRestores(
   { connection }: Pick<BackupTarget, "connection">,
   note: (message: string) => void,

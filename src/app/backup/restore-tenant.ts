@@ -10,7 +10,7 @@ import { type BackupTarget, dropUnfinishedRestores } from "./backup-tenant.ts";
 
 export interface RestoreRequest extends BackupTarget {
   file: string;
-  /** The operator's directory, which remembers how far the tenant's log had come. */
+  /** The operator's directory, which holds anchors of the tenant's log. */
   directory: string;
   /** `audit.anchors` of the tenant file that are files, absolute. */
   anchorFiles: readonly string[];
@@ -19,9 +19,9 @@ export interface RestoreRequest extends BackupTarget {
   reason?: string | undefined;
   /** The file of the age key that decrypts it. */
   identity?: string | undefined;
-  /** Takes a file that no audit key authenticates. */
+  /** Accepts a file that no audit key authenticates. */
   allowUnauthenticated?: boolean | undefined;
-  /** Goes on although entries that are known are not in it. */
+  /** Accepts that entries which an anchor proves are not in the backup. */
   acceptRollback?: boolean | undefined;
 }
 
@@ -35,10 +35,10 @@ export interface RestoredTenant extends Restored {
 }
 
 /**
- * Puts a backup into the place of the tenant's database, once it has been verified.
+ * Verifies a backup and replaces the tenant's database by it.
  *
- * @param confirm asks the operator; what it throws ends the restore before anything is replaced
- * @param note told what is being done, and what is left out
+ * @param confirm asks the operator; when it throws, nothing is replaced
+ * @param note receives each step, and what is left out
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
  */
 export async function restoreTenant(
@@ -71,7 +71,7 @@ export async function restoreTenant(
   return { ...restored, manifest, sha256, keyId, encrypted };
 }
 
-/** @throws Fault INTEGRITY unless the operator takes what no key vouches for; tells what is left out of it then */
+/** Notes what is left out of a file that no key authenticates. @throws Fault INTEGRITY unless the operator accepts it */
 function permitUnauthenticated({ file, allowUnauthenticated }: RestoreRequest, note: (message: string) => void): void {
   if (allowUnauthenticated !== true)
     throw new Fault(

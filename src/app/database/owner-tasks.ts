@@ -11,7 +11,7 @@ export interface Migrated {
   applied: string[];
 }
 
-/** Creates the database of the tenant that a command means if need be, and brings its schema to this version. */
+/** Creates the tenant's database if there is none, and migrates its schema to this version. */
 export async function migrateTenant(named: string | undefined): Promise<Migrated> {
   const tenant = readOperatorTenant(named);
   return { tenant: tenant.id, applied: await prepareDatabase(await openAsOwner(tenant)) };
@@ -35,7 +35,7 @@ export async function runPsql(named: string | undefined): Promise<number | undef
   return exitCode;
 }
 
-/** As variables and not as arguments, because every user of the machine sees those, password and all. */
+/** As variables, because every user of the machine can read the arguments of a process, the password among them. */
 function libpqVariables(connection: Connection): Record<string, string> {
   if (!("url" in connection)) {
     const { host, port, user, database } = connection;

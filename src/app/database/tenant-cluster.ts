@@ -4,13 +4,13 @@ import { type Cluster, embeddedCluster } from "../../postgres/embedded/cluster.t
 
 export type { Cluster, ClusterStatus } from "../../postgres/embedded/cluster.ts";
 
-/** The database server of the operator's directory, and the database that an address for people names. */
+/** The database server of the operator's directory, and the database that its shown address names. */
 export interface TenantCluster {
   cluster: Cluster;
   database: string;
 }
 
-/** The cluster belongs to the directory, so no tenant is needed; when it is plain which one is meant, the database is its. */
+/** The cluster belongs to the directory and needs no tenant; where a single tenant is meant, the database is that tenant's. */
 export function openTenantCluster(named: string | undefined): TenantCluster {
   const workspace = openWorkspace();
   const cluster = embeddedCluster(workspace.directory);

@@ -18,7 +18,7 @@ function evaluateBaseUrl({ baseUrl }: AddressFacts): Check {
   if (hostname === "example" || hostname.endsWith(".example"))
     return warn(
       "base URL",
-      `${baseUrl} is the template's: nobody can own it`,
+      `${baseUrl} is the template's, in a domain that cannot be registered`,
       "Set baseUrl to the tenant's own domain",
     );
   if (protocol === "https:") return ok("base URL", baseUrl);
@@ -36,7 +36,7 @@ function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: Addr
   if (wide.length > 0)
     return fail(
       "trustProxy",
-      `${wide.join(", ")} takes in much of the internet: anybody there can pretend to be another client`,
+      `${wide.join(", ")} takes in much of the internet: any host there can pretend to be another client`,
       "List the addresses of your proxies only",
     );
   const { protocol, hostname } = new URL(baseUrl);

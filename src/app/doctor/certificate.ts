@@ -13,31 +13,29 @@ export const certificateGroup: CheckGroup = {
   run: async ({ config, directory }) => evaluateCertificate(collectCertificate(config, directory)),
 };
 
-export type CertificateFacts =
+type CertificateFacts =
   | { problem: string }
   /** `isForHost`: whether it names the host of `baseUrl`. */
   | { host: string; isForHost: boolean; daysLeft: number };
 
-/** Automatic renewal is done by then; who renews by hand has two weeks to do so. */
+/** Automatic renewal is done by then; renewal by hand has two weeks left. */
 const SHORT_DAYS = 14;
 
 /** Undefined where the tenant file names no certificate. */
-export function collectCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
+function collectCertificate(config: TenantConfig, directory: string): CertificateFacts | undefined {
   try {
     const found = readCertificate(config, loadEnvironment(directory), wallClockMs());
     if (!found) return undefined;
     const host = new URL(config.baseUrl).hostname.replace(/^\[|\]$/g, "");
     const parsed = new X509Certificate(found.cert);
-    return { host, isForHost: isFor(parsed, host), daysLeft: Math.floor((found.expires - wallClockMs()) / DAY_MS) };
+    // `checkIP` throws at a name.
+    const named = isIP(host) === 0 ? parsed.checkHost(host) : parsed.checkIP(host);
+    const daysLeft = Math.floor((found.expires - wallClockMs()) / DAY_MS);
+    return { host, isForHost: named !== undefined, daysLeft };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { problem: error.problems.map(({ path, message }) => `${path} ${message}`).join("; ") };
   }
-}
-
-/** `checkIP` throws at a name. */
-function isFor(certificate: X509Certificate, host: string): boolean {
-  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
 export function evaluateCertificate(facts: CertificateFacts | undefined): Check[] {

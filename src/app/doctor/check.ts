@@ -2,7 +2,7 @@ import type { TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 
-/** `warn` is for what works and should not stay so; only `fail` decides the exit code. */
+/** `warn` is for what works and should be changed; only `fail` decides the exit code. */
 export type Status = "ok" | "warn" | "fail" | "skipped";
 
 /** What one check found. Never holds a secret's value. */
@@ -10,7 +10,7 @@ export interface Check {
   /** Such as `node` or `secret keys.admin[0].secret`. */
   check: string;
   status: Status;
-  /** What is the case, or why it cannot be known. */
+  /** What was found, or why it cannot be known. */
   found: string;
   /** What to do; null when there is nothing to do. */
   remedy: string | null;
@@ -28,7 +28,7 @@ export function fail(check: string, found: string, remedy: string): Check {
   return { check, status: "fail", found, remedy };
 }
 
-/** What a group of checks may ask about a tenant whose file is sound. */
+/** A tenant whose file is valid, as the groups of checks see it. */
 export interface DoctorContext extends OperatorTenant {
   /** Undefined while one of them is missing or cannot be used. */
   secrets: TenantSecrets | undefined;
@@ -36,7 +36,7 @@ export interface DoctorContext extends OperatorTenant {
   sql: Sql | undefined;
 }
 
-/** Checks that stand on their own: one that throws is one that failed, and the others go on. */
+/** Checks that do not depend on other groups: an error in one is reported as a failed check, and the others go on. */
 export interface CheckGroup {
   name: string;
   run(context: DoctorContext): Promise<Check[]>;

@@ -31,7 +31,7 @@ export type DatabaseFacts =
   | { state: "not created" };
 
 const STATEMENT_TIMEOUT_MS = 5000;
-/** Tokens have 30 s of leeway and webhooks five minutes; a clock that is off by this much is not set by anything. */
+/** A clock that is off by this much is not synchronised. Tokens allow 30 s of difference, and webhooks five minutes. */
 const CLOCK_WARN_MS = 1000;
 const CLOCK_FAIL_MS = 15_000;
 
@@ -54,8 +54,8 @@ export async function checkDatabase(
   }
 }
 
-/** Reaches a tenant's database and starts nothing. @param databaseUrl undefined for the embedded one */
-export async function reachDatabase(
+/** Connects to a tenant's database without starting it. @param databaseUrl undefined for the embedded one */
+async function reachDatabase(
   directory: string,
   tenant: string,
   databaseUrl: string | undefined,
@@ -80,7 +80,7 @@ export async function reachDatabase(
   } catch (error) {
     await sql.end({ timeout: 1 });
     if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
-    // Of the embedded database an older pmctl may be the last that was used, and knew no such login.
+    // An older pmctl, which knew no such login, may have been the last to use the embedded database.
     if (isDenied(error) || (isEmbedded && isMissingLogin(error)))
       return { facts: { state: "not granted" }, sql: undefined };
     return { facts: { state: "unreachable", problem: (error as Error).message, isEmbedded }, sql: undefined };

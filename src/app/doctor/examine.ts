@@ -16,7 +16,7 @@ import { collectEnvFile, evaluateEnvFile } from "./secret-files.ts";
 import { collectSecrets, evaluateSecrets } from "./secrets.ts";
 import { serverGroup } from "./server.ts";
 
-/** Checks of a tenant that stand on their own. A new group is a line here and a file beside this one. */
+/** The groups of checks of a tenant. A new one is a line here and a file beside this one. */
 const GROUPS: readonly CheckGroup[] = [
   addressGroup,
   certificateGroup,
@@ -42,7 +42,7 @@ export async function examineFiles(directory: string): Promise<Check[]> {
   return [...env, ...grants];
 }
 
-/** All checks of one tenant. One that cannot be made is one that failed; the others go on. */
+/** All checks of one tenant. One that throws is reported as failed; the others go on. */
 export async function examineTenant(directory: string, id: string): Promise<Check[]> {
   const tenant = readTenant(directory, id);
   if ("check" in tenant) return [tenant];

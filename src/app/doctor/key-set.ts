@@ -13,20 +13,19 @@ export const keySetGroup: CheckGroup = {
   ],
 };
 
-/** How the keys of user tokens were found. */
-export type KeySetFacts =
+type KeySetFacts =
   | { kind: "shared secret" }
   | { kind: "key set"; where: string; problem: string }
   /** `usable` counts the keys of the algorithm that the tenant names. */
   | { kind: "key set"; where: string; keys: number; usable: number };
 
-/** What a key of each algorithm is (RFC 7518, RFC 8037). */
+/** The key type of each algorithm (RFC 7518, RFC 8037). */
 const KEY_TYPES = { ES256: "EC", EdDSA: "OKP", RS256: "RSA" } as const;
 
-export async function collectKeySet(jwt: ResolvedJwt, network: OutgoingRules): Promise<KeySetFacts> {
+async function collectKeySet(jwt: ResolvedJwt, network: OutgoingRules): Promise<KeySetFacts> {
   if (jwt.algorithm === "HS256") return { kind: "shared secret" };
   const where = "url" in jwt.jwks ? jwt.jwks.url : jwt.jwks.file;
-  // As the server does it: private addresses and redirects are as forbidden here.
+  // As the server fetches it: private addresses and redirects are refused here too.
   const outgoing = new OutgoingHttp(network);
   try {
     const keys = keysOf(await keySetLoader(jwt.jwks, outgoing)());

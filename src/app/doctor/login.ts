@@ -15,7 +15,7 @@ const SHOWN = 6;
  * @param problem why not
  * @param isNamed whether the tenant file has a `database.ownerUrl`; without, the login that serves has to be the owner
  */
-export function evaluateOwner(problem: string | undefined, isNamed: boolean): Check {
+function evaluateOwner(problem: string | undefined, isNamed: boolean): Check {
   const field = isNamed ? "database.ownerUrl" : "database.url";
   if (problem === undefined) return ok(OWNER_CHECK, `the login that ${field} names can migrate the database`);
   const consequence = isNamed ? "" : ", and no login is named that can migrate it";
@@ -59,7 +59,7 @@ async function checkLogin(context: DoctorContext): Promise<Check[]> {
   ];
 }
 
-/** Nothing where the owner's connection string is not at hand: the machine that serves has no need of it. */
+/** No check where the owner's connection string is not at hand: a machine that only serves does not need it. */
 async function checkOwner(tenant: OperatorTenant, reference: SecretReference | undefined): Promise<Check[]> {
   const url = reference && secretAtHand(tenant, reference, ["database", "ownerUrl"]);
   return url === undefined ? [] : [evaluateOwner(await ownerProblem({ url, pooled: true }), true)];

@@ -3,46 +3,33 @@ import { statfs } from "node:fs/promises";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
-/** What is known of the machine and the operator's directory. */
-export interface MachineFacts {
-  /** Such as 24.21.0. */
-  node: string;
-  /** The oldest Node that will do, major and minor. */
-  oldestNode: readonly [number, number];
-  /** Why the embedded PostgreSQL cannot run here; null when its programs are there. */
-  binariesProblem: string | null;
-  /** Its version, such as 18.4; null when it cannot run. */
-  embeddedVersion: string | null;
-  /** Whether any tenant needs it. */
-  needsEmbedded: boolean;
-  directory: string;
-  isWritable: boolean;
-  /** Where the database lies, or would. */
-  dataDir: string;
-  /** Null where the file system does not say. */
-  freeBytes: number | null;
-}
+/** Of the machine and the operator's directory. */
+export type MachineFacts = Awaited<ReturnType<typeof collectMachine>>;
 
+/** Major and minor. */
 const OLDEST_NODE = [24, 15] as const;
 const MIB = 1024 * 1024;
-/** PostgreSQL stops altogether when there is no room for its log; 16 MiB of that are written at once. */
+/** PostgreSQL stops when there is no room for its log, which grows by 16 MiB at a time. */
 const NO_ROOM_BYTES = 256 * MIB;
 const LITTLE_ROOM_BYTES = 2048 * MIB;
 
-export async function collectMachine(directory: string, needsEmbedded: boolean): Promise<MachineFacts> {
+/** @param needsEmbedded whether any tenant uses the embedded database */
+export async function collectMachine(directory: string, needsEmbedded: boolean) {
   const cluster = embeddedCluster(directory);
-  // Looks and starts nothing; it fails when the platform has no programs.
+  // Starts nothing; it fails when the platform has no programs.
   const status = await cluster.status().catch((error: unknown) => error as Error);
   const dataDir = status instanceof Error ? directory : status.dataDir;
   return {
+    /** Such as 24.21.0. */
     node: process.versions.node,
-    oldestNode: OLDEST_NODE,
+    /** Why the embedded PostgreSQL cannot run here; null when its programs are there. */
     binariesProblem: status instanceof Error ? status.message : null,
     embeddedVersion: status instanceof Error ? null : status.version,
     needsEmbedded,
     directory,
     isWritable: isWritable(directory),
     dataDir,
+    /** Null where the file system does not say. */
     freeBytes: await freeBytes(existsSync(dataDir) ? dataDir : directory),
   };
 }
@@ -51,7 +38,8 @@ export function evaluateMachine(facts: MachineFacts): Check[] {
   return [evaluateNode(facts), evaluateBinaries(facts), evaluateDirectory(facts), evaluateDisk(facts)];
 }
 
-function evaluateNode({ node, oldestNode: [oldestMajor, oldestMinor] }: MachineFacts): Check {
+function evaluateNode({ node }: MachineFacts): Check {
+  const [oldestMajor, oldestMinor] = OLDEST_NODE;
   const [major = 0, minor = 0] = node.split(".").map(Number);
   const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
   if (!isOld) return ok("node", `version ${node}`);

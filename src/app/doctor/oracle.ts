@@ -11,7 +11,7 @@ export const oracleGroup: CheckGroup = {
     sql ? evaluatePromises(tenantFeeds(config), await listPromises(sql)) : withoutDatabase("oracle"),
 };
 
-/** Whether the feeds can still decide the markets that rest on them: better known now than when they close. */
+/** Whether the feeds can still settle the markets that were created on them, before those close. */
 export function evaluatePromises(setup: OracleSetup, promises: readonly PromiseRow[]): Check[] {
   if (promises.length === 0) return [ok("oracle", "no market waits for a feed")];
   const doubts = promises.flatMap((promise) => evaluatePromise(setup, promise));

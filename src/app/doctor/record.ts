@@ -30,12 +30,11 @@ export const recordGroup: CheckGroup = {
 };
 
 export interface RecordFacts {
-  /** Without the audit key, why it is not at hand. */
+  /** `Missing` says why the audit key is not at hand. */
   tail: TailVerification | Missing;
-  /** Without the audit key, why it is not at hand. */
   anchors: AnchorFacts | Missing;
   treasuryMicro: bigint;
-  /** What one market with the tenant's default liquidity takes. */
+  /** What a market with the tenant's default liquidity takes from the treasury. */
   liquidityMicro: bigint;
   waiting: { count: number; oldest: string | null };
   /** Keys, users and fields that are not as the audit log says. */
@@ -46,7 +45,7 @@ interface Missing {
   missing: string;
 }
 
-export interface AnchorFacts {
+interface AnchorFacts {
   newest: KnownAnchor | undefined;
   /** Lines and files that count for nothing. */
   faults: readonly string[];
@@ -55,13 +54,13 @@ export interface AnchorFacts {
   setBack: SetBack | undefined;
 }
 
-/** More than a doctor should wait for is `pmctl audit verify`'s. */
+/** `pmctl audit verify` checks the whole log. */
 const TAIL_ENTRIES = 1000;
-/** Of lines and files that count for nothing; the rest are counted. */
+/** How many lines and files that count for nothing are named; the rest are counted. */
 const FAULTS_NAMED = 5;
 
 /** Reads a database whose schema is current. */
-export async function collectRecord(sql: Sql, tenant: Omit<DoctorContext, "sql">): Promise<RecordFacts> {
+async function collectRecord(sql: Sql, tenant: Omit<DoctorContext, "sql">): Promise<RecordFacts> {
   const keys = auditKeys(tenant);
   const [treasury] = await loadRows(sql, [{ table: "account", key: TREASURY }]);
   const balance = treasury?.row && "balanceMicro" in treasury.row ? treasury.row.balanceMicro : 0n;
@@ -78,7 +77,7 @@ export async function collectRecord(sql: Sql, tenant: Omit<DoctorContext, "sql">
   };
 }
 
-/** Resolved by themselves: whatever else of the tenant's secrets is missing, the log can be verified. */
+/** Resolved apart from the other secrets, so that the log can be verified while one of those is missing. */
 function auditKeys(tenant: OperatorTenant): AuditKey[] | Missing {
   try {
     return auditSecretsOf(tenant).map(auditKey);
@@ -100,7 +99,7 @@ async function collectAnchors(reader: Reader, sources: AnchorSources): Promise<A
   return { newest: newestOf(counting), faults, unwritable, setBack };
 }
 
-/** Why a line cannot be appended; writes nothing. Folders that are missing are made with the first line. */
+/** Why a line cannot be appended; writes nothing. A missing folder is created with the first line. */
 async function problemOfWriting(file: string): Promise<string | undefined> {
   try {
     const state = await stat(file).catch((error: NodeJS.ErrnoException) => {
@@ -119,20 +118,13 @@ async function problemOfWriting(file: string): Promise<string | undefined> {
   }
 }
 
-export function evaluateRecord({
-  tail,
-  anchors,
-  treasuryMicro,
-  liquidityMicro,
-  waiting,
-  offRecord,
-}: RecordFacts): Check[] {
+export function evaluateRecord(facts: RecordFacts): Check[] {
   return [
-    evaluateTail(tail),
-    evaluateAnchors(anchors),
-    evaluateStanding(offRecord),
-    evaluateTreasury(treasuryMicro, liquidityMicro),
-    evaluateWaiting(waiting),
+    evaluateTail(facts.tail),
+    evaluateAnchors(facts.anchors),
+    evaluateStanding(facts.offRecord),
+    evaluateTreasury(facts),
+    evaluateWaiting(facts.waiting),
   ];
 }
 
@@ -142,7 +134,7 @@ function evaluateTail(tail: RecordFacts["tail"]): Check {
   return fail(
     "audit chain",
     `${tail.broken.kind}: ${operatorText(tail.broken)}`,
-    "If the audit key was changed, put the old one back; else nobody may touch the database: pmctl audit verify",
+    "If the audit key was changed, put the old one back; else keep every program away from the database: pmctl audit verify",
   );
 }
 
@@ -153,11 +145,11 @@ function evaluateStanding(offRecord: RecordFacts["offRecord"]): Check {
   return fail(
     "on record",
     `the audit log does not say what the database holds of ${first.name}: ${first.place}${more}`,
-    `Another hand wrote to the database: pmctl reconcile --explain shows what. ${mendingOf(first)}`,
+    `Another program wrote to the database: pmctl reconcile --explain shows what. ${mendingOf(first)}`,
   );
 }
 
-/** What writes the row again, as the log says. */
+/** The command that writes the row again as the log says. */
 function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
   if (name === "keys") return `To mend it: pmctl key revoke ${place}, or rotate it`;
   if (name === "policy") return "To mend it: pmctl policy set, with the value that shall hold";
@@ -190,13 +182,13 @@ function evaluateAnchors(facts: RecordFacts["anchors"]): Check {
   return ok("anchors", `the log holds every one that is known, the newest of entry ${newest.seq}`);
 }
 
-/** How many there are, and the first few of them. */
+/** The first few faults, with their number. */
 function firstOf(faults: readonly string[]): string {
   if (faults.length <= FAULTS_NAMED) return faults.join("; ");
   return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
 }
 
-function evaluateTreasury(treasuryMicro: bigint, liquidityMicro: bigint): Check {
+function evaluateTreasury({ treasuryMicro, liquidityMicro }: RecordFacts): Check {
   const found = `the treasury holds ${decimalFromMicro(treasuryMicro)} USD, and a market takes ${decimalFromMicro(liquidityMicro)}`;
   if (treasuryMicro >= liquidityMicro) return ok("treasury", found);
   return fail("treasury", found, "Raise treasury.capitalUsd in the tenant file and apply it");

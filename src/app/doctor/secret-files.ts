@@ -4,10 +4,9 @@ import { execa } from "execa";
 import { isErrno } from "../../config/environment.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
-export interface EnvFileFacts {
+interface EnvFileFacts {
   /** Permission bits of `.env`; null when there is none. */
   mode: number | null;
-  /** What git thinks of it. */
   git: "no repository" | "ignored" | "not ignored" | "tracked";
 }
 

@@ -3,7 +3,7 @@ import type { Environment } from "../../config/environment.ts";
 import { resolveTenant, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { inboundSecretsOf } from "../../config/secrets/inbound-secrets.ts";
-import { referencesIn } from "../../config/secrets/secret-places.ts";
+import { secretPlaces } from "../../config/secrets/secret-places.ts";
 import { fingerprint, resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
@@ -22,13 +22,13 @@ export interface SecretFact {
 
 export interface SecretFacts {
   secrets: SecretFact[];
-  /** What applying and serving would say: missing, empty, too short, used twice among the keys. */
+  /** As an apply or a server reports them: missing, empty, too short, used twice among the keys. */
   problems: Pick<Problem, "file" | "line" | "path" | "message">[];
   /** Inbound endpoints that take the shared webhook secrets, where there are any. */
   sharing: readonly InboundEndpoint[];
 }
 
-/** Thirty-two random bytes in base64 have about thirty; a word that a person made up has fewer than this. */
+/** Of different characters: 32 random bytes in base64 have about thirty, and an invented word has fewer than this. */
 const FEW_CHARACTERS = 10;
 
 /** All that can be learned about a tenant's secrets, and the secrets themselves when they are complete. */
@@ -36,14 +36,14 @@ export function collectSecrets(
   config: TenantConfig,
   environment: Environment,
 ): { facts: SecretFacts; secrets: TenantSecrets | undefined } {
-  const { source, ...document } = config;
-  const listed = referencesIn(document)
+  const { source } = config;
+  const listed = secretPlaces(config)
     .map(({ path, reference }) => ({
       path: formatPath(path),
       name: nameOf(reference),
       value: describe(reference, { environment, directory: source.directory, roots: source.roots }),
     }))
-    // A machine that only serves does not know it, and should not.
+    // A machine that only serves should not hold it.
     .filter(({ path, value }) => value !== undefined || path !== "database.ownerUrl");
   const sharing = INBOUND_ENDPOINTS.filter((endpoint) => {
     const { isShared, references } = inboundSecretsOf(config, endpoint);
@@ -70,7 +70,6 @@ export function evaluateSecrets({ secrets, problems, sharing }: SecretFacts): Ch
   ];
 }
 
-/** A program that was not allowed to run is no secret that is missing. */
 function remedyOf(message: string): string {
   if (message.includes("--allow-exec")) return "Run it again with --allow-exec, as the server is";
   return "Set it in .env or in the environment of the server";
@@ -84,10 +83,10 @@ function weakness({ path, name, value }: SecretFact): Check[] {
   ];
 }
 
-/** The lists that a secret may move between: a move needs it in both for a while. */
+/** The lists that a secret may be moved between, during which it stands in both. */
 const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
 
-/** The holder of one webhook's secret could otherwise sign for another, or for a user, or rewrite the record. */
+/** With the same value elsewhere, the holder of a webhook's secret could sign for other webhooks, users or the audit log. */
 function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Check {
   const check = "webhook secrets";
   const isWebhook = ({ path }: SecretFact) => path.startsWith("webhooks.");
@@ -106,7 +105,7 @@ function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonl
   if (sharing.length > 0)
     return warn(
       check,
-      `${sharing.join(", ")} ${sharing.length === 1 ? "takes" : "take"} the shared ones: whoever signs for one endpoint can sign for others`,
+      `${sharing.join(", ")} ${sharing.length === 1 ? "takes" : "take"} the shared ones: a provider that signs for one endpoint can sign for others`,
       `Give each its own: ${sharing.map((endpoint) => `webhooks.inbound.${endpoint}`).join(", ")}`,
     );
   const moving = equal.filter(isMove);

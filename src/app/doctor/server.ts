@@ -13,9 +13,9 @@ export const serverGroup: CheckGroup = {
 export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
   ports: { field: string; port: number; problem: string | undefined }[];
-  /** What the running server of this tenant answers; undefined when none runs here. */
+  /** The running server of this tenant; undefined when none runs here. */
   running: { url: string; health: string; ready?: string | undefined; integrity?: string | undefined } | undefined;
-  /** Of a process that says it is this tenant's server and does not prove it. */
+  /** About a process that says it is this tenant's server and does not prove it. */
   unproven?: { problem: string; remedy: string };
 }
 
@@ -27,9 +27,9 @@ const OLDER_REMEDY = "No key is sent to it. Stop it, bring the database up to da
 const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
 const AUDIT_REMEDY = "pmctl audit status tells more";
 
-export async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
+async function collectServer(tenant: OperatorTenant): Promise<ServerFacts> {
   const { host, port, opsPort } = tenant.config.server;
-  const { found: server, unproven: stranger } = await findServer(tenant);
+  const { found: server, unproven } = await findServer(tenant);
   if (server)
     return {
       ports: [],
@@ -39,22 +39,16 @@ export async function collectServer(tenant: OperatorTenant): Promise<ServerFacts
         ...(server.opsUrl === undefined ? {} : await readinessOf(`${server.opsUrl}/readyz`)),
       },
     };
-  const ports = [
-    { field: "server.port", host, port },
-    { field: "server.opsPort", host: "127.0.0.1", port: opsPort },
-  ];
-  const tried = ports.map(async ({ field, ...where }) => ({
-    field,
-    port: where.port,
-    problem: await problemOfPort(where.host, where.port),
-  }));
   return {
-    ports: await Promise.all(tried),
+    ports: [
+      { field: "server.port", port, problem: await problemOfPort(host, port) },
+      { field: "server.opsPort", port: opsPort, problem: await problemOfPort("127.0.0.1", opsPort) },
+    ],
     running: undefined,
-    ...(stranger && {
+    ...(unproven && {
       unproven: {
-        problem: unprovenFault(tenant.id, stranger).message,
-        remedy: stranger.older === undefined ? UNPROVEN_REMEDY : OLDER_REMEDY,
+        problem: unprovenFault(tenant.id, unproven).message,
+        remedy: unproven.older === undefined ? UNPROVEN_REMEDY : OLDER_REMEDY,
       },
     }),
   };
@@ -71,10 +65,7 @@ export function evaluateServer({ ports, running, unproven }: ServerFacts): Check
   ];
 }
 
-function evaluateReadiness({
-  ready,
-  integrity,
-}: Pick<NonNullable<ServerFacts["running"]>, "ready" | "integrity">): Check {
+function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>): Check {
   if (ready === undefined) return skipped("readiness", "the server tells it on its own machine only");
   if (ready === GOOD) return ok("readiness", "/readyz is good");
   return integrity === undefined || integrity === "ok"
@@ -88,7 +79,7 @@ function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): C
   return fail(field, `port ${port} cannot be had (${problem}), and it is not this tenant's server`, remedy);
 }
 
-/** By trying: what one may listen on depends on the user, the host and everybody else. */
+/** Found out by listening: it depends on the user, the host and other programs. */
 function problemOfPort(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -99,8 +90,7 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
 
 async function readinessOf(url: string): Promise<{ ready: string; integrity: string | undefined }> {
   const { status, body } = await answerOf(fetch, url);
-  const integrity = /"integrity":"([a-z-]+)"/.exec(body)?.[1];
-  return { ready: status, integrity };
+  return { ready: status, integrity: /"integrity":"([a-z-]+)"/.exec(body)?.[1] };
 }
 
 async function answerOf(request: typeof fetch, url: string): Promise<{ status: string; body: string }> {

@@ -1,27 +1,67 @@
 import { isServerUrlInFile, serverUrl, serverUrlVariable } from "../../config/environment.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { adminKey, indexOfKey } from "../tenant/admin-key.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 import { findServer, type Search, unprovenFault } from "./find-server.ts";
-import type { ServerAddress } from "./trust.ts";
+import { type ServerAddress, tenantFetch } from "./trust.ts";
 
 export type Via = "auto" | "db" | "http";
 
 export interface HttpDoor extends ServerAddress {
   kind: "http";
-  /** The operator named it, so there is no other way to fall back to. */
+  /** The operator asked for it, so the command does not fall back to the database. */
   asked?: true;
 }
 
 /** Which way a command goes to its tenant. */
 export type Door = { kind: "db" } | HttpDoor;
 
+/** The options of a command about its way to a tenant. */
+export interface DoorOptions {
+  via: Via;
+  url?: string | undefined;
+  /** The admin key of the tenant file that is used over HTTP. */
+  key?: string | undefined;
+}
+
+/** A server of the tenant, and what an operator's requests to it need. */
+export interface ServerDoor extends HttpDoor {
+  access: { url: string; apiKey: string; fetch: typeof fetch; onWait: (message: string) => void };
+}
+
 /**
- * Chooses the way: HTTP when `--url` or the tenant's variable names a server or one here is shown to be this tenant's,
- * else the database.
+ * Chooses the way that a command goes to its tenant, and prepares its requests where that is HTTP.
  *
- * @param note told of a server that runs here and was passed by, and of a process that is not proven to be one
- * @param secretName gives what `pmctl.yaml` calls the secret that the server is shown, or its signature; the admin key
- * unless given
+ * @param note receives servers that were passed by, a key that is not used, and that the key travels unencrypted
+ * @throws Fault as `chooseDoor` does, and CONFIG_INVALID or USAGE for an admin key that cannot be used
+ */
+export async function openDoor(
+  tenant: OperatorTenant,
+  { via, url, key }: DoorOptions,
+  note: (message: string) => void,
+): Promise<{ kind: "db" } | ServerDoor> {
+  const door = await chooseDoor(tenant, via, url, note, () => adminKey(tenant, key).secretName);
+  if (door.kind === "db") {
+    if (key === undefined) return door;
+    // Straight at the database no key is asked for, but a wrong name is still refused.
+    indexOfKey(tenant, key);
+    note(`Straight to the database: the key ${key} has no part in this, and nothing is kept to its scopes`);
+    return door;
+  }
+  const { value: apiKey } = adminKey(tenant, key);
+  const { protocol, hostname } = new URL(door.url);
+  if (protocol === "http:" && !isLoopback(hostname))
+    note("The admin key travels unencrypted: this address begins with http://");
+  return { ...door, access: { url: door.url, apiKey, fetch: await tenantFetch(tenant, door), onWait: note } };
+}
+
+/**
+ * Chooses the way: HTTP when `--url` or the tenant's variable names a server, or one on this machine proves to be this
+ * tenant's; else the database.
+ *
+ * @param note receives servers of this machine that were passed by, and processes that did not prove to be one
+ * @param secretName gives the name in `pmctl.yaml` of the secret that is sent or signed with; the admin key's by default
  * @throws Fault USAGE for options that contradict each other or a variable without https, UNREACHABLE or SERVER_UNPROVEN
  * when HTTP was asked for and there is no server; ConfigError when the tenant file names another machine without TLS
  */
@@ -72,7 +112,7 @@ function problemsOf(tenant: string, { silent, unproven: stranger }: Search): str
   ];
 }
 
-/** @param name of where the address stands */
+/** @param name of the option or variable that holds the address */
 export function checkUrl(text: string, name = "--url"): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isFit =
@@ -81,7 +121,7 @@ export function checkUrl(text: string, name = "--url"): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** A variable stays set while servers come and go, so only a certificate can show what answers at its address. */
+/** A variable stays set while servers come and go, so only a certificate can prove which server answers at its address. */
 function checkUsual(text: string, name: string): string {
   const url = checkUrl(text, name);
   if (!url.startsWith("https:"))

@@ -12,7 +12,7 @@ import { auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.t
 import { findServers, type RunFile } from "./run-file.ts";
 import { type ServerAddress, tryConnection } from "./trust.ts";
 
-/** Where the tenant file says that a server is, or a run file that proves nothing. */
+/** A server's address from the tenant file, or from a run file without a secret. */
 type Claim = Pick<RunFile, "url" | "opsUrl" | "adminHost"> & Partial<Pick<RunFile, "pid" | "isOlder">>;
 
 export interface FoundServer extends ServerAddress {
@@ -20,34 +20,35 @@ export interface FoundServer extends ServerAddress {
   opsUrl?: string;
 }
 
-/** What was found and is not talked to; `older` is the process of a server of a version that could not prove itself yet. */
+/** A process that no secret is sent to. */
 export interface Unproven {
   url: string;
+  /** The process id of a server of an older version, which cannot prove itself. */
   older?: number;
-  /** What would let a secret go there. */
+  /** What the operator can do to let a secret go there. */
   remedy?: string | undefined;
 }
 
-/** What stands where a server of the tenant is to be looked for; of several, the first of a kind. */
+/** What a search for the tenant's server found; of several, the first of a kind. */
 export interface Search {
   found?: FoundServer;
-  /** Runs here, and took a connection without answering. */
+  /** It runs here and accepts connections without answering. */
   silent?: { pid: number };
-  /** Says that it is the tenant's server, or stands in its place, and cannot prove it. */
+  /** It answers as the tenant's server, or at its address, and cannot prove it. */
   unproven?: Unproven;
 }
 
-/** Gives what `pmctl.yaml` calls the secret that a command sends, or signs with. */
+/** Gives the name in `pmctl.yaml` of the secret that a command sends, or signs with. */
 type SecretName = () => string | undefined;
 
-/** A port of the tenant file may be any program's, and one that accepts and stays silent is no server. */
+/** A port of the tenant file may be another program's, and one that accepts and stays silent is no server. */
 const CLAIM_TIMEOUT_MS = 2000;
-/** A server that left a run file is alive. Passed over while it is busy, the command would act past it. */
+/** A server with a run file is alive: if the command gave up on it while it is busy, it would act past the server. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Looks for a server of this tenant that is shown to be it: by the secret of its run file, else by its certificate, and on
- * another machine by the operator's leave as well.
+ * Looks for a server that proves to be this tenant's: by the secret of its run file, else by its certificate; on another
+ * machine `pmctl.yaml` must allow the secret to go there as well.
  * @throws ConfigError when none of this machine is, and the tenant file names another machine without TLS
  */
 export async function findServer(
@@ -64,10 +65,6 @@ export async function findServer(
   return claim === undefined ? search : { ...(await probeClaim(claim, tenant, secretName)), ...search };
 }
 
-function strangerOf({ url, pid, isOlder }: Claim): Unproven {
-  return { url, ...(isOlder === true && pid !== undefined ? { older: pid } : {}) };
-}
-
 /** The refusal of what was found. */
 export function unprovenFault(tenant: string, { url, older, remedy }: Unproven): Fault {
   const { host } = new URL(url);
@@ -82,10 +79,10 @@ export function unprovenFault(tenant: string, { url, older, remedy }: Unproven):
 async function probeRunning(server: RunFile, tenant: OperatorTenant): Promise<Search> {
   const { url, opsUrl, auditKeyId, adminHost, pid } = server;
   if (auditKeyId !== undefined && !isOurKey(auditKeyId, tenant)) return {};
-  return probeConnection({ url, opsUrl, proven: true, ...askedUnder(adminHost) }, tenant, pid);
+  return probeConnection({ url, opsUrl, proven: true, ...hostOf(adminHost) }, tenant, pid);
 }
 
-function askedUnder(host: string | undefined): Pick<ServerAddress, "host"> {
+function hostOf(host: string | undefined): Pick<ServerAddress, "host"> {
   return host === undefined ? {} : { host };
 }
 
@@ -102,21 +99,24 @@ async function probeConnection(server: FoundServer, tenant: OperatorTenant, pid?
   }
 }
 
-/** A port that nothing but the tenant file speaks of may be any program's. */
+/** Without a run file a silent port counts for nothing: it may be another program's. */
 function silence(pid: number | undefined): Search {
   return pid === undefined ? {} : { silent: { pid } };
 }
 
-/** Elsewhere the operations listener cannot be asked, which listens on its own machine alone. */
+/** The operations listener answers on its own machine only, so a server elsewhere cannot be asked through it. */
 async function probeClaim(claim: Claim, tenant: OperatorTenant, secretName: SecretName): Promise<Search> {
-  const isHere = isThisMachine(new URL(claim.url).hostname);
+  const { url, pid, isOlder } = claim;
+  const isHere = isThisMachine(new URL(url).hostname);
   const seen = await (isHere ? probeHere(claim, tenant) : probeElsewhere(claim, tenant, secretName));
-  return seen.unproven ? { ...seen, unproven: { ...seen.unproven, ...strangerOf(claim) } } : seen;
+  if (!seen.unproven) return seen;
+  const older = isOlder === true && pid !== undefined ? { older: pid } : {};
+  return { ...seen, unproven: { ...seen.unproven, url, ...older } };
 }
 
 /**
- * Asks the operations listener, which is never rate limited, whether it is this tenant's at all: that is only said, so a
- * certificate has to show it.
+ * Asks the operations listener, which is never rate limited, whether it is this tenant's. Any process can claim that, so
+ * a certificate has to prove it.
  */
 async function probeHere({ url, opsUrl, pid, adminHost }: Claim, tenant: OperatorTenant): Promise<Search> {
   const signal = AbortSignal.timeout(pid === undefined ? CLAIM_TIMEOUT_MS : BUSY_TIMEOUT_MS);
@@ -127,18 +127,18 @@ async function probeHere({ url, opsUrl, pid, adminHost }: Claim, tenant: Operato
     const keyId = response.headers.get("audit-key-id");
     const isOurs = "tenant" in body && body.tenant === tenant.id && (keyId === null || isOurKey(keyId, tenant));
     if (!isOurs) return {};
-    // Upwards only: whatever answers in the place of a server that speaks TLS must not make the key travel in the clear.
+    // From http to https only: a process in the place of a TLS server must not make the key travel in the clear.
     const isTls = url.startsWith("https:") || response.headers.get("api-scheme") === "https";
     if (!isTls) return { unproven: { url } };
-    return probeConnection({ url: url.replace(/^http:/, "https:"), opsUrl, ...askedUnder(adminHost) }, tenant, pid);
+    return probeConnection({ url: url.replace(/^http:/, "https:"), opsUrl, ...hostOf(adminHost) }, tenant, pid);
   } catch {
     return signal.aborted ? silence(pid) : {};
   }
 }
 
 /**
- * A certificate for a name shows who holds that name, and a tenant file may state any: only the operator's own file says
- * that the key in use may go there.
+ * A certificate proves who holds a name, and a tenant file may state any name: only `pmctl.yaml` allows the key to go
+ * there.
  */
 async function probeElsewhere(
   { url, adminHost }: Claim,
@@ -148,10 +148,10 @@ async function probeElsewhere(
   if (!url.startsWith("https:")) return { unproven: { url } };
   const remedy = remedyElsewhere(url, tenant, secretName);
   if (remedy !== undefined) return { unproven: { url, remedy } };
-  return probeConnection({ url, accepts: "authorities", ...askedUnder(adminHost) }, tenant);
+  return probeConnection({ url, accepts: "authorities", ...hostOf(adminHost) }, tenant);
 }
 
-/** What has to be done before the secret may go there; undefined when it may. */
+/** What the operator can do to let the secret go there; undefined when it may. */
 function remedyElsewhere(url: string, tenant: OperatorTenant, secretName: SecretName): string | undefined {
   const { hostname, port } = new URL(url);
   const byName = `name it with --url or ${serverUrlVariable(tenant.id)}`;
@@ -163,7 +163,7 @@ function remedyElsewhere(url: string, tenant: OperatorTenant, secretName: Secret
   return `if it is yours, ${byName}, or list ${destinationLine(sending)} in ${OPERATOR_FILE} under secrets.destinations`;
 }
 
-/** Undefined without a value too: there is nothing to send then. */
+/** Undefined also where the secret's value is not at hand, since nothing is sent then. */
 function nameAtHand(secretName: SecretName): string | undefined {
   try {
     return secretName();
@@ -173,7 +173,7 @@ function nameAtHand(secretName: SecretName): string | undefined {
   }
 }
 
-/** Where audit keys are not at hand, the tenant's name decides alone. */
+/** True also where the audit keys are not at hand: the tenant's name then decides alone. */
 function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
   try {
     return auditSecretsOf(tenant).some((secret) => auditKey(secret).id === keyId);
@@ -183,12 +183,12 @@ function isOurKey(keyId: string, tenant: OperatorTenant): boolean {
   }
 }
 
-/** A server that another directory or a container started has no run file here. */
+/** The server of the tenant file: one that another directory or a container started has no run file here. */
 function configuredServer({ server, source }: OperatorTenant["config"]): Claim | undefined {
   const { host, port, opsPort, tls, adminHosts } = server;
   const scheme = tls === undefined ? "http" : "https";
   const stated = `${scheme}://${dialledHost(host)}`;
-  // Whatever else the text says, the host is what is dialled.
+  // The parsed host is the one that is dialled.
   const hostname = URL.canParse(stated) ? new URL(stated).hostname : undefined;
   if (tls === undefined && (hostname === undefined || !isThisMachine(hostname))) {
     const message = `is not this machine (${host}), so server.tls has to be set: a key may not travel there in the clear; --url names a server for one command, --via db goes past it`;
@@ -199,13 +199,13 @@ function configuredServer({ server, source }: OperatorTenant["config"]): Claim |
   return { url, opsUrl: `http://127.0.0.1:${opsPort}`, ...adminHostOf(adminHosts) };
 }
 
-/** Where admin operations exist under some names only, commands ask under the first of them. */
+/** Where admin operations are served under some host names only, commands use the first of them. */
 export function adminHostOf([name]: readonly string[]): Pick<RunFile, "adminHost"> {
   if (name === undefined) return {};
   return { adminHost: name.includes(":") && !name.startsWith("[") ? `[${name}]` : name };
 }
 
-/** A host as it stands in a URL. What listens everywhere is dialled over loopback. */
+/** A listening host as a URL dials it: a server on all interfaces is dialled over loopback. */
 export function dialledHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

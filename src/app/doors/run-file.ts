@@ -1,21 +1,22 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
+import { parseJson } from "../../domain/parse-json.ts";
 
-/** A server that runs on this machine, as its file `.pmctl/servers/<tenant>-<pid>.json` tells. */
+/** A server of this machine, as it is written to `.pmctl/servers/<tenant>-<pid>.json`. */
 export interface RunFile {
   pid: number;
-  /** The API, at an address that commands on this machine can dial as it is. */
+  /** Of the API, as commands on this machine dial it. */
   url: string;
   /** The operations listener. */
   opsUrl: string;
   /** The id of the key that seals its audit log. Servers of older versions write neither this nor a secret. */
   auditKeyId?: string;
-  /** What the process proves itself by. Left out by the reader where others could have read it. */
+  /** What the process proves itself by. The reader leaves it out where other users could have read it. */
   secret?: string;
-  /** A `Host` under which it has admin operations; any is one unless stated. */
+  /** A `Host` that admin operations are served under; undefined where any will do. */
   adminHost?: string;
-  /** The reader's own: it holds no secret at all, so its server is of an older version. */
+  /** Set by the reader: the file holds no secret, so its server is of an older version. */
   isOlder?: true;
 }
 
@@ -24,9 +25,9 @@ const SECRET_LENGTH = 43;
 /** The bits of everyone but the owner. */
 const OTHERS = 0o077;
 
-/** Tells other commands of this directory that this process serves the tenant. Resolves to the file's path. */
+/** Announces to commands of this directory that this process serves the tenant. Resolves to the file's path. */
 export async function writeRunFile(directory: string, tenant: string, server: RunFile): Promise<string> {
-  // The embedded database made the folder's rules: who may pass, and what git sees.
+  // Creates `.pmctl` with its permissions and its .gitignore.
   const { createRoot } = await import("../../postgres/embedded/home.ts");
   await createRoot(join(directory, ".pmctl"));
   const folder = serversFolder(directory);
@@ -40,12 +41,12 @@ export async function writeRunFile(directory: string, tenant: string, server: Ru
   return file;
 }
 
-/** Takes the file of a process away; no error when it is gone. */
+/** Removes the file of a process, if it is there. */
 export async function removeRunFile(directory: string, tenant: string, pid: number): Promise<void> {
   await rm(join(serversFolder(directory), `${tenant}-${pid}.json`), { force: true });
 }
 
-/** The servers of a tenant whose process is alive, the newest process first. Files of dead ones are taken away. */
+/** The servers of a tenant whose process is alive, the newest process first. Files of dead processes are removed. */
 export async function findServers(directory: string, tenant: string): Promise<RunFile[]> {
   const names = await readdir(serversFolder(directory)).catch((error: unknown) => {
     if (isErrno(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
@@ -66,28 +67,24 @@ async function readRunFile(file: string): Promise<RunFile | undefined> {
     const { secret, ...known } = server;
     return known;
   }
-  // Its process was killed before it could do so itself.
+  // Its process was killed before it could remove the file.
   await rm(file, { force: true }).catch(() => undefined);
   return undefined;
 }
 
 function parseRunFile(text: string): RunFile | undefined {
-  try {
-    const { pid, url, opsUrl, auditKeyId, secret, adminHost } = JSON.parse(text) as Record<string, unknown>;
-    if (Number.isSafeInteger(pid) && Number(pid) > 0 && typeof url === "string" && typeof opsUrl === "string")
-      return {
-        pid: Number(pid),
-        url,
-        opsUrl,
-        ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
-        ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
-        ...(typeof adminHost === "string" ? { adminHost } : {}),
-        ...(secret === undefined ? { isOlder: true } : {}),
-      };
-  } catch {
-    // Not ours: treated like a file without a process.
-  }
-  return undefined;
+  const { pid, url, opsUrl, auditKeyId, secret, adminHost } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  if (!Number.isSafeInteger(pid) || Number(pid) < 1 || typeof url !== "string" || typeof opsUrl !== "string")
+    return undefined;
+  return {
+    pid: Number(pid),
+    url,
+    opsUrl,
+    ...(typeof auditKeyId === "string" ? { auditKeyId } : {}),
+    ...(typeof secret === "string" && secret.length >= SECRET_LENGTH ? { secret } : {}),
+    ...(typeof adminHost === "string" ? { adminHost } : {}),
+    ...(secret === undefined ? { isOlder: true } : {}),
+  };
 }
 
 /** Whether only the owner can have read the file, or put it there. */
@@ -100,7 +97,7 @@ async function isPrivate(file: string): Promise<boolean> {
   }
 }
 
-/** Signal 0 only asks. Not being allowed to send it means that the process lives. */
+/** Signal 0 checks for the process; EPERM means that it lives and is another user's. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

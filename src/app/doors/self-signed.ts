@@ -8,20 +8,20 @@ import { isErrno } from "../../config/environment.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 
 const LIFETIME_MS = 365 * DAY_MS;
-/** Long enough that a server which is restarted once a month never shows an old one. */
+/** A server that is restarted once a month never shows an expired one. */
 const RENEWAL_MS = 30 * DAY_MS;
 /** Clocks of clients may be behind. */
 const BACKDATED_MS = HOUR_MS;
 const LOCK_WAIT_MS = 10_000;
 
-/** Where the certificate that a directory signs for a tenant lies. Only the key beside it is secret. */
+/** The file of a tenant's self-signed certificate, which may be shown; its key lies beside it. */
 export function selfSignedFile(directory: string, tenant: string): string {
   return join(directory, ".pmctl", "tls", `${tenant}.crt`);
 }
 
 /**
- * The certificate that this directory signs for a tenant, for the loopback names and the host that is listened to. It is
- * kept, so that a client that trusts it once need not do so again, and made anew before it expires or when a name is missing.
+ * A tenant's self-signed certificate, for the loopback names and the host that the server listens on. It is kept, so that
+ * clients that trust it go on doing so, and replaced before it expires or when a name is missing.
  *
  * @param now milliseconds since 1970
  */
@@ -40,7 +40,7 @@ export async function selfSigned(directory: string, tenant: string, host: string
   ]);
   await createRoot(join(directory, ".pmctl"));
   await mkdir(join(directory, ".pmctl", "tls"), { recursive: true });
-  // Two servers of one tenant that start at once must agree, and each needs its own host in it.
+  // Two servers of one tenant that start at once need one certificate with both their hosts.
   return withLock(join(directory, ".pmctl", "tls", `${tenant}.lock`), LOCK_WAIT_MS, async () => {
     const found = await readKept(file, now);
     if (isFit(found)) return found;
@@ -55,7 +55,7 @@ function keyFile(file: string): string {
   return file.replace(/\.crt$/, ".key");
 }
 
-/** Undefined when there is none, or what is there cannot be served any more. */
+/** Undefined when there is none, or it cannot be served any more. */
 async function readKept(file: string, now: number): Promise<Certificate | undefined> {
   try {
     const [cert, key] = await Promise.all([readFile(file, "utf8"), readFile(keyFile(file), "utf8")]);
@@ -66,7 +66,7 @@ async function readKept(file: string, now: number): Promise<Certificate | undefi
   }
 }
 
-/** Loaded here, because it takes a tenth of a second and is needed once a year. */
+/** Loads its library here, which takes 0.1 s and is needed once a year. */
 async function sign(tenant: string, names: readonly string[], now: number): Promise<Certificate> {
   const { generate } = await import("selfsigned");
   const { cert, private: key } = await generate([{ name: "commonName", value: `pmctl ${tenant}` }], {
@@ -88,12 +88,12 @@ async function sign(tenant: string, names: readonly string[], now: number): Prom
   return checkCertificate(wholeLines(cert), wholeLines(key), now);
 }
 
-/** So that a client of several servers can put their files behind one another. */
+/** Ends with a line break, so that a client can concatenate the files of several servers. */
 function wholeLines(pem: string): string {
   return `${pem.trimEnd()}\n`;
 }
 
-/** Of a certificate of our own making, addresses in their short form. */
+/** The names of a self-signed certificate, addresses in their short form. */
 function namesOf({ cert }: Certificate): string[] {
   const { subjectAltName = "" } = new X509Certificate(cert);
   return subjectAltName.split(", ").map((name) => plainName(name.replace(/^(DNS|IP Address):/, "")));

@@ -6,29 +6,28 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { selfSigned, selfSignedFile } from "./self-signed.ts";
 
-/** The certificate that a server shows, followed while it serves. */
+/** The certificate that a server shows, reloaded while it serves. */
 export interface ServedCertificate {
   readonly current: Certificate;
-  /** Whether this directory signed it, so that clients do not know it yet. */
+  /** Then clients have to be given it to trust. */
   readonly isSelfSigned: boolean;
   /** The PEM file that clients can be given to trust. */
   readonly file: string;
-  /** Looks for a renewed one until the returned function is called; one that cannot be used is told of once. */
+  /** Looks for a renewed one until the returned function is called; reports one that cannot be used once. */
   follow(onRenewed: (certificate: Certificate) => void, onProblem: (error: unknown) => void): () => void;
 }
 
-export interface CertificateTerms {
+interface CertificateTerms {
   directory: string;
   config: TenantConfig;
   /** Where the server listens. */
   host: string;
   /** Whether to sign one where the tenant file names none. */
   signsOwn: boolean;
-  /** How often the file is looked at. */
   pollMs?: number | undefined;
 }
 
-/** Short, because a look costs one read of a small file, and commands go by the file from its first moment on. */
+/** How often the file is read. Short, because commands trust a new file as soon as it is there. */
 const POLL_MS = 2000;
 
 /**
@@ -55,8 +54,8 @@ export async function servedCertificate(terms: CertificateTerms): Promise<Served
       let told: string | undefined;
       let reading = false;
       const look = async (): Promise<void> => {
-        // The text decides: times of files are kept by copies and changed by touches, and links are swapped whole. The key
-        // may come from a program, so it is asked for only when the certificate is another one.
+        // By its text, because the times of files do not tell whether they changed. The key may come from a program, so
+        // it is asked for only when the certificate changed.
         if (reading || (!isSelfSigned && textOf(file) === current.cert)) return;
         reading = true;
         try {
@@ -83,7 +82,7 @@ function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    // Being replaced, or gone: reading it properly says which.
+    // Being replaced, or gone: `read` reports which.
     return undefined;
   }
 }

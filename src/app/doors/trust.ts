@@ -10,19 +10,20 @@ import { findServers } from "./run-file.ts";
 import { selfSignedFile } from "./self-signed.ts";
 
 /**
- * `authorities`: none. `stated`: this directory's own and the one that the tenant file names, for addresses that the
- * operator names for one command: the author of the file must not decide both where a key goes and who is believed there.
+ * Certificates beyond those that authorities sign. `authorities`: none. `stated`: this directory's self-signed one and the
+ * one of the tenant file. That is for addresses that the operator states: the author of a tenant file must not decide both
+ * where a key goes and which certificate is trusted there.
  */
 export type Accepted = "authorities" | "stated";
 
-/** An address, and how the process that answers there has to show that it is the tenant's server. */
+/** An address, and how the process there has to prove that it is the tenant's server. */
 export interface ServerAddress {
   url: string;
-  /** By the secret of the run file, on each connection; else by its certificate, and over http not at all. */
+  /** By the secret of the run file, on each connection. Otherwise by its certificate, and over http not at all. */
   proven?: true;
-  /** Which certificate counts besides those that the machine's authorities verify; this directory's own unless given. */
+  /** This directory's self-signed certificate unless given. */
   accepts?: Accepted;
-  /** The `Host` to ask under; the address's own unless given. */
+  /** The `Host` header; the address's own unless given. */
   host?: string;
 }
 
@@ -49,7 +50,7 @@ export async function tenantFetch(tenant: Tenant, server: ServerAddress): Promis
   return trusting as unknown as typeof fetch;
 }
 
-/** `fetch` itself puts the address's own `Host` in the place of any that it is given. */
+/** A dispatcher sets it, because `fetch` replaces a `Host` header by the address's own. */
 function askingUnder(host: string): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
     dispatch({ ...options, headers: { ...(options.headers as Record<string, string>), host } }, handler);
@@ -57,7 +58,7 @@ function askingUnder(host: string): Dispatcher.DispatcherComposeInterceptor {
 
 /**
  * Opens one connection as {@link tenantFetch} does, and closes it.
- * @throws whatever says why there is none: the system's error, that of TLS, or Fault SERVER_UNPROVEN
+ * @throws the error of the system or of TLS, or Fault SERVER_UNPROVEN
  */
 export async function tryConnection(tenant: Tenant, server: ServerAddress): Promise<void> {
   const connect = await connectorTo(tenant, server);
@@ -74,8 +75,8 @@ export async function tryConnection(tenant: Tenant, server: ServerAddress): Prom
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Besides what the machine trusts, it accepts the very certificates that this directory serves the tenant with, under any
- * name: a server that shows one holds its key, and on this machine the server is reached as 127.0.0.1, which no authority signs.
+ * Besides what the machine trusts, it accepts the certificates that this directory serves the tenant with, under any name:
+ * a server that shows one holds its key, and no authority signs 127.0.0.1, where commands of this machine reach it.
  */
 async function connectorTo(tenant: Tenant, server: ServerAddress): Promise<buildConnector.connector> {
   const { buildConnector } = await import("undici");
@@ -115,7 +116,7 @@ async function ownCertificates(
   return found.filter((certificate) => certificate !== undefined);
 }
 
-/** The first one of a file, which is the server's own. A file that holds none is the server's to complain about. */
+/** The first one of a file, which is the server's own. A file without one is reported by the server. */
 function parseCertificate(pem: Buffer | string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);

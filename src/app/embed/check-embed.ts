@@ -3,26 +3,26 @@ import { readAssets } from "../../server/pages/assets.ts";
 import { tenantFetch } from "../doors/trust.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Check {
   check: string;
   result: "ok" | "warn" | "fail";
   detail: string;
 }
 
-export interface CheckTerms {
-  /** The address to ask; the tenant's own, of its file, unless given. */
+interface CheckTerms {
+  /** The server's address; `baseUrl` of the tenant file unless given. */
   url: string | undefined;
-  /** The site that shows the widget; undefined to leave that out. */
+  /** The site that shows the widget; undefined to leave its checks out. */
   origin: string | undefined;
 }
 
-/** How the detail of a check begins that got no answer. */
+/** The beginning of the detail of a check without an answer. */
 export const NO_ANSWER = "no answer";
 
 const TIMEOUT_MS = 5000;
 
-/** Looks at everything before it says anything, so that one run shows every problem. */
+/** Makes every check, whether or not another fails, so that one run shows every problem. */
 export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: CheckTerms): Promise<Check[]> {
   const { baseUrl, embed } = tenant.config;
   const { url = baseUrl } = asked;
@@ -93,7 +93,7 @@ function checkFrame(answer: Answer | string): Check {
     : { check, result: "fail", detail: "its Content-Security-Policy is missing: does something in between drop it?" };
 }
 
-/** The tenant's own pages are known by `baseUrl`; a list without the address that people use is a common slip. */
+/** The tenant's own pages are recognised by `baseUrl`, which therefore has to be the address that people use. */
 function checkAddress(url: string, baseUrl: string): Check {
   const [asked, own] = [new URL(url).origin, new URL(baseUrl).origin];
   return asked === own
@@ -109,7 +109,7 @@ function checkOrigin(origin: string, baseUrl: string, allowedOrigins: readonly s
   return { check, result: "fail", detail: `${origin} is not in embed.allowedOrigins, which names ${listed}` };
 }
 
-/** What the server says, which may be older than the file. */
+/** The server's own list, which may be older than the file's. */
 function checkAncestors(origin: string, answer: Answer | string): Check {
   const check = "frame-ancestors";
   if (typeof answer === "string") return { check, result: "fail", detail: answer };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readAssets } from "../../server/pages/assets.ts";
 
-/** What a publisher pastes into a page. */
+/** The HTML that a publisher pastes into a page. */
 export interface Snippet {
   /** The loader, and the call that mounts the widget where it stands. */
   html: [script: string, call: string];
@@ -11,7 +11,7 @@ export interface Snippet {
   integrity: string;
 }
 
-export interface SnippetTerms {
+interface SnippetTerms {
   /** The tenant's own address. */
   baseUrl: string;
   view: string;
@@ -22,8 +22,8 @@ export interface SnippetTerms {
 const PLACE = "prediction-markets";
 
 /**
- * Two lines of HTML. The loader is named by its hash, so the page runs exactly this file; the call is allowed by the hash
- * of its text (CSP 3, 6.7.3.3), so the policy needs no 'unsafe-inline'.
+ * Two lines of HTML. The loader's integrity hash makes the page run exactly this file; the hash of the call's text allows it
+ * without 'unsafe-inline' (CSP 3, 6.7.3.3).
  */
 export function snippetFor({ baseUrl, view, theme, marketId }: SnippetTerms): Snippet {
   const { hashedPath, integrity } = readAssets();

@@ -1,6 +1,5 @@
 import { loadEnvironment } from "../../config/environment.ts";
-import { checkSecretsAtHand, type TenantSecrets } from "../../config/resolve-tenant.ts";
-import { resolutionSecretsOf } from "../../config/secrets/resolution-secrets.ts";
+import { type OracleSecrets, resolveOracleSecrets } from "../../config/resolve-tenant.ts";
 import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/sweep.ts";
@@ -15,7 +14,7 @@ export type { SweepReport } from "../../oracle/context.ts";
 export interface FeedLine {
   feed: string;
   sources: string[];
-  /** Sources that would need something of the tenant file, and what. */
+  /** Sources that cannot be used, and what the tenant file would have to state. */
   lacking: string[];
   quorum: number;
   maxAgeSec: number;
@@ -48,31 +47,13 @@ async function withOracle<Result>(
   }
 }
 
-/** What sources are asked with, and the tenant's own oracle. */
-export type OracleSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries" | "resolutionSecrets">;
-
 /**
  * What sources are asked with. Read before a database is started: a secret that cannot be used is known without one.
- * @throws ConfigError with every secret at hand that cannot be used; Fault CONFIG_INVALID for one that is missing
+ * @throws ConfigError with every secret that is missing or cannot be used
  */
 export function oracleSecrets(named: string | undefined): OracleSecrets {
-  const { config, directory, secret } = readOperatorTenant(named);
-  checkSecretsAtHand(config, loadEnvironment(directory));
-  const { sources } = config.oracle;
-  const values = (of: "headers" | "query"): TenantSecrets["sourceHeaders"] =>
-    Object.fromEntries(
-      Object.entries(sources).map(([name, source]) => [
-        name,
-        Object.fromEntries(
-          Object.entries(source[of] ?? {}).map(([key, value]) => [
-            key,
-            typeof value === "string" ? value : secret(value, ["oracle", "sources", name, of, key]),
-          ]),
-        ),
-      ]),
-    );
-  const resolutionSecrets = resolutionSecretsOf(config).map(({ reference, path }) => secret(reference, path));
-  return { sourceHeaders: values("headers"), sourceQueries: values("query"), resolutionSecrets };
+  const { config, directory } = readOperatorTenant(named);
+  return resolveOracleSecrets(config, loadEnvironment(directory));
 }
 
 /** Asks every source once, of all feeds or those that are named, and stores nothing. */
@@ -84,7 +65,7 @@ export function checkOnce(session: Session, secrets: OracleSecrets, names: reado
   });
 }
 
-/** Looks once at every market whose time has come. */
+/** Sweeps once: settles or holds every market whose time has come. */
 export function sweepOnce(session: Session, secrets: OracleSecrets): Promise<SweepReport> {
   return withOracle(session, secrets, sweep);
 }

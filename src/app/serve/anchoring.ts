@@ -1,6 +1,4 @@
-import type { Logger } from "pino";
-import type { ResolvedAnchorTarget, TenantSecrets } from "../../config/resolve-tenant.ts";
-import type { TenantConfig } from "../../config/tenant-config.ts";
+import type { ResolvedAnchorTarget } from "../../config/resolve-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import {
   directoryTarget,
@@ -11,31 +9,23 @@ import {
 } from "../../outgoing/anchor-targets.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { readClock } from "../../postgres/database-time.ts";
-import type { Metrics } from "../../server/observe/metrics.ts";
 import { type AnchorTarget, AnchorWriter } from "../../services/anchors/anchor-writer.ts";
-import type { TenantServices } from "../../services/tenant/tenant.ts";
+import type { Serving } from "./serving.ts";
 
-export interface AnchoringOptions {
-  directory: string;
-  config: TenantConfig;
-  secrets: TenantSecrets;
-  services: TenantServices;
-  metrics: Metrics;
-  log: Logger;
-  /** The newest anchor that was found at the start. */
-  newest: KnownAnchor | undefined;
-}
-
-/** What writes a server's anchors, and how it ends. */
-export interface Anchoring {
+interface Anchoring {
   writer: AnchorWriter;
-  /** Anchors the log where it ends; before the services are closed. */
+  /** Anchors the last entry. To be called before the services are closed. */
   close(): Promise<void>;
 }
 
-/** Puts together where a tenant's anchors go: its directory, the places of its file, and receivers that asked for them. */
-export function openAnchoring(options: AnchoringOptions): Anchoring {
-  const { directory, config, secrets, services, metrics, log, newest } = options;
+/**
+ * Starts to write a server's anchors: to its directory, the places of its file, and the receivers that ask for them.
+ * @param newest the newest anchor that was found at the start
+ */
+export function openAnchoring(
+  { directory, config, secrets, services, metrics, log }: Serving,
+  newest: KnownAnchor | undefined,
+): Anchoring {
   const outgoing = new OutgoingHttp(config.network);
   const clock = () => services.background.read(readClock);
   const receivers = config.webhooks.outbound.flatMap(({ name, events }) =>
@@ -62,7 +52,7 @@ export function openAnchoring(options: AnchoringOptions): Anchoring {
   return {
     writer,
     close: async () => {
-      // A database that is away has nothing to anchor; what stands in it is anchored at the next start.
+      // Where the database cannot be reached, its last entry is anchored at the next start.
       const look = await services.evidence.look().catch(() => undefined);
       const head = look?.problem ? undefined : look?.log.head;
       if (head) writer.consider({ ...head, ts: Date.parse(head.ts) }, true);

@@ -7,18 +7,18 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { type Sweeper, startSweeper } from "../../services/sweepers.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 
-/** Programs with invented money, not people: the demo says so wherever it names them. */
+/** Programs that trade invented money; the demo says so wherever it names them. */
 export const CROWD = ["carol", "dave", "erin"] as const;
 
 const FUNDS_USD = 1000;
-/** A trader who still has this from an earlier demo gets nothing new. */
+/** A trader with this much left from an earlier demo gets no new deposit. */
 const ENOUGH_USD = 200;
 const [LEAST_USD, MOST_USD] = [5, 40] as const;
 const MOST_SHARES = 60;
 const STEP_MS = 1000;
 /** A trade every two seconds on average, at uneven intervals. */
 const CHANCE_PER_STEP = 0.5;
-/** How far an opinion moves in log-odds before a trade, and how much of its way back to where it began it goes. */
+/** Before each trade an opinion moves at most half of WANDER in log-odds, and returns by this share towards its start. */
 const WANDER = 0.5;
 const RETURN = 0.06;
 
@@ -43,14 +43,14 @@ export const opinionAt = (yesPrice: number): Opinion => {
   return { began: logOdds, now: logOdds };
 };
 
-/** A random walk on a leash: prices move, and stay where they are plausible. */
+/** A random walk that tends back to its start, so that prices move and stay plausible. */
 export function wander({ began, now }: Opinion, random: Random): Opinion {
   return { began, now: now + (random() - 0.5) * WANDER + (began - now) * RETURN };
 }
 
 /**
- * Towards the opinion: what stands against it is sold first, which keeps the money going round; otherwise a few whole
- * dollars buy.
+ * An order that moves the price towards the opinion: it sells shares of the other side first, so that the trader does not
+ * run out of money, and else buys for a few whole dollars.
  */
 export function orderTowards(opinion: Opinion, { yesPrice, held }: Seen, random: Random): Order {
   const side: Side = 1 / (1 + Math.exp(-opinion.now)) > yesPrice ? "yes" : "no";
@@ -60,9 +60,7 @@ export function orderTowards(opinion: Opinion, { yesPrice, held }: Seen, random:
   return { selection: { side }, amount: LEAST_USD + Math.floor(random() * (MOST_USD - LEAST_USD + 1)) };
 }
 
-/**
- * The demo's own traders. They act in this process: the requests that a visitor may make in a minute are the visitor's.
- */
+/** The demo's own traders. They act in this process, so that they use none of a visitor's rate limit. */
 export class Crowd {
   readonly #services: TenantServices;
   readonly #random: Random;
@@ -73,7 +71,7 @@ export class Crowd {
     this.#random = random;
   }
 
-  /** Verifies the traders, and gives money to those who have too little to go on with. */
+  /** Verifies the traders, and funds those with too little money. */
   async join(tenantId: string): Promise<void> {
     const provider = localApi(this.#services.handlers, { actor: "provider:demo" });
     for (const userId of CROWD) {
@@ -92,7 +90,7 @@ export class Crowd {
     }
   }
 
-  /** One of them looks at one of the markets and trades. False when nothing came of it. */
+  /** A random trader trades on a random market. False when no trade was executed. */
   async trade(marketIds: readonly string[]): Promise<boolean> {
     const marketId = this.#pick(marketIds);
     const userId = this.#pick(CROWD);
@@ -111,7 +109,7 @@ export class Crowd {
       await trader.placeTrade({ marketId, ...orderTowards(opinion, { yesPrice, held }, this.#random) });
       return true;
     } catch (error) {
-      // Out of money, over a limit that a visitor tightened, settled meanwhile: another trader's turn.
+      // Out of money, over a limit that a visitor tightened, or settled meanwhile: the next step tries again.
       if (error instanceof Fault && error.code !== "INTERNAL") return false;
       throw error;
     }

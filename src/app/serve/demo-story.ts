@@ -14,7 +14,7 @@ const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
 const FUNDS_USD = 1000;
 export const TRADERS = ["alice", "bob"] as const;
 
-/** What the demo acts with: the server's address and both keys, over HTTP, as any client does. */
+/** The demo's access to its server: address and both keys, over HTTP, as any client has. */
 export interface Stage {
   tenant: ReadyTenant;
   url: string;
@@ -49,7 +49,7 @@ async function tokenOf({ config, secrets: { jwt } }: ReadyTenant, userId: string
   return (await mintUserToken({ config, secret }, userId, lifetimeMs, wallClockMs())).token;
 }
 
-/** The demo's traders, as its page to try the widget signs them in. */
+/** The tokens that the demo's page signs its traders in with, by user. */
 export async function playgroundTokens(tenant: ReadyTenant): Promise<Record<string, string>> {
   const tokens = TRADERS.map(async (userId) => [userId, await tokenOf(tenant, userId, PLAYGROUND_TOKEN_MS)] as const);
   return Object.fromEntries(await Promise.all(tokens));
@@ -81,7 +81,7 @@ async function deliver({ url, fetch, tenant }: Stage, endpoint: "kyc" | "payment
   if (!response.ok) throw new Fault("INTERNAL", `The demo's webhook was answered with ${response.status}`);
 }
 
-/** False when it was refused: a market may be dear, shallow or suspended by now, and the demo goes on without. */
+/** False when the trade was refused, for instance at a suspended market: the demo goes on without it. */
 async function tradeIfTaken(trader: Api, order: Parameters<Api["placeTrade"]>[0]): Promise<boolean> {
   try {
     await trader.placeTrade(order);
@@ -92,7 +92,7 @@ async function tradeIfTaken(trader: Api, order: Parameters<Api["placeTrade"]>[0]
   }
 }
 
-/** A few trades on each market, the traders against each other. Returns how many. */
+/** A few trades on each market, the traders on opposite sides. Returns how many were executed. */
 export async function tradeOn(stage: Pick<Stage, "as">, marketIds: readonly string[]): Promise<number> {
   let trades = 0;
   for (const [place, marketId] of marketIds.entries())
@@ -113,7 +113,7 @@ export interface DemoSummary {
   seconds: number;
 }
 
-/** The story of one market of each kind: where its price starts, and how it settles. */
+/** How a market of each kind starts and settles. */
 const STORIES: Readonly<Record<MarketKind, { p0: number; outcome: Side }>> = {
   cpmm: { p0: 0.5, outcome: "yes" },
   lmsr: { p0: 0.35, outcome: "no" },
@@ -122,7 +122,7 @@ const STORIES: Readonly<Record<MarketKind, { p0: number; outcome: Side }>> = {
 /**
  * The whole life of a tenant: one market of each kind opened, traded and settled, then the ledger reconciled and the
  * chain verified.
- * @param say told of each step
+ * @param say receives each step
  * @param startedAt when the command began, by the monotonic clock
  * @throws Fault INTEGRITY when either does not hold
  */

@@ -1,28 +1,31 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { DEMO_ENVIRONMENT } from "../../config/environment.ts";
+import { freshSecrets } from "../../config/init.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
+import { createRoot } from "../../postgres/embedded/home.ts";
 import { applyTenant } from "../apply/apply-tenant.ts";
 import { tenantFetch } from "../doors/trust.ts";
 import { overDatabase } from "../tenant/config-session.ts";
 import { readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "../tenant/tenant-database.ts";
 import { CROWD } from "./demo-crowd.ts";
-import { ensureDemoSecrets } from "./demo-secrets.ts";
 import { playgroundTokens, type Stage, setStage } from "./demo-story.ts";
 import { serveTenant, type TenantServer } from "./tenant-server.ts";
 
-export const DEMO_TENANT = "demo";
+const DEMO_TENANT = "demo";
 const PACKAGED = fileURLToPath(new URL(`../../../tenants/${DEMO_TENANT}/tenant.yaml`, import.meta.url));
 
 export interface DemoOptions {
-  /** Runs once through everything and ends, so that any free port will do. */
+  /** For a run that ends by itself; it takes any free port. */
   once?: boolean;
   port?: number;
-  /** Where it listens, instead of the file's. */
+  /** The address to listen on, instead of the file's. */
   host?: string;
-  /** False leaves the markets to the visitor. */
+  /** False for a demo without traders of its own. */
   crowd?: boolean;
 }
 
@@ -34,7 +37,7 @@ export interface Demo {
 
 /**
  * Provisions the demo tenant and serves it for as long as `work` runs. Leaves no process behind.
- * @param note told what is waited for
+ * @param note receives what is waited for
  */
 export async function withDemo<Value>(
   options: DemoOptions,
@@ -56,9 +59,21 @@ export async function withDemo<Value>(
       await server.close();
     }
   } finally {
-    // A database that other commands of the directory were using stays.
+    // A database that was running before is left running for other commands of the directory.
     if (!wasRunning) await cluster.stop();
   }
+}
+
+/**
+ * Creates the secrets that the demo's tenant file refers to, once and readable by this user alone: later runs verify what
+ * this one signs, and other commands of the directory find the demo's keys.
+ */
+async function ensureDemoSecrets(directory: string): Promise<void> {
+  const file = join(directory, DEMO_ENVIRONMENT);
+  if (existsSync(file)) return;
+  await createRoot(join(directory, ".pmctl"));
+  const lines = Object.entries(freshSecrets(DEMO_TENANT)).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(file, lines.join(""), { mode: 0o600, flag: "wx" });
 }
 
 async function applyDemo(directory: string): Promise<ReadyTenant> {
@@ -66,7 +81,7 @@ async function applyDemo(directory: string): Promise<ReadyTenant> {
   const tenant = await readyTenant(readDeclaredTenant(directory, DEMO_TENANT, existsSync(own) ? own : PACKAGED));
   const session = overDatabase(tenant, { reason: "demo" });
   try {
-    // Whatever was tried out on an earlier demo stays, and the demo's own file may say what it likes.
+    // What a visitor changed in an earlier demo is kept, and the demo's own file may loosen anything.
     await applyTenant(session, () => ({ onDrift: "adopt", acceptLoosening: true }));
   } finally {
     await session.close();

@@ -1,16 +1,16 @@
 import { processEnvironment } from "../../config/environment.ts";
 
 /**
- * V8 lets the heap of a busy server grow far beyond what is alive in it: 270 MB where 60 MB are. A nursery of 16 MB and a
- * closer look at garbage keep it about 200 MB at 7,000 trades a second. Half the nursery costs a fifth of them.
+ * V8 lets the heap of a busy server grow to 270 MB with 60 MB of live objects. A young generation of 16 MB and earlier
+ * collections keep it at about 200 MB at 7,000 trades a second. Half the young generation costs a fifth of the trades.
  */
 export const SMALL_HEAP = ["--max-semi-space-size=16", "--heap-growing-percent=70"] as const;
-/** glibc gives each of V8's threads an arena that is hardly used and never returned: 20 MB in all. */
+/** glibc gives each of V8's threads an arena that it hardly uses and never returns: 20 MB in all. */
 const ALLOCATOR = { MALLOC_ARENA_MAX: "1" };
 
 /**
- * Starts this process over with a smaller heap, in place: the same pid, streams and arguments. V8 takes these sizes on
- * its command line only. Returns when that is done already, was decided otherwise, or cannot be done on this platform.
+ * Replaces this process by itself with a smaller heap, which V8 takes on its command line only: pid, streams and arguments
+ * stay. Returns where that is done already, NODE_OPTIONS set a size, or the platform has no `execve`.
  */
 export function limitHeap(): void {
   const { execArgv, argv, execPath, execve } = process;

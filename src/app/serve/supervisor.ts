@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** How a supervised process is kept up. All times in milliseconds. */
+/** When a supervised process is started again. All times in milliseconds. */
 export interface RestartPolicy {
   /** Before the first restart; it doubles with each failure that follows. */
   firstPauseMs: number;
   longestPauseMs: number;
-  /** A process that ran this long had a good start: the next failure counts as the first. */
+  /** After a run of this length the next failure counts as the first. */
   healthyMs: number;
-  /** From SIGTERM to SIGKILL. More than the 25 s that a server takes to drain at the most. */
+  /** From SIGTERM to SIGKILL: more than the 25 s that a server may take to drain. */
   stopMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface SupervisedOptions {
   policy?: RestartPolicy;
   /** A line that the process wrote. */
   onLine(stream: "stdout" | "stderr", line: string): void;
-  /** The process ended by itself, and is started again after the pause. */
+  /** Called when the process ended by itself; it is started again after the pause. */
   onRestart(ending: string, pauseMs: number): void;
 }
 
@@ -38,8 +38,8 @@ export function pauseBefore(restart: number, { firstPauseMs, longestPauseMs }: R
 }
 
 /**
- * Keeps one process running until it is told to stop. The child hears of our own end by its IPC channel, which closes
- * however we end, so that none is left behind after a SIGKILL.
+ * Keeps one process running until `stop`. The IPC channel closes however this process ends, SIGKILL included, and the
+ * child then ends too.
  */
 export class Supervised {
   readonly #options: SupervisedOptions;
@@ -92,7 +92,7 @@ export class Supervised {
     const child = spawn(process.execPath, args, {
       cwd: directory,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      // A group of its own: Ctrl-C at the terminal is for us, who then end the children one by one.
+      // A process group of its own: Ctrl-C reaches this process alone, which then stops its children.
       detached: true,
     });
     this.#child = child;

@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { Logger } from "pino";
-import { anchorFilesOf, type TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
@@ -10,12 +8,10 @@ import { Fault } from "../../domain/fault.ts";
 import { requireOnRecord } from "../../ledger/load-standing.ts";
 import { startOracle } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
-import type { Cluster } from "../../postgres/embedded/cluster.ts";
 import { kycProvider } from "../../providers/kyc.ts";
 import type { StrictTransport } from "../../server/front-door.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
-import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
 import { type RunningServer, startServer } from "../../server/server.ts";
 import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
@@ -24,32 +20,14 @@ import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts
 import { adminHostOf, dialledHost } from "../doors/find-server.ts";
 import { removeRunFile, writeRunFile } from "../doors/run-file.ts";
 import { type ServedCertificate, servedCertificate } from "../doors/served-certificate.ts";
-import type { TenantDatabase } from "../tenant/tenant-database.ts";
-import { openOracle, oracleGauges, tenantFeeds } from "../tenant/tenant-oracle.ts";
+import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
+import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
-
-export interface ServeOptions {
-  directory: string;
-  config: TenantConfig;
-  secrets: TenantSecrets;
-  database: TenantDatabase;
-  host?: string | undefined;
-  /** 0 takes any free port. */
-  port?: number | undefined;
-  opsPort?: number | undefined;
-  /** Speak TLS, with a certificate of our own where the tenant file names none. */
-  https?: boolean | undefined;
-  /** False leaves the oracle's sweep to other processes. */
-  sweep?: boolean | undefined;
-  /** Lines of JSON on stderr unless given. */
-  log?: Logger;
-  /** The demo's page to try the widget. */
-  playground?: PlaygroundOptions | undefined;
-}
+import type { ServeOptions, Serving } from "./serving.ts";
 
 export interface TenantServer {
   url: string;
-  /** The same for commands on this machine: the run file proves what answers there. */
+  /** For commands on this machine, which the server proves itself to by the secret of its run file. */
   localUrl: string;
   opsUrl: string;
   /** Undefined when it speaks plain HTTP. */
@@ -61,21 +39,17 @@ export interface TenantServer {
 const CRASH_CHECK_MS = 1000;
 const STDERR = 2;
 
-/** Serves a tenant that has been applied. Applies nothing by itself. */
+/** Serves a tenant that has been applied; it applies nothing itself. */
 export async function serveTenant(options: ServeOptions): Promise<TenantServer> {
   const { directory, config, secrets, database } = options;
+  const { auditKey, previousAuditKeys } = secrets;
   const host = options.host ?? config.server.host;
   const certificate = await servedCertificate({ directory, config, host, signsOwn: options.https === true });
   const log = options.log ?? openLog(config.tenant, STDERR);
   const metrics = new Metrics();
   let anchors: AnchorWriter | undefined;
   const services = await openTenant({
-    tenantId: config.tenant,
-    connection: database.connection,
-    auditSecret: secrets.auditKey,
-    previousAuditSecrets: secrets.previousAuditKeys,
-    oracle: tenantFeeds(config),
-    anchors: { directory, files: anchorFilesOf(config) },
+    ...serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]),
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onCommit: ({ commands, head }) => {
       metrics.observeBatch(commands);
@@ -83,23 +57,22 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
   });
   const found = await soundAtStart(services, config.tenant);
-  const anchoring = openAnchoring({ ...options, services, metrics, log, newest: newestAnchor(found.kept) });
+  const serving: Serving = { ...options, host, services, metrics, log };
+  const anchoring = openAnchoring(serving, newestAnchor(found.kept));
   anchors = anchoring.writer;
   metrics.setQueueLength(() => services.sequencer.queueLength);
   const secret = randomBytes(32).toString("base64url");
-  const server = await listen({ ...options, host, proofSecret: secret }, services, metrics, log, certificate).catch(
-    async (error: unknown) => {
-      await anchoring.close();
-      await services.close();
-      throw error;
-    },
-  );
+  const server = await listen(serving, secret, certificate).catch(async (error: unknown) => {
+    await anchoring.close();
+    await services.close();
+    throw error;
+  });
   const { url, opsUrl } = server;
   const localUrl = `${new URL(url).protocol}//${dialledHost(server.address)}:${server.port}`;
   const auditKeyId = services.auditKey.id;
   const running = { pid: process.pid, url: localUrl, opsUrl, auditKeyId, secret };
   await writeRunFile(directory, config.tenant, { ...running, ...adminHostOf(config.server.adminHosts) });
-  const stopWatching = watchCluster(database.cluster, services, log);
+  const stopWatching = watchCluster(serving);
   const stopFollowing = certificate?.follow(
     (renewed) => {
       server.renew(renewed);
@@ -124,9 +97,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     onError: (error) => log.error({ err: error }, "The audit chain cannot be verified"),
     onSound: ({ log: { head } }) => head && anchoring.writer.consider({ ...head, ts: Date.parse(head.ts) }),
   });
-  const deliveries = createDeliveries(options, services, metrics, log);
+  const deliveries = createDeliveries(serving);
   await deliveries.start();
-  const oracle = options.sweep === false ? undefined : startSweep(options, services, metrics, log);
+  const oracle = options.sweep === false ? undefined : startSweep(serving);
   return {
     url,
     localUrl,
@@ -146,7 +119,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   };
 }
 
-/** @throws Fault INTEGRITY for a log that was set back, or has no head; REFUSED while the record lacks what is enforced */
+/** @throws Fault INTEGRITY for a log that was set back or has no head; REFUSED while it lacks keys or users that are live */
 async function soundAtStart(services: TenantServices, tenant: string): Promise<Look> {
   try {
     const look = await services.evidence.look();
@@ -161,12 +134,7 @@ async function soundAtStart(services: TenantServices, tenant: string): Promise<L
 }
 
 /** Settles markets by their feeds, or by the tenant's own oracle. */
-function startSweep(
-  { config, secrets }: ServeOptions,
-  services: TenantServices,
-  metrics: Metrics,
-  log: Logger,
-): { stop(): Promise<void> } {
+function startSweep({ config, secrets, services, metrics, log }: Serving): { stop(): Promise<void> } {
   const context = openOracle(config, secrets, services);
   const worker = startOracle(
     context,
@@ -185,18 +153,15 @@ function startSweep(
 }
 
 function listen(
-  options: ServeOptions & { host: string; proofSecret: string },
-  services: TenantServices,
-  metrics: Metrics,
-  log: Logger,
+  { config, secrets, services, metrics, log, ...options }: Serving,
+  proofSecret: string,
   certificate: ServedCertificate | undefined,
 ): Promise<RunningServer> {
-  const { config, secrets } = options;
   return startServer(
     {
       tenantId: config.tenant,
       auditKeyId: services.auditKey.id,
-      proofSecret: options.proofSecret,
+      proofSecret,
       baseUrl: config.baseUrl,
       services,
       pool: services.pool,
@@ -224,7 +189,7 @@ function listen(
       log,
     },
     {
-      host: options.host,
+      host: options.host ?? config.server.host,
       port: options.port ?? config.server.port,
       opsPort: options.opsPort ?? config.server.opsPort,
       keyPair: certificate?.current,
@@ -232,24 +197,20 @@ function listen(
   );
 }
 
-/** Where TLS ends at a proxy, it alone knows who came by HTTPS. */
+/** Where TLS ends at a proxy, only the proxy knows which requests came by HTTPS. */
 function strictTransport({ baseUrl }: TenantConfig, certificate: ServedCertificate | undefined): StrictTransport {
   if (!isOwnDomain(baseUrl)) return false;
   return certificate?.isSelfSigned === false || "forwarded";
 }
 
-/** On loopback names a browser would keep everybody's plain servers of this machine away too. */
+/** A browser that remembers HTTPS for a loopback name refuses every plain server of this machine. */
 function isOwnDomain(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === "https:" && !isLoopback(hostname);
 }
 
-function createDeliveries(
-  { config, secrets }: ServeOptions,
-  { background, tail, auditKey, auditWatch }: TenantServices,
-  metrics: Metrics,
-  log: Logger,
-): DeliveryWorker {
+function createDeliveries({ config, secrets, services, metrics, log }: Serving): DeliveryWorker {
+  const { background, tail, auditKey, auditWatch } = services;
   const deliveries = new DeliveryWorker({
     pool: background,
     tail,
@@ -272,7 +233,7 @@ function createDeliveries(
 }
 
 /** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */
-function watchCluster(cluster: Cluster | undefined, services: TenantServices, log: Logger): () => void {
+function watchCluster({ database: { cluster }, services, log }: Serving): () => void {
   if (!cluster) return () => {};
   let checking = false;
   const timer = setInterval(async () => {

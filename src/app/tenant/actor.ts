@@ -3,7 +3,7 @@ import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { unplainIn } from "../../domain/text.ts";
 
-/** What goes into the audit log beside a change, and who hears of the entry. */
+/** The reason that is recorded with a change, and the listener for its audit entry. */
 export interface Recording {
   reason?: string | undefined;
   onSealed?: ((seal: Seal) => void) | undefined;
@@ -12,7 +12,7 @@ export interface Recording {
 const LONGEST_REASON = 500;
 
 /**
- * The reason that goes into the audit log; undefined for none. The server takes no other, so the database gets no other.
+ * The reason that goes into the audit log; undefined for none. A server has the same rule.
  * @throws Fault USAGE when it is too long, or not one line of plain text
  */
 export function checkReason(reason: string | undefined): string | undefined {
@@ -24,16 +24,12 @@ export function checkReason(reason: string | undefined): string | undefined {
   return reason;
 }
 
-/** Who acts straight on the database, as the audit log names them. */
+/** The actor in the audit log of what is done straight on the database: the operating system's user. */
 export function operatorActor(): string {
-  return `cli:${operatorName()}`;
-}
-
-/** The operating system's user. A container may run as a number that has no name. */
-function operatorName(): string {
   try {
-    return userInfo().username;
+    return `cli:${userInfo().username}`;
   } catch {
-    return `uid-${process.getuid?.() ?? "unknown"}`;
+    // A container may run as a number that has no name.
+    return `cli:uid-${process.getuid?.() ?? "unknown"}`;
   }
 }

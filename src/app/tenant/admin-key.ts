@@ -5,16 +5,16 @@ import { nearest } from "../../domain/nearest.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
-/** A key that a command shows to a server. */
+/** The key that a command authenticates with at a server. */
 export interface AdminKey {
   value: string;
-  /** As `pmctl.yaml` names it under `secrets.destinations`; undefined for what it cannot name. */
+  /** As `pmctl.yaml` names it under `secrets.destinations`; undefined for a kind of secret that cannot stand there. */
   secretName: string | undefined;
 }
 
 /**
- * The admin key of that name; of none the first that has not expired or, where its value is not at hand, the read key of
- * the environment: a pipeline that plans holds that one alone, and neither the file nor a server needs to know it.
+ * The admin key of that name. Without a name: the first that has not expired or, where its value is not at hand, the
+ * read key of the environment, which is all that a pipeline needs for planning.
  * @throws Fault USAGE for a name that the file does not have, CONFIG_INVALID when the key has expired or has no value here
  */
 export function adminKey(tenant: OperatorTenant, name: string | undefined): AdminKey {

@@ -17,44 +17,44 @@ import {
   putOnRecord,
 } from "../../services/tenant/provision.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
-import { type DoorOptions, openDoor, type ServerDoor } from "../doors/open-door.ts";
+import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "./operator-tenant.ts";
 import { type ReadyTenant, readyTenant } from "./tenant-database.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
 import { serviceOptions } from "./tenant-services.ts";
 
-/** What is live of a tenant, and the operations to go on with. */
+/** The configuration that is live, and the operations to change it with. */
 export interface LiveTenant {
   api: Api;
   config: WireResult<"getConfig">;
-  /** Of the admin key in use; undefined straight to the database, where none bind. */
+  /** Of the admin key in use; undefined straight at the database, where scopes do not apply. */
   scopes?: readonly Scope[] | undefined;
-  /** What an older version left is not on record yet, which an apply states before it plans. */
+  /** Whether an older version left keys or users that the audit log lacks; an apply records them before it plans. */
   isUnrecorded?: boolean;
 }
 
-/** A tenant's files, and the way to what is live of it: over HTTP or straight to its database. */
+/** A tenant's files, and access to its live configuration over HTTP or straight at its database. */
 export interface ConfigSession extends DeclaredTenant {
   /** The feeds as the files define them. */
   feeds: OracleSetup;
   /** @throws ConfigError naming the keys whose values are missing */
   keys(): readonly ResolvedKey[];
-  /** For what only compares: over HTTP, with a key that was named or the read key, the values of the others may be missing. */
+  /** For a plan, which only compares: over HTTP with `--key` or the read key, values of other keys may be missing. */
   keysAtHand(): readonly KeyAtHand[];
   /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
   open(): Promise<LiveTenant | undefined>;
-  /** @throws Fault when an apply could not be carried out, whatever it decides: no login is at hand that owns the database */
+  /** @throws Fault when no login is at hand that owns the database, so that no apply can be carried out */
   requireOwner(): Promise<void>;
-  /** The same as `open` once database and schema are there. Over HTTP they are the server's, and nothing is made. */
+  /** Creates or migrates the database first, then opens it. Over HTTP both are the server's, and nothing is created. */
   prepare(): Promise<LiveTenant & { migrations: string[]; recorded?: PutOnRecord | undefined }>;
   close(): Promise<void>;
 }
 
 /**
  * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
- * key yet, or no such operations, is passed by, and said to be: the key may be what the apply brings. One that was asked
- * for by name is not, nor is one when a key is: past the server the command might do more than the key may.
+ * key yet, or lacks these operations, is passed by with a note: the key may be new in the file. With `--url`, `--via http`
+ * or `--key` the command ends instead, since straight at the database it could do more than the key's scopes allow.
  *
  * @throws Fault REFUSED when the server is another tenant's
  */
@@ -76,7 +76,7 @@ export async function openConfigSession(
 
 const TOO_OLD = "has no operations for this: it is of an older version, or no pmctl server";
 
-/** Why a server that was found cannot be used; undefined for what the operator must hear. */
+/** Why a server that was found cannot be used; undefined for an error that ends the command. */
 function passedBy(error: unknown): string | undefined {
   if (!(error instanceof Fault)) return undefined;
   if (error.code === "KEY_INVALID") return "does not know the file's admin key";
@@ -84,7 +84,7 @@ function passedBy(error: unknown): string | undefined {
   return undefined;
 }
 
-/** What a server says is live; undefined for one that is passed by. */
+/** The configuration that a server answers with; undefined for a server that is passed by. */
 async function liveOver(
   { url, access }: ServerDoor,
   tenant: string,
@@ -105,16 +105,17 @@ async function liveOver(
   return { api, config, scopes: inUse?.scopes };
 }
 
-/** @param key the one that was named: a job that brings a key of its own need not hold the others */
+/** @param key of `--key`; a job with a key of its own need not hold the values of the others */
 function overHttp(tenant: DeclaredTenant, live: LiveTenant, key: string | undefined): ConfigSession {
   const { id, config, directory } = tenant;
-  const keys = () => resolveTenantKeys(config, loadEnvironment(directory));
-  const holdsAll = key === undefined && readKey(id, loadEnvironment(directory)) === undefined;
+  const environment = loadEnvironment(directory);
+  const keys = () => resolveTenantKeys(config, environment);
+  const holdsAll = key === undefined && readKey(id, environment) === undefined;
   return {
     ...tenant,
     feeds: tenantFeeds(config),
     keys,
-    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(config, loadEnvironment(directory)),
+    keysAtHand: holdsAll ? keys : () => tenantKeysAtHand(config, environment),
     open: async () => live,
     requireOwner: async () => {},
     prepare: async () => ({ ...live, migrations: [] }),
@@ -122,7 +123,7 @@ function overHttp(tenant: DeclaredTenant, live: LiveTenant, key: string | undefi
   };
 }
 
-/** A session on the tenant's database. */
+/** A session straight at the tenant's database. */
 export function overDatabase(ready: ReadyTenant, recording: Recording): ConfigSession {
   const { secrets, database, openAsOwner, ...tenant } = ready;
   let owned: Promise<OwnedDatabase> | undefined;
@@ -173,7 +174,7 @@ export function overDatabase(ready: ReadyTenant, recording: Recording): ConfigSe
   };
 }
 
-/** Neither login can look: the server's has no rights, and the owner's is not at hand. */
+/** Neither login can read the database: the server's has no rights in it, and the owner's is not at hand. */
 function withoutOwner(refusal: Fault, cause: unknown): unknown {
   if (!(cause instanceof ConfigError)) return cause;
   const lacking = cause.problems.map(({ path, message }) => `${path} ${message}`).join("; ");

@@ -7,8 +7,8 @@ import { type Ownership, readOwnership } from "../../queries/login.ts";
 const TIMEOUT_MS = 10_000;
 
 /**
- * Why the login of a connection cannot do the owner's work; undefined where it can, or where only the attempt will tell:
- * there is no such database yet, or it does not answer.
+ * Why the login of a connection cannot do the owner's work; undefined where it can, and where that cannot be known: the
+ * database does not exist yet, or does not answer.
  */
 export async function ownerProblem(connection: Connection): Promise<string | undefined> {
   const sql = connect(connection, { name: "owner", max: 1, statementTimeoutMs: TIMEOUT_MS });
@@ -24,8 +24,8 @@ export async function ownerProblem(connection: Connection): Promise<string | und
 }
 
 /**
- * Refuses what would be granted to a login that is not there, through the `postgres` database, since the tenant's may not be there yet.
- * A server that cannot be asked is told of by whatever uses it next.
+ * Refuses a serving login that does not exist. Asks through the `postgres` database, because the tenant's may not exist
+ * yet; a server that cannot be asked is reported by the next connection.
  * @throws Fault CONFIG_INVALID
  */
 export async function requireServerLogin(connection: Connection, server: string): Promise<void> {
@@ -36,13 +36,13 @@ export async function requireServerLogin(connection: Connection, server: string)
   }
 }
 
-/** In words that follow the name of the field which the connection string stands in. */
+/** Why a login is not the owner, worded to follow the field's name; undefined when it is. */
 export function problemOf({ login, database, isOwner, owner }: Ownership): string | undefined {
   if (isOwner) return undefined;
   return `names the login ${login}, which does not own the database ${database}: ${owner} does`;
 }
 
-/** What to do about it. @param isNamed whether the tenant file has a `database.ownerUrl` */
+/** What to do about a login that is not the owner. @param isNamed whether the tenant file has a `database.ownerUrl` */
 export function ownerRemedy(isNamed: boolean): string {
   return isNamed
     ? "put the connection string of the owner there"

@@ -14,8 +14,8 @@ export interface OperatorTenant {
   directory: string;
   config: TenantConfig;
   /**
-   * The value of one secret. Commands ask for those that they use, so that a laptop that only talks to the server needs
-   * no more than the admin key.
+   * The value of one secret. Commands ask only for those that they use, so a laptop that talks to the server needs no
+   * more than the admin key.
    *
    * @param path where the reference stands in the tenant file
    * @throws Fault CONFIG_INVALID naming the variable or file that is missing, and the line
@@ -23,7 +23,7 @@ export interface OperatorTenant {
   secret(reference: SecretReference, path: readonly (string | number)[]): string;
 }
 
-/** The same with the markets that its files declare. */
+/** The same, with the markets that its files declare. */
 export interface DeclaredTenant extends OperatorTenant, Tenant {}
 
 /** The connection strings of an external database. */
@@ -37,7 +37,7 @@ export interface DatabaseUrls {
 /**
  * Reads the file of the tenant that a command means.
  *
- * @throws Fault NOT_FOUND or USAGE when it is not plain which; ConfigError when its file is not valid
+ * @throws Fault NOT_FOUND or USAGE when it is not clear which one is meant; ConfigError when its file is not valid
  */
 export function readOperatorTenant(named?: string, directory?: string): OperatorTenant {
   const workspace = openWorkspace(directory);
@@ -48,7 +48,7 @@ export function readOperatorTenant(named?: string, directory?: string): Operator
 /**
  * Reads a tenant's file and its market files.
  *
- * @param file elsewhere than in the directory's own tenants folder
+ * @param file of the tenant, where it is not in the directory's own tenants folder
  * @throws ConfigError with every problem of all files
  */
 export function readDeclaredTenant(directory: string, id: string, file = tenantPath(directory, id)): DeclaredTenant {
@@ -79,7 +79,7 @@ export function secretAtHand(
   }
 }
 
-/** The keys of the audit chain, the one that seals new entries first. */
+/** The keys of the audit chain; the first seals new entries. */
 export function auditSecretsOf({ config, secret }: OperatorTenant): [string, ...string[]] {
   const { key, previous } = config.audit;
   return [
@@ -103,7 +103,7 @@ export function databaseUrlsOf({ config, secret }: OperatorTenant): DatabaseUrls
   };
 }
 
-/** Where a tenant's anchors are kept: its directory, and the files that the tenant file names. */
+/** Where a tenant's anchors are read from: its directory, and the files that the tenant file names. */
 export function anchorPlaces({ directory, config }: Pick<OperatorTenant, "directory" | "config">) {
   return { directory, files: anchorFilesOf(config) };
 }

@@ -5,7 +5,7 @@ import type { StreamEvent } from "../../contract/resources/stream.ts";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
-import { type DoorOptions, openDoor, type ServerDoor } from "../doors/open-door.ts";
+import { type DoorOptions, openDoor, type ServerDoor } from "../doors/choose-door.ts";
 import { checkReason, operatorActor, type Recording } from "./actor.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { mintUserToken, requireUserId } from "./user-token.ts";
@@ -20,21 +20,21 @@ export interface Session {
   readonly tenant: OperatorTenant;
   /** The tenant's services in this process; undefined when the command goes over HTTP. */
   readonly services: TenantServices | undefined;
-  /** The operations, as the operator or on behalf of a user; with a `policyTtlSec` changes of the policy end by themselves. */
+  /** The operations, as the operator or on behalf of a user. Changes of the policy expire after `policyTtlSec`. */
   api(userId?: string, options?: { policyTtlSec?: number | undefined }): Api;
-  /** What happens in these markets, or in all open ones, until the signal is given. */
+  /** The events of these markets, or of all open ones, until the signal is given. */
   events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
   close(): Promise<void>;
 }
 
-/** Long enough for one command, its waits for the rate limit included. */
+/** Enough for one command, including its waits for the rate limit. */
 const TOKEN_LIFETIME_MS = 5 * 60_000;
 
 /**
  * Opens the tenant that a command means.
  *
- * @param note told what a command waits for
- * @param onReceipt told of each audit entry that the command writes
+ * @param note receives what a command waits for
+ * @param onReceipt receives each audit entry that the command writes
  * @throws Fault when the tenant, a secret that this door needs, or the door itself is missing
  */
 export async function openSession(
@@ -72,7 +72,7 @@ async function overDatabase(
   recording: Recording,
   note: (message: string) => void,
 ): Promise<Session> {
-  // Before the database is started: a missing secret is the quicker and the clearer answer.
+  // Before the database is started: a missing secret is reported at once.
   const auditSecrets = auditSecretsOf(tenant);
   const databaseUrl = databaseUrlOf(tenant);
   const [{ openAsServer }, { serviceOptions }, { openTenant }, { localApi }, { localEvents }, { onMismatch }] =

@@ -15,15 +15,15 @@ import {
   type OperatorTenant,
 } from "./operator-tenant.ts";
 
-/** A tenant's database as the login that serves reaches it: the server, and every command that creates nothing in it. */
+/** A tenant's database, connected as the login that serves: for the server, and commands that create nothing in it. */
 export interface TenantDatabase {
   connection: Connection;
-  /** The directory's own cluster, when the tenant says `database: embedded`. */
+  /** The directory's own cluster, for `database: embedded`. */
   cluster: Cluster | undefined;
 }
 
 /**
- * Makes sure that the tenant's database can be reached: starts the directory's embedded cluster if need be.
+ * Connects as the login that serves; starts the directory's embedded cluster if it is stopped.
  * @param databaseUrl of an external database; undefined for the embedded one
  */
 export async function openAsServer(
@@ -38,7 +38,7 @@ export async function openAsServer(
 }
 
 /**
- * The same as the database's owner, for what creates, migrates or replaces it.
+ * Connects as the database's owner, for what creates, migrates or replaces it.
  * @param urls of an external database; undefined for the embedded one
  * @throws ConfigError when the login that is named is not the owner, Fault CONFIG_INVALID when the one that serves does not exist
  */
@@ -66,7 +66,7 @@ export async function openAsOwner(
   return { connection, server };
 }
 
-/** A tenant with everything that serving it, and applying it to its database, need. */
+/** A tenant with its secrets and its database: what serving it and applying to it need. */
 export interface ReadyTenant extends DeclaredTenant {
   secrets: TenantSecrets;
   database: TenantDatabase;

@@ -1,4 +1,4 @@
-import type { TenantSecrets } from "../../config/resolve-tenant.ts";
+import { type OracleSecrets, oracleSecretsOf } from "../../config/resolve-tenant.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { newMemory, type OracleContext } from "../../oracle/context.ts";
@@ -12,46 +12,31 @@ import type { TenantServices } from "../../services/tenant/tenant.ts";
 /** The feeds that a tenant's file describes, the built-in ones among them. */
 export function tenantFeeds(config: TenantConfig): OracleSetup {
   const { oracle, network } = config;
-  const pushed = Object.entries(oracle.sources).filter(([, { push }]) => push);
-  return oracleSetup(
-    oracle.venues,
-    pushed.map(([name]) => name),
-    network,
-    tenantSources(config, statedSecrets(config)).lacking,
-    statedMeanings(config),
+  const pushed = Object.entries(oracle.sources).flatMap(([name, { push }]) => (push ? [name] : []));
+  // Whether a source can be asked depends on which headers and parameters are stated, not on their values.
+  const { lacking } = tenantSources(
+    config,
+    oracleSecretsOf(config, () => "stated"),
   );
+  return oracleSetup(oracle.venues, pushed, network, lacking, priceDefinitions(config));
 }
 
 /**
- * Which price each source of the file is. The host is left out: a service moves more often than it changes; and so are
- * headers and timeouts, which decide whether there is an answer, not what it says.
+ * Which price each source of the file is. The host is left out, because a service moves more often than it changes;
+ * so are headers and timeouts, which decide whether there is an answer and not what it says.
  */
-function statedMeanings({ oracle }: TenantConfig): Map<string, Json> {
+function priceDefinitions({ oracle }: TenantConfig): Map<string, Json> {
   return new Map(
     Object.entries(oracle.sources).map(([name, { url, price, conf, time, okWhen, simulated, push, upstream }]) => {
       const place = url?.replace(/^[a-z]+:\/\/[^/?#]*/i, "");
+      const stated = { place, price, conf, time, okWhen, simulated, push, upstream };
       // Through JSON, which leaves out what is not stated.
-      return [
-        name,
-        JSON.parse(JSON.stringify({ place, price, conf, time, okWhen, simulated, push, upstream })) as Json,
-      ];
+      return [name, JSON.parse(JSON.stringify(stated)) as Json];
     }),
   );
 }
 
-/** Which headers and parameters there are decides whether a source can be asked, not their values: these need no secret. */
-function statedSecrets({ oracle }: TenantConfig): SourceSecrets {
-  const stated = (of: "headers" | "query") =>
-    Object.fromEntries(
-      Object.entries(oracle.sources).map(([name, source]) => [
-        name,
-        Object.fromEntries(Object.keys(source[of] ?? {}).map((key) => [key, "stated"])),
-      ]),
-    );
-  return { sourceHeaders: stated("headers"), sourceQueries: stated("query") };
-}
-
-type SourceSecrets = Pick<TenantSecrets, "sourceHeaders" | "sourceQueries">;
+type SourceSecrets = Pick<OracleSecrets, "sourceHeaders" | "sourceQueries">;
 
 /** The sources that a tenant can use, and what others would need. */
 function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries }: SourceSecrets): SourceSet {
@@ -62,10 +47,10 @@ function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries 
   return sourceSet(Object.fromEntries(overrides));
 }
 
-/** What sweeps and checks of a tenant work with. The caller that opens it closes it. */
+/** The context of a tenant's sweeps and checks; the caller closes it. */
 export function openOracle(
   config: TenantConfig,
-  secrets: SourceSecrets & Pick<TenantSecrets, "resolutionSecrets">,
+  secrets: OracleSecrets,
   services: TenantServices,
 ): OracleContext & { close(): Promise<void> } {
   const http = new OutgoingHttp(config.network);
@@ -81,7 +66,7 @@ export function openOracle(
   };
 }
 
-/** How many markets are held, and the age of each feed's youngest observation, for feeds that were looked at lately. */
+/** How many markets are held, and the age of each feed's newest observation; feeds without a recent one are left out. */
 export async function oracleGauges({
   pool,
   oracle,

@@ -2,7 +2,7 @@ import { formatPath, type Path } from "../../config/config-error.ts";
 import { environmentPrefix } from "../../config/environment.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { inboundSecretsOf, sharedInboundSecrets } from "../../config/secrets/inbound-secrets.ts";
-import { kindOf, referencesIn } from "../../config/secrets/secret-places.ts";
+import { kindOf, secretPlaces } from "../../config/secrets/secret-places.ts";
 import { describeReference, fingerprint } from "../../config/secrets/secrets.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
@@ -22,12 +22,11 @@ export interface FileSecret {
   keyName?: string | undefined;
 }
 
-/** Every secret of a tenant's file with where it is kept, and a fingerprint where the value can be read. */
+/** Every secret of a tenant's file: where it is kept, and a fingerprint where the value can be read. */
 export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
-  const { source: _, ...document } = tenant.config;
   const read = (reference: SecretReference, path: Path) => secretAtHand(tenant, reference, path);
   const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
-  return referencesIn(document).map(({ reference, path }) => {
+  return secretPlaces(tenant.config).map(({ reference, path }) => {
     const name = formatPath(path);
     const { type } = kindOf(path);
     const value = read(reference, path);
@@ -35,7 +34,7 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
       if (value === undefined) return null;
       // The id that audit entries name their key by, so that the two can be compared.
       if (type === "audit") return auditKey(value).id;
-      // The same as in plans, which know of a key that is stored no more than its hash.
+      // The same as in plans, which know only the hash of a stored key.
       if (type === "key") return keyFingerprint(hashApiKey(value));
       return secretOfAudit === undefined ? null : fingerprint(value, secretOfAudit);
     };
@@ -48,7 +47,7 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   });
 }
 
-/** How a secret of the tenant file is replaced: what to put where, and in which order. */
+/** How a secret of the tenant file is replaced, step by step. */
 export interface FileRotation {
   type: "webhook" | "audit";
   /** The variable for the new value. */
@@ -60,8 +59,8 @@ export interface FileRotation {
 }
 
 /**
- * Plans the replacement of a secret that lives in the tenant file. Changes nothing: the value belongs where the operator
- * keeps its secrets, and the file under version control.
+ * Plans the replacement of a secret that the tenant file refers to. Changes nothing: the operator puts the value where
+ * secrets are kept, and edits the file under version control.
  *
  * @param key the new value
  * @throws Fault USAGE when every inbound endpoint has secrets of its own and none is named
@@ -128,20 +127,16 @@ function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint |
   return { type: "webhook", variable, key, yaml, steps };
 }
 
-/** Whether a server would take it; a value that is not at hand here is taken to be sound. */
+/** Whether a server would accept it; a value that is not at hand is taken to be sound. */
 function isUsable(tenant: OperatorTenant, reference: SecretReference, path: Path): boolean {
   const value = secretAtHand(tenant, reference, path);
   return value === undefined || kindOf(path).problemOf(value) === undefined;
 }
 
 /** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */
-function freeVariable(
-  { id, config: { source: _, ...document } }: OperatorTenant,
-  current: SecretReference | undefined,
-  usual: string,
-): string {
+function freeVariable({ id, config }: OperatorTenant, current: SecretReference | undefined, usual: string): string {
   const name = current && "env" in current ? current.env : `${environmentPrefix(id)}_${usual}`;
-  const taken = new Set(referencesIn(document).map(({ reference }) => ("env" in reference ? reference.env : "")));
+  const taken = new Set(secretPlaces(config).map(({ reference }) => ("env" in reference ? reference.env : "")));
   const stem = name.replace(/_\d+$/, "");
   for (let number = 2; ; number++) if (!taken.has(`${stem}_${number}`)) return `${stem}_${number}`;
 }

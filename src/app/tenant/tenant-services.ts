@@ -5,9 +5,8 @@ import { anchorPlaces, type OperatorTenant } from "./operator-tenant.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
 
 /**
- * How a tenant's services are opened in this process: with the feeds of its file, and the anchors that its directory and
- * its file know.
- * @param auditSecrets the one that seals new entries first
+ * The options of a tenant's services in this process: the feeds of its file, and its anchors.
+ * @param auditSecrets the first seals new entries
  */
 export function serviceOptions(
   tenant: Pick<OperatorTenant, "id" | "directory" | "config">,

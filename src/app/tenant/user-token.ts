@@ -3,27 +3,21 @@ import { Fault } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
-/** The server refuses tokens that live longer. */
+/** The server refuses tokens with a longer lifetime. */
 export const LONGEST_TOKEN_MS = DAY_MS;
-
-export interface UserToken {
-  token: string;
-  /** Milliseconds since the epoch, on a whole second. */
-  expiresAt: number;
-}
 
 /**
  * A token that lets its bearer act as a user, signed with the tenant's own secret.
  *
- * @param now milliseconds since the epoch
- * @throws Fault USAGE when the user's id cannot stand in a token, or the tenant's tokens come from elsewhere
+ * @param now milliseconds since the epoch, as is `expiresAt` of the result, on a whole second
+ * @throws Fault USAGE when the user's id is not valid, or the tenant's tokens come from elsewhere
  */
 export async function mintUserToken(
   { config, secret }: Pick<OperatorTenant, "config" | "secret">,
   userId: string,
   lifetimeMs: number,
   now: number,
-): Promise<UserToken> {
+) {
   const { jwt } = config.auth;
   if (!("secret" in jwt))
     throw new Fault("USAGE", `Only the issuer of the tokens of ${config.tenant} (${jwt.algorithm}) can make one`);

@@ -20,12 +20,12 @@ const TIMEOUT_MS = 10_000;
 /** `v1` is the X-Signature of the interface specification, `v2` Standard Webhooks, which signs the time too. */
 export type Scheme = "v1" | "v2";
 
-/** How an endpoint wants to be signed for; the older way where it takes both. */
+/** The scheme that an endpoint accepts; `v1` where it accepts both. */
 function schemeTaken({ config }: OperatorTenant, endpoint: InboundEndpoint | undefined): Scheme {
   return endpoint !== undefined && config.webhooks.inbound[endpoint]?.scheme === "v2" ? "v2" : "v1";
 }
 
-export interface SendOptions {
+interface SendOptions {
   scheme?: Scheme | undefined;
   via: Via;
   url?: string | undefined;
@@ -34,9 +34,9 @@ export interface SendOptions {
 /**
  * Sends a webhook to the tenant's running server, signed as its provider would.
  *
- * @param note told of servers that were passed by
- * @throws Fault USAGE, UNREACHABLE when no server answers, SERVER_UNPROVEN when it may be another process; what the server
- * answered when it refused
+ * @param note receives servers that were passed by
+ * @throws Fault USAGE, UNREACHABLE when no server answers, SERVER_UNPROVEN when it may be another process; the server's own
+ * refusal
  */
 export async function sendAsProvider(
   tenant: OperatorTenant,
@@ -45,7 +45,7 @@ export async function sendAsProvider(
   note: (message: string) => void,
 ): Promise<{ url: string; status: number }> {
   if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
-  // The signature of a deposit is as good as the deposit, so it goes where its secret may go.
+  // A signed deposit is worth money to a process that receives it, so it goes only where its secret may go.
   const secretName = () => {
     const [secret] = signingSecretsOf(tenant, sample.endpoint).references;
     return secret && destinationName(secret);
@@ -98,14 +98,14 @@ async function post(
 
 export interface SignOptions {
   scheme?: Scheme | undefined;
-  /** Whose secret signs; v2 needs it, v1 takes the shared one unless given. */
+  /** The endpoint whose secret signs; v2 needs it, v1 takes the shared secret without it. */
   endpoint?: InboundEndpoint | undefined;
   id?: string | undefined;
   /** Seconds since the epoch. */
   timestamp?: number | undefined;
 }
 
-/** What a provider would send beside a body. */
+/** The signature headers of a body. */
 export type Signed = { signature: string } | { scheme: "v2"; headers: SignedHeaders };
 
 /** @throws Fault USAGE for options that the scheme does not take, CONFIG_INVALID when there is no secret to sign with */
@@ -134,7 +134,7 @@ function signMessageOf(body: Buffer, secret: string, { id, timestamp }: Pick<Sig
 
 /**
  * Whether an active secret makes this X-Signature.
- * @param endpoint whose secrets count; those of all unless given
+ * @param endpoint the one whose secrets count; those of all unless given
  */
 export function isSignedByProvider(
   tenant: OperatorTenant,
@@ -143,7 +143,9 @@ export function isSignedByProvider(
   const lists = (endpoint ? [endpoint] : INBOUND_ENDPOINTS).map((each) => inboundSecretsOf(tenant.config, each));
   // The shared list is read once, though several endpoints take it.
   const named = new Map(lists.map((list) => [formatPath(list.path), list]));
-  const secrets = [...named.values()].flatMap((list) => valuesOf(tenant, list));
+  const secrets = [...named.values()].flatMap(({ references, path }) =>
+    references.map((reference, index) => tenant.secret(reference, [...path, index])),
+  );
   return verifySignature(body, signature, secrets);
 }
 
@@ -154,13 +156,9 @@ function signingSecretsOf({ config }: OperatorTenant, endpoint: SampleWebhook["e
   return { references: config.webhooks.inbound.stripe, path: ["webhooks", "inbound", "stripe"] };
 }
 
-function valuesOf({ secret }: OperatorTenant, { references, path }: References): string[] {
-  return references.map((reference, index) => secret(reference, [...path, index]));
-}
-
 /** @throws Fault CONFIG_INVALID when the tenant file names none, or its value is not at hand */
 function firstSecret(tenant: OperatorTenant, { references, path }: References): string {
-  const [secret] = valuesOf(tenant, { references: references.slice(0, 1), path });
-  if (secret === undefined) throw new Fault("CONFIG_INVALID", `The file of ${tenant.id} names no ${formatPath(path)}`);
-  return secret;
+  const [first] = references;
+  if (!first) throw new Fault("CONFIG_INVALID", `The file of ${tenant.id} names no ${formatPath(path)}`);
+  return tenant.secret(first, [...path, 0]);
 }

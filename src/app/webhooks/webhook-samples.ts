@@ -1,20 +1,21 @@
 import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
+import { parseJson } from "../../domain/parse-json.ts";
 
 type Mapping = { [key: string]: unknown };
 
 /** A provider's webhook, ready to be signed. */
 export interface SampleWebhook {
-  /** Whose secret it is signed with. Stripe signs in its own way. */
+  /** Of the secret that signs it; Stripe has a signature of its own. */
   endpoint: InboundEndpoint | "stripe";
-  /** Of the endpoint, in front of the tenant's id. */
+  /** Of the endpoint, without the tenant's id at its end. */
   path: string;
   body: Mapping;
 }
 
-/** What makes two webhooks different events. */
-export interface SampleSeed {
+/** What distinguishes two events of one kind. */
+interface SampleSeed {
   /** Unique. */
   id: string;
   /** Milliseconds since the epoch. */
@@ -40,7 +41,7 @@ const deposit = ({ id }: SampleSeed): Mapping => ({
   txRef: `test-${id}`,
 });
 
-/** The object of each Stripe event, as far as it is read. */
+/** The object of each Stripe event, with the fields that are read. */
 const STRIPE_OBJECTS: Readonly<Record<string, (seed: SampleSeed) => Mapping>> = {
   "payment_intent.succeeded": ({ id }) => ({
     id: `pi_${id}`,
@@ -89,11 +90,11 @@ const GENERIC: Readonly<Record<string, { endpoint: InboundEndpoint; body: (seed:
 export const SAMPLE_EVENTS = [...Object.keys(GENERIC), ...Object.keys(STRIPE_OBJECTS).map((type) => STRIPE + type)];
 
 /**
- * An event as its provider would send it, with some fields set otherwise. Fields of a Stripe event are those of its
- * object, such as `metadata.userId`.
+ * An event as its provider would send it, with some fields replaced. Fields of a Stripe event are those of its object,
+ * such as `metadata.userId`.
  *
- * @param assignments `key=value`, keys dotted; a value is a number where one stands, and text where text does
- * @throws Fault USAGE for an event or an assignment that cannot be
+ * @param assignments `key=value` with dotted keys; the value stays text where the field is text, else it may be JSON
+ * @throws Fault USAGE for an unknown event or an assignment that cannot be made
  */
 export function sampleWebhook(event: string, assignments: readonly string[], seed: SampleSeed): SampleWebhook {
   const generic = Object.hasOwn(GENERIC, event) ? GENERIC[event] : undefined;
@@ -131,20 +132,13 @@ function assignAll(body: Mapping, assignments: readonly string[]): Mapping {
 function assign(target: Mapping, [key = "", ...rest]: readonly string[], value: string): void {
   if (key === "__proto__") throw new Fault("USAGE", "--set: no webhook has such a field");
   if (rest.length === 0) {
-    target[key] = typeof target[key] === "string" ? value : parsed(value);
+    // As JSON, for numbers and null. Other text stands for itself.
+    const parsed = typeof target[key] === "string" ? value : parseJson(value);
+    target[key] = parsed === undefined ? value : parsed;
     return;
   }
   const inner = Object.hasOwn(target, key) ? target[key] : undefined;
   const next = typeof inner === "object" && inner !== null ? (inner as Mapping) : {};
   target[key] = next;
   assign(next, rest, value);
-}
-
-/** JSON where it is some, so that numbers and nulls can be said; anything else is text. */
-function parsed(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
 }

@@ -1,0 +1,27 @@
+import type { Logger } from "pino";
+import type { Metrics } from "../../server/observe/metrics.ts";
+import type { PlaygroundOptions } from "../../server/pages/playground-page.ts";
+import type { TenantServices } from "../../services/tenant/tenant.ts";
+import type { ReadyTenant } from "../tenant/tenant-database.ts";
+
+export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "config" | "secrets" | "database"> {
+  host?: string | undefined;
+  /** 0 takes any free port. */
+  port?: number | undefined;
+  opsPort?: number | undefined;
+  /** Speak TLS, with a self-signed certificate where the tenant file names none. */
+  https?: boolean | undefined;
+  /** False where another process runs the oracle's sweep. */
+  sweep?: boolean | undefined;
+  /** Lines of JSON on stderr unless given. */
+  log?: Logger;
+  /** Of the demo's page with the widget. */
+  playground?: PlaygroundOptions | undefined;
+}
+
+/** What the parts of one server share. */
+export interface Serving extends ServeOptions {
+  services: TenantServices;
+  metrics: Metrics;
+  log: Logger;
+}

@@ -1,0 +1,37 @@
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+/** The texts that the YAML library was given, in order. */
+const parsed = vi.hoisted((): string[] => []);
+vi.mock("yaml", async (original) => {
+  const yaml = await original<typeof import("yaml")>();
+  const parseDocument: typeof yaml.parseDocument = (text, options) => {
+    parsed.push(text);
+    return yaml.parseDocument(text, options);
+  };
+  return { ...yaml, parseDocument };
+});
+
+let operator: Operator;
+
+beforeAll(async () => {
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  const markets = join(operator.directory, "tenants/acme/markets");
+  await copyFile(join(markets, "example.yaml.sample"), join(markets, "example.yaml"));
+});
+afterAll(() => operator?.close());
+
+// In order: drift and a second plan have a database to look at.
+test.each([["validate"], ["plan"], ["apply", "--yes"], ["plan"], ["drift"]])(
+  "%s parses the tenant file once, and each market file once",
+  async (...args) => {
+    parsed.length = 0;
+    const { exitCode, stderr } = await operator.run(...args);
+    expect(exitCode, stderr).toBe(0);
+    expect(parsed.filter((text) => text.includes("tenant: acme"))).toHaveLength(1);
+    expect(parsed).toHaveLength(2);
+  },
+);
