@@ -28,11 +28,6 @@ export interface Origin {
 /** Of what no request caused, or one whose sender is this very machine. */
 export const NO_ORIGIN: Origin = { address: null, fingerprint: null, keyName: null, route: null };
 
-/** How a key is shown: enough to recognise it, and not to use it. */
-export function fingerprintOf(sha256: string): string {
-  return `fp:${sha256.slice(0, 8)}`;
-}
-
 /** Refusals that the log tells of, by their code. A refusal's `reason`, where its detail has one, is more precise. */
 const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; reasons?: readonly string[] }>> = {
   KEY_INVALID: { event: "auth.failed", reason: "key", reasons: ["network"] },
