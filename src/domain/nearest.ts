@@ -31,7 +31,7 @@ function editDistance(from: string, to: string): number {
   return at(last, to.length);
 }
 
-/** Every index asked for exists; the fallback only satisfies the checker. */
+/** Callers ask for existing indexes only; the fallback satisfies the compiler. */
 function at(row: readonly number[], index: number): number {
   return row[index] ?? Number.POSITIVE_INFINITY;
 }
