@@ -1,4 +1,7 @@
-/** Reads server-sent events from the text of a stream, in pieces of any size: the part of HTML, 9.2.6, that our server uses. */
+/**
+ * Reads server-sent events from the text of a stream, in pieces of any size: the part of HTML, 9.2.6, that our server
+ * uses.
+ */
 export class EventReader<Event extends { event: string; data: unknown }> {
   #pending = "";
   /** The last event id, after which the next connection continues. Only the last event of a log entry has one. */

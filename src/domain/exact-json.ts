@@ -42,8 +42,8 @@ function isDeeperThan(limit: number, text: string): boolean {
 }
 
 /**
- * Whether an object in a JSON text has a key twice. Readers differ in which of the two values they take, so such a text is
- * ambiguous.
+ * Whether an object in a JSON text has a key twice. Readers differ in which of the two values they take, so such a text
+ * is ambiguous.
  */
 export function repeatsKey(text: string): boolean {
   const open: Set<string>[] = [];
@@ -61,8 +61,9 @@ export function repeatsKey(text: string): boolean {
 }
 
 /**
- * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or among several
- * the only object or list, because some sources put a cursor beside the instrument. Undefined when there is none, or more.
+ * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or among
+ * several the only object or list, because some sources put a cursor beside the instrument. Undefined when there is
+ * none, or more.
  */
 export function resolvePointer(value: JsonValue, pointer: string): JsonValue | undefined {
   const tokens = pointer.split("/").slice(1);

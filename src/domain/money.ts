@@ -4,8 +4,8 @@
  */
 
 /**
- * The largest amount that JSON carries without loss: 2^33 dollars. Below it neighbouring doubles are 2^-20 apart, which is
- * less than a micro-dollar, so no two amounts share a number; above it they are 2^-19 apart, and some do.
+ * The largest amount that JSON carries without loss: 2^33 dollars. Below it neighbouring doubles are 2^-20 apart, which
+ * is less than a micro-dollar, so no two amounts share a number; above it they are 2^-19 apart, and some do.
  */
 export const MAX_AMOUNT_USD = 2 ** 33;
 

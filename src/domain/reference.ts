@@ -45,8 +45,8 @@ const WORDS: Readonly<Record<string, Comparator>> = { above: ">", below: "<" };
 export const LONGEST_WINDOW_MS = HOUR_MS;
 
 /**
- * Reads `<venue>:<instrument> <cmp> <strike>[..<strike>] [@ close|<RFC 3339>] [by last|twap(60s)|median(60s)]`. Feed keys
- * and words may be in any case. Anything that does not begin with a feed key is free text and no mistake.
+ * Reads `<venue>:<instrument> <cmp> <strike>[..<strike>] [@ close|<RFC 3339>] [by last|twap(60s)|median(60s)]`. Feed
+ * keys and words may be in any case. Anything that does not begin with a feed key is free text and no mistake.
  */
 export function parseReference(text: string): ParsedReference {
   const scan = new Scanner(text);

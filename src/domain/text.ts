@@ -1,6 +1,6 @@
 /*
- * Characters that are invisible or change how the text around them is shown: control characters, half surrogate pairs, line
- * separators, marks of direction, the byte order mark. They could make a question look like another one.
+ * Characters that are invisible or change how the text around them is shown: control characters, half surrogate pairs,
+ * line separators, marks of direction, the byte order mark. They could make a question look like another one.
  */
 const UNPLAIN = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]/u;
 

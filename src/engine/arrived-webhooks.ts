@@ -19,9 +19,10 @@ export const keepWebhook: CommandKind<{ webhook: ArrivedWebhook; outcome: "kept"
 };
 
 /**
- * Applies a webhook unless the same bytes were applied before, and keeps it with its outcome. Without a webhook (a command
- * of this process's own) there is nothing to keep.
- * @param apply returns the outcome; when it returns none, the types of the audit entries that it recorded are the outcome
+ * Applies a webhook unless the same bytes were applied before, and keeps it with its outcome. Without a webhook (a
+ * command of this process's own) there is nothing to keep.
+ * @param apply returns the outcome; when it returns none, the types of the audit entries that it recorded are the
+ * outcome
  */
 export function once(
   draft: Draft,

@@ -3,7 +3,9 @@ import { type Need, SINGLE, type Table } from "./rows.ts";
 
 /** One kind of change of a tenant. Its name in `commands.ts` is the `type` of its commands. */
 export interface CommandKind<C, Result> {
-  /** The rows that it may read. A row that is not named here is not loaded, so reading it would wrongly find nothing. */
+  /**
+   * The rows that it may read. A row that is not named here is not loaded, so reading it would wrongly find nothing.
+   */
   needs: (command: C) => Need[];
   /**
    * Decides the command and puts its changes into the draft.
@@ -12,9 +14,9 @@ export interface CommandKind<C, Result> {
    */
   decide: (draft: Draft, command: C, now: number) => Result;
   /**
-   * The command gets a commit of its own. A settlement reads every holder from the database, which does not yet hold the
-   * trades of the same batch. A version moves once per batch, so two changes of the tenant's row in one batch would both
-   * pass the same precondition.
+   * The command gets a commit of its own. A settlement reads every holder from the database, which does not yet hold
+   * the trades of the same batch. A version moves once per batch, so two changes of the tenant's row in one batch would
+   * both pass the same precondition.
    */
   ownBatch?: true;
 }

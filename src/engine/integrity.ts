@@ -21,8 +21,8 @@ interface AcceptRollback {
 }
 
 /**
- * Records that the log goes on although it does not hold an entry that it once held. Verification gives the anchor up by
- * this entry, and by nothing else.
+ * Records that the log goes on although it does not hold an entry that it once held. Verification gives the anchor up
+ * by this entry, and by nothing else.
  */
 export const acceptRollback: CommandKind<AcceptRollback, undefined> = {
   needs: () => [],

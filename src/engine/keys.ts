@@ -78,9 +78,10 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
 };
 
 /**
- * Adds a new value under the same name, with the scopes and networks of the old one. `oldUntil` is when the old values end.
- * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when the key has a scope that the key in
- * use lacks: the caller is told the new value
+ * Adds a new value under the same name, with the scopes and networks of the old one. `oldUntil` is when the old values
+ * end.
+ * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when the key has a scope that the key
+ * in use lacks: the caller is told the new value
  */
 export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }> = {
   needs: () => [KEYRING],
@@ -117,8 +118,8 @@ export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }
 
 /**
  * Ends every value of the name at once.
- * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request came with this key, which would lock its
- * own holder out
+ * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request came with this key, which would lock
+ * its own holder out
  */
 export const revokeKey: CommandKind<NamedKey, { name: string; type: KeyType; revokedAt: number }> = {
   needs: () => [KEYRING],
@@ -147,8 +148,8 @@ export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey
 }
 
 /**
- * Every key value that an entry changes, as it stands from then on. With the name and type of the entry, the last entry to
- * list a value states it in full.
+ * Every key value that an entry changes, as it stands from then on. With the name and type of the entry, the last entry
+ * to list a value states it in full.
  */
 export function statedKeys(keys: readonly ApiKey[]): StatedKeys {
   return Object.fromEntries(

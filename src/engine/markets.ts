@@ -125,8 +125,8 @@ function requireNotFinal(market: Market, marketState: MarketState, now: number, 
 }
 
 /**
- * Records, once, that a market has closed. Nothing depends on the entry: trades are refused by the clock alone. Any number
- * of processes may ask; only the first writes, and none does before the closing time or after the settlement.
+ * Records, once, that a market has closed. Nothing depends on the entry: trades are refused by the clock alone. Any
+ * number of processes may ask; only the first writes, and none does before the closing time or after the settlement.
  */
 export const closeMarket: CommandKind<{ marketId: string }, { recorded: boolean }> = {
   needs: ({ marketId }) => marketNeeds(marketId),

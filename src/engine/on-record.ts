@@ -23,8 +23,8 @@ export const putOnRecord: CommandKind<object, StatedRecord | undefined> = {
 };
 
 /**
- * The whole tenant's row as an entry states it. The document itself stands in the entry of its apply; here its SHA-256 says
- * which one holds.
+ * The whole tenant's row as an entry states it. The document itself stands in the entry of its apply; here its SHA-256
+ * says which one holds.
  */
 export function statedTenant(tenant: Tenant): StatedTenant {
   return {
@@ -50,14 +50,16 @@ export function tenantOnRecord(state: Reader): Tenant | undefined {
   return document === undefined ? undefined : { ...stated, document, version: held?.version ?? 0 };
 }
 
-/** Whether the row differs from the log. Then a command writes the row even when it changes nothing that the log states. */
+/**
+ * Whether the row differs from the log. Then a command writes the row even when it changes nothing that the log states.
+ */
 export function tenantStrays(state: Reader): boolean {
   return state.get("tenantRecord", SINGLE)?.strays === true;
 }
 
 /**
- * Records, once, the keys and the configuration in full: entries of older versions state them only in part. A key that the
- * log does not account for is not stated and stays refused: it was put into the table past the log.
+ * Records, once, the keys and the configuration in full: entries of older versions state them only in part. A key that
+ * the log does not account for is not stated and stays refused: it was put into the table past the log.
  * @returns undefined when there was nothing to state
  */
 export function statePast(draft: Draft, now: number): StatedRecord | undefined {
@@ -94,9 +96,9 @@ export function statePast(draft: Draft, now: number): StatedRecord | undefined {
 
 /**
  * The keys that a log of older versions accounts for, with the expiries that it gives them. Its entries do not hold the
- * key's hash: a key is known by its fingerprint in the document applied last, or by an entry that created a key of its name
- * and type at that time. Where more keys claim an entry or a fingerprint than there can be, the true one cannot be told, and
- * none is known. An expired key opens nothing and is stated as it is.
+ * key's hash: a key is known by its fingerprint in the document applied last, or by an entry that created a key of its
+ * name and type at that time. Where more keys claim an entry or a fingerprint than there can be, the true one cannot be
+ * told, and none is known. An expired key opens nothing and is stated as it is.
  */
 export function knownKeys(
   keys: readonly ApiKey[],

@@ -31,8 +31,8 @@ function newWatch(marketId: string, instantAt: number, parsed: boolean): Watch {
 }
 
 /**
- * Checked in the commit itself, whatever the sweep saw before: an operator may have suspended the market or named another
- * oracle in the meantime.
+ * Checked in the commit itself, whatever the sweep saw before: an operator may have suspended the market or named
+ * another oracle in the meantime.
  * @throws Fault MARKET_SUSPENDED, or REFUSED when the market is still open or the policy names another oracle
  */
 export function requireOracleMaySettle(
@@ -47,7 +47,9 @@ export function requireOracleMaySettle(
   if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "Another oracle decides by now");
 }
 
-/** Ends the watch, also after a settlement by hand, and records an oracle's evidence in the commit of the settlement. */
+/**
+ * Ends the watch, also after a settlement by hand, and records an oracle's evidence in the commit of the settlement.
+ */
 export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Resolution): void {
   const watch = draft.get("watch", marketId);
   if (watch) draft.put("watch", marketId, { ...watch, settled: true });
@@ -55,8 +57,8 @@ export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Re
 }
 
 /**
- * Records that a market whose time has come waits for a person. A market that is not open, or is held for the same reason
- * already, stays as it is: of several details for one reason the first is kept.
+ * Records that a market whose time has come waits for a person. A market that is not open, or is held for the same
+ * reason already, stays as it is: of several details for one reason the first is kept.
  */
 export const holdMarket: CommandKind<{ marketId: string; reason: HoldReason; detail: string }, { recorded: boolean }> =
   {

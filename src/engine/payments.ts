@@ -43,9 +43,10 @@ const failedRefund = (id: string) => `${id} failed`;
 const wonDispute = (id: string) => `${id} won`;
 
 /**
- * Applies an event to its payment, in whatever order events arrive: it adds the event's fact to the payment's row, and moves
- * the difference between what the row now amounts to and what was moved so far.
- * @returns the payment's owner. When it is not the `ownerId` of the command nothing was done: the caller asks again with it.
+ * Applies an event to its payment, in whatever order events arrive: it adds the event's fact to the payment's row, and
+ * moves the difference between what the row now amounts to and what was moved so far.
+ * @returns the payment's owner. When it is not the `ownerId` of the command nothing was done: the caller asks again
+ * with it.
  */
 export const recordPayment: CommandKind<RecordPayment, { ownerId: string | undefined }> = {
   needs: ({ provider, reference, ownerId, fact, webhook }) => {
@@ -141,7 +142,9 @@ function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { k
     recordConflict(draft, payment, "credited with another amount", asked);
 }
 
-/** Counts refunds both by id and by the running total, so that the money is taken back once whichever event comes first. */
+/**
+ * Counts refunds both by id and by the running total, so that the money is taken back once whichever event comes first.
+ */
 function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): undefined {
   const { provider } = payment;
   const isNew = (id: string) => !draft.get("receipt", referenceKey(provider, id));

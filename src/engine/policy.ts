@@ -19,8 +19,9 @@ interface UpdatePolicy {
 }
 
 /**
- * Changes the given fields for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields. A
- * patch that changes nothing is not recorded, unless the row differs from the log: then the entry records its correction.
+ * Changes the given fields for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
+ * A patch that changes nothing is not recorded, unless the row differs from the log: then the entry records its
+ * correction.
  */
 export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt: number; version: number }> = {
   needs: () => [...TENANT_TO_WRITE],

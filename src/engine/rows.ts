@@ -4,7 +4,9 @@ import type { Pool } from "../domain/market/pool.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
-/** A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded. */
+/**
+ * A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded.
+ */
 interface Versioned {
   version: number;
 }
@@ -97,7 +99,9 @@ export interface Position extends Versioned {
   costMicro: bigint;
 }
 
-/** The cost of a trader's positions in unsettled markets. Derived, never stored; loading it also loads the positions. */
+/**
+ * The cost of a trader's positions in unsettled markets. Derived, never stored; loading it also loads the positions.
+ */
 export interface Portfolio {
   exposureMicro: bigint;
 }
@@ -117,7 +121,10 @@ export interface ApiKey extends Versioned {
   onRecord: boolean;
 }
 
-/** The tenant's row as the audit log states it. Commands that write the row start from it, so edits past the log are lost. */
+/**
+ * The tenant's row as the audit log states it. Commands that write the row start from it, so edits past the log are
+ * lost.
+ */
 export interface TenantRecord {
   /** By the last entry that states the row; null when none does. Its document is null where the log has another one. */
   stated: (Omit<Tenant, "document" | "version"> & { document: string | null }) | null;

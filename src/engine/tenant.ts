@@ -50,10 +50,10 @@ export interface ApplyConfig extends KeyInHand {
 }
 
 /**
- * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan is
- * not touched. A second apply of the same document changes and records nothing, unless the row differs from the log.
- * @throws Fault SCOPE_REQUIRED for a change that the key in use may not make, REFUSED when what the plan was made on has
- * changed since
+ * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan
+ * is not touched. A second apply of the same document changes and records nothing, unless the row differs from the log.
+ * @throws Fault SCOPE_REQUIRED for a change that the key in use may not make, REFUSED when what the plan was made on
+ * has changed since
  */
 export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
   needs: ({ marketStates = [] }) => [

@@ -79,8 +79,8 @@ function applyKyc(draft: Draft, command: RecordKyc, now: number): undefined {
 }
 
 /**
- * Keeps an assessment. The last one counts, under the thresholds in force at each trade. `answers` are scores of 0 to 4 by
- * question.
+ * Keeps an assessment. The last one counts, under the thresholds in force at each trade. `answers` are scores of 0 to 4
+ * by question.
  */
 export const submitSuitability: CommandKind<
   { id: string; traderId: string; answers: Record<string, number> },
@@ -124,9 +124,9 @@ export const restrictUser: CommandKind<{ traderId: string; restricted: boolean }
 };
 
 /**
- * Ends the sessions that a user began before an instant (now, unless given): tokens issued earlier are refused from now on.
- * The instant never moves back: where a later one is set already it stays, and `moved` is false. A user who is not known yet
- * may have tokens already.
+ * Ends the sessions that a user began before an instant (now, unless given): tokens issued earlier are refused from now
+ * on. The instant never moves back: where a later one is set already it stays, and `moved` is false. A user who is not
+ * known yet may have tokens already.
  * @throws Fault BAD_REQUEST for an instant in the future: a restriction is the way to keep a user out
  */
 export const revokeUser: CommandKind<

@@ -19,11 +19,17 @@ export interface ConnectionLimits {
 }
 
 export const DEFAULT_STREAMS = { streamsPerAddress: 100, streamsPerUser: 10 } as const;
-/** Idle is longer than the usual 60 s of load balancers: they close idle connections first, and no request meets a closed one. */
+/**
+ * Idle is longer than the usual 60 s of load balancers: they close idle connections first, and no request meets a
+ * closed one.
+ */
 export const DEFAULT_SECONDS = { headersSeconds: 10, bodySeconds: 30, idleSeconds: 65, writeSeconds: 20 } as const;
 
 const MOST_CONNECTIONS = 10_000;
-/** Clients' share of the descriptors. The database, outgoing requests, files and the operations listener need the others. */
+/**
+ * Clients' share of the descriptors. The database, outgoing requests, files and the operations listener need the
+ * others.
+ */
 const CLIENTS_SHARE = 0.6;
 /** The most that a stated number may take: without a free descriptor neither the database nor `/livez` answers. */
 const STATED_SHARE = 0.8;

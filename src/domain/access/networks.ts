@@ -20,8 +20,8 @@ export interface OutgoingRules {
 }
 
 /**
- * An address range as CIDR, also for a single address; IPv4-mapped IPv6 becomes IPv4. Undefined for anything else, also for
- * `10.1`, which ipaddr.js reads as 10.0.0.1 as old C libraries do: an operator who writes that has mistyped.
+ * An address range as CIDR, also for a single address; IPv4-mapped IPv6 becomes IPv4. Undefined for anything else, also
+ * for `10.1`, which ipaddr.js reads as 10.0.0.1 as old C libraries do: an operator who writes that has mistyped.
  */
 export function normalRange(range: string): string | undefined {
   const [address = "", prefix, ...rest] = range.split("/");
@@ -34,7 +34,9 @@ export function normalRange(range: string): string | undefined {
   return mapped ? `${parsed.toIPv4Address()}/${bits - 96}` : full;
 }
 
-/** Whether an address lies in these CIDR ranges. An empty list allows any address; an unknown address lies in no range. */
+/**
+ * Whether an address lies in these CIDR ranges. An empty list allows any address; an unknown address lies in no range.
+ */
 export function isFrom(address: Address | undefined, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return true;
   return address !== undefined && isInNetworks(address, parseRanges(ranges));
@@ -57,8 +59,8 @@ function parseRanges(ranges: readonly string[]): Network[] {
 }
 
 /**
- * Why a file may not state a URL that pmctl is to call; undefined when it may. Where the tenant allows private ranges a name
- * may resolve into them, so any port and http pass then; the addresses are checked when pmctl calls the URL.
+ * Why a file may not state a URL that pmctl is to call; undefined when it may. Where the tenant allows private ranges a
+ * name may resolve into them, so any port and http pass then; the addresses are checked when pmctl calls the URL.
  */
 export function refusalOfAddress(url: URL, rules: OutgoingRules): string | undefined {
   if (!isListedHost(url.hostname, rules)) return "its host must be one of network.allowHosts";

@@ -3,8 +3,8 @@ import type { Seal } from "./audit-link.ts";
 import type { AuditKey } from "./seal.ts";
 
 /**
- * A signed statement that a tenant's audit log held this entry, to be kept out of reach of the database's owner. It depends
- * on the entry and the key alone, so every server of the tenant writes the same line.
+ * A signed statement that a tenant's audit log held this entry, to be kept out of reach of the database's owner. It
+ * depends on the entry and the key alone, so every server of the tenant writes the same line.
  */
 export interface AnchorLine {
   tenant: string;

@@ -1,6 +1,6 @@
 /**
- * An entry of the audit chain. Its text format is fixed: a changed byte forks every tenant's history, so a vector in the
- * tests pins it.
+ * An entry of the audit chain. Its text format is fixed: a changed byte forks every tenant's history, so a vector in
+ * the tests pins it.
  */
 export interface AuditEntry {
   seq: bigint;
@@ -15,8 +15,8 @@ export interface AuditEntry {
 }
 
 /**
- * An entry's payload, parsed. A text that is not a JSON object gives an empty one: only a tampered row holds such a text,
- * showing it must not fail, and verification reports it.
+ * An entry's payload, parsed. A text that is not a JSON object gives an empty one: only a tampered row holds such a
+ * text, showing it must not fail, and verification reports it.
  */
 export function payloadOf({ payloadText }: Pick<AuditEntry, "payloadText">): { [field: string]: unknown } {
   try {
@@ -46,7 +46,9 @@ export type ChainProblem = (typeof CHAIN_PROBLEMS)[number];
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 
-/** The lines of an entry that its HMAC covers. Only the last field can hold a newline, so the lines cannot be shifted. */
+/**
+ * The lines of an entry that its HMAC covers. Only the last field can hold a newline, so the lines cannot be shifted.
+ */
 export function auditLines({ keyId, seq, ts, type, actor, payloadText }: Omit<AuditEntry, "hash">): string {
   return `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payloadText}`;
 }

@@ -9,9 +9,9 @@ import type { TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 
 /**
- * The payload of each type of audit entry; a new type is a line here, and writers and readers are typed from it. Amounts are
- * decimal texts of dollars, instants ISO 8601. Entries of older versions lack some fields, such as `state` and `keys`. All
- * are types, not interfaces, so that the compiler knows them to be plain JSON.
+ * The payload of each type of audit entry; a new type is a line here, and writers and readers are typed from it.
+ * Amounts are decimal texts of dollars, instants ISO 8601. Entries of older versions lack some fields, such as `state`
+ * and `keys`. All are types, not interfaces, so that the compiler knows them to be plain JSON.
  */
 export type AuditPayloads = {
   "market.created": {
@@ -185,8 +185,8 @@ export type AuditContent<T extends AuditType = AuditType> = {
 }[T];
 
 /**
- * A log row's type and payload. The payload's fields are those that this version writes and are not checked: readers rely on
- * the chain's seal, and a tampered row is found by verification.
+ * A log row's type and payload. The payload's fields are those that this version writes and are not checked: readers
+ * rely on the chain's seal, and a tampered row is found by verification.
  * @returns undefined for a payload that is not a JSON object or empty, which only a tampered row holds
  */
 export function contentOf({ type, payloadText }: Pick<AuditEntry, "type" | "payloadText">): AuditContent | undefined {
@@ -194,7 +194,10 @@ export function contentOf({ type, payloadText }: Pick<AuditEntry, "type" | "payl
   return Object.keys(payload).length === 0 ? undefined : ({ type, payload } as AuditContent);
 }
 
-/** Whether a parsed entry is of one of the types. Its payload is typed as in {@link contentOf}, without a check of its fields. */
+/**
+ * Whether a parsed entry is of one of the types. Its payload is typed as in {@link contentOf}, without a check of its
+ * fields.
+ */
 export function isOfType<T extends AuditType, Entry extends { type: string; payload: object }>(
   entry: Entry,
   ...types: T[]

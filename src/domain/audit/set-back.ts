@@ -50,10 +50,10 @@ export function anchorsNotHeld(known: readonly KnownAnchor[], { head, hashes }: 
 /**
  * Which of the anchors that the log does not hold still count: all that no operator has given up.
  *
- * An accepted rollback gives up the anchor that it names, and the earlier ones of the same lost branch. Their time tells
- * them: on the branch that goes on, every entry from the rollback on is at least as late as the rollback, so a recorded
- * rollback never hides a later one. An anchor that is given up takes with it those that it outlived: times never step back
- * along a chain, so an older anchor of a higher entry belongs to a branch that was lost before.
+ * An accepted rollback gives up the anchor that it names, and the earlier ones of the same lost branch. Their time
+ * tells them: on the branch that goes on, every entry from the rollback on is at least as late as the rollback, so a
+ * recorded rollback never hides a later one. An anchor that is given up takes with it those that it outlived: times
+ * never step back along a chain, so an older anchor of a higher entry belongs to a branch that was lost before.
  */
 export function stillMissed(notHeld: readonly KnownAnchor[], rollbacks: readonly Rollback[]): KnownAnchor[] {
   const givenUp = notHeld.filter((each) => rollbacks.some((rollback) => givesUp(rollback, each)));
@@ -79,8 +79,8 @@ export function newestNotHeld(
 }
 
 /**
- * The anchor that was made last, by its entry's time: an older one may name a higher entry of a branch that was given up.
- * Anchors without a time are compared by their entry's number.
+ * The anchor that was made last, by its entry's time: an older one may name a higher entry of a branch that was given
+ * up. Anchors without a time are compared by their entry's number.
  */
 export function newestOf<Anchor extends KnownAnchor>(anchors: readonly Anchor[]): Anchor | undefined {
   const [dated, undated] = [anchors.filter(({ ts }) => ts !== undefined), anchors.filter(({ ts }) => ts === undefined)];

@@ -32,7 +32,10 @@ export function depthOf(mechanism: Mechanism, pool: Pool, side: Side): DepthLeve
   return levels;
 }
 
-/** The prices of the rungs. Counted in millionths, as prices are shown: a price shown as a whole cent starts one cent above. */
+/**
+ * The prices of the rungs. Counted in millionths, as prices are shown: a price shown as a whole cent starts one cent
+ * above.
+ */
 function rungs(mechanism: Mechanism, pool: Pool, side: Side): number[] {
   const yesPpm = Math.round(yesPriceOf(mechanism, pool) * 1e6);
   const pricePpm = side === "yes" ? yesPpm : 1_000_000 - yesPpm;

@@ -65,8 +65,8 @@ export function isConfirmed({ confirmedAt }: Pick<SourceRecord, "confirmedAt">, 
 }
 
 /**
- * Decides a market by the recorded price at the instant, never a later one. The same records always give the same verdict.
- * Anything doubtful holds the market.
+ * Decides a market by the recorded price at the instant, never a later one. The same records always give the same
+ * verdict. Anything doubtful holds the market.
  */
 export function decide(feed: FeedDefinition, terms: MarketTerms, records: readonly SourceRecord[]): Verdict {
   const hours = feed.hours === null ? undefined : parseTradingHours(feed.hours);

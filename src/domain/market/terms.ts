@@ -7,7 +7,9 @@ import { parseReference, type Reference, type ReferenceProblem } from "../refere
 export interface MarketTerms extends Omit<Reference, "instant"> {
   /** When the price counts, milliseconds since 1970. */
   instant: number;
-  /** SHA-256 of the feed's definition at creation. The market is held if the definition has changed when it is decided. */
+  /**
+   * SHA-256 of the feed's definition at creation. The market is held if the definition has changed when it is decided.
+   */
   feedSha256: string;
 }
 
@@ -20,8 +22,9 @@ export type TermsOutcome =
   | { kind: "problem"; problem: ReferenceProblem };
 
 /**
- * The terms by which the oracle settles a market. A feed key alone takes strike and comparator from `meta`. Free text gives
- * `text`: a person settles. A `problem` is a text that begins like a feed but does not parse: legal, but probably a mistake.
+ * The terms by which the oracle settles a market. A feed key alone takes strike and comparator from `meta`. Free text
+ * gives `text`: a person settles. A `problem` is a text that begins like a feed but does not parse: legal, but probably
+ * a mistake.
  */
 export function termsOf(
   market: { resolutionRef: string; meta: Readonly<Record<string, unknown>>; closeAt: number },
