@@ -11,9 +11,7 @@ const NUMBER = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
 /** Far beyond every price: a broken feed must not make us compute with thousands of digits. */
 const LONGEST_EXPONENT = 40;
 
-/**
- * Reads a plain or exponential decimal, as JSON and sources write it; undefined for anything else ("1,234.5", "NaN").
- */
+/** Reads a plain or exponential decimal as JSON and sources write it; undefined for others ("1,234.5", "NaN"). */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = NUMBER.exec(text);
   if (!match) return undefined;

@@ -3,9 +3,7 @@ import { type Need, SINGLE, type Table } from "./rows.ts";
 
 /** One kind of change of a tenant. Its name in `commands.ts` is the `type` of its commands. */
 export interface CommandKind<C, Result> {
-  /**
-   * The rows that it may read. A row that is not named here is not loaded, so reading it would wrongly find nothing.
-   */
+  /** The rows that it may read. Any other row is not loaded, so reading it would wrongly find nothing. */
   needs: (command: C) => Need[];
   /**
    * Decides the command and puts its changes into the draft.

@@ -50,9 +50,7 @@ export function tenantOnRecord(state: Reader): Tenant | undefined {
   return document === undefined ? undefined : { ...stated, document, version: held?.version ?? 0 };
 }
 
-/**
- * Whether the row differs from the log. Then a command writes the row even when it changes nothing that the log states.
- */
+/** Whether the row differs from the log. A command then writes it even when it changes nothing in the log. */
 export function tenantStrays(state: Reader): boolean {
   return state.get("tenantRecord", SINGLE)?.strays === true;
 }

@@ -47,9 +47,7 @@ export function requireOracleMaySettle(
   if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "Another oracle decides by now");
 }
 
-/**
- * Ends the watch, also after a settlement by hand, and records an oracle's evidence in the commit of the settlement.
- */
+/** Ends the watch, also after a settlement by hand, and records an oracle's evidence in the settlement's commit. */
 export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Resolution): void {
   const watch = draft.get("watch", marketId);
   if (watch) draft.put("watch", marketId, { ...watch, settled: true });

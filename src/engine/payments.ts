@@ -142,9 +142,7 @@ function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { k
     recordConflict(draft, payment, "credited with another amount", asked);
 }
 
-/**
- * Counts refunds both by id and by the running total, so that the money is taken back once whichever event comes first.
- */
+/** Counts refunds by id and by running total, so that either event may come first and the money is taken back once. */
 function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): undefined {
   const { provider } = payment;
   const isNew = (id: string) => !draft.get("receipt", referenceKey(provider, id));

@@ -1,12 +1,10 @@
 import type { KeyType, Scope } from "../domain/access/scopes.ts";
-import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
+import type { Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
-/**
- * A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded.
- */
+/** A row that changes has the version it was read at, 0 before it exists. The store writes `version + 1`, guarded. */
 interface Versioned {
   version: number;
 }
@@ -37,7 +35,6 @@ export interface Market extends Mechanism {
   id: string;
   question: string;
   category: string;
-  kind: MarketKind;
   closeAt: number;
   resolutionRef: string;
   /** Canonical JSON. */
@@ -99,9 +96,7 @@ export interface Position extends Versioned {
   costMicro: bigint;
 }
 
-/**
- * The cost of a trader's positions in unsettled markets. Derived, never stored; loading it also loads the positions.
- */
+/** The cost of a trader's positions in unsettled markets. Derived, not stored; loading it also loads the positions. */
 export interface Portfolio {
   exposureMicro: bigint;
 }

@@ -19,9 +19,7 @@ export interface OracleContext extends FetchContext {
 export interface SweepMemory {
   /** When expired observations were last deleted, by the database's clock. */
   prunedAt: number;
-  /**
-   * The last market that `resolution_url` was asked about: the next sweep goes on after it, or from the start for "".
-   */
+  /** The last market that `resolution_url` was asked about: the next sweep goes on after it, for "" from the start. */
   askedUpTo: string;
 }
 

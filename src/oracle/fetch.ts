@@ -32,9 +32,7 @@ const HISTORY_SECONDS = 8;
 /** From how many seconds before the instant on a source that lists trades is asked for them. */
 const TRADES_SEC = 60;
 
-/**
- * Asks sources for the price now, several symbols at a time where they allow it. A source's failure is in its answer.
- */
+/** Asks sources for the price now, several symbols at a time where they allow it. An answer may be a failure. */
 export async function fetchPrices(context: FetchContext, wanted: readonly SourceSymbol[]): Promise<Fetched[]> {
   const answers = await pMap(
     groupRequests(context.sources, wanted),

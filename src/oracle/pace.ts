@@ -3,9 +3,7 @@ import type { HttpSource } from "../domain/feeds/source.ts";
 /** When each symbol of a source with a limit was last asked for, and when requests went out within the limit's span. */
 const pasts = new WeakMap<HttpSource, { times: number[]; lastBySymbol: Map<string, number> }>();
 
-/**
- * Counts a request against the source's limit. False when the limit is used up. Each process counts its own requests.
- */
+/** Counts a request against the source's limit; false when it is used up. Each process counts its own requests. */
 export function mayAsk(source: HttpSource, symbols: readonly string[], now: number): boolean {
   const { limit } = source;
   if (!limit) return true;

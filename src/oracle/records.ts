@@ -45,9 +45,7 @@ function observationOf({ observedAt, price, conf, receivedAt }: TickRow): Source
     : [];
 }
 
-/**
- * The source that a name's prices come from: two names for one URL have the same, and a source may state another one.
- */
+/** Where a source's prices come from: two names for one URL have one upstream, and a source may state its own. */
 export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): string {
   const source = sources.get(name);
   if (source?.upstream !== undefined) return `upstream ${source.upstream}`;

@@ -55,18 +55,12 @@ export interface QueueContext {
 
 /** Attempts at once for one receiver. A receiver that hangs blocks only its own. */
 const CONCURRENCY = 8;
-/**
- * How many new deliveries may wait for their first attempt; further events wait in the log, which holds them anyway.
- */
+/** How many new deliveries may wait for their first attempt; further events wait in the log, which holds them. */
 const MAX_UNTRIED = 1000;
 const PAGE = 500;
-/**
- * Added to the timeout: a process that takes longer over an attempt counts as lost. It leaves room for a slow database.
- */
+/** Added to the timeout, for a slow database: a process that takes longer over an attempt counts as lost. */
 const LEASE_SLACK_MS = 5000;
-/**
- * After this many failures in a row a receiver pauses between new events, so that an outage leaves few retries behind.
- */
+/** After this many failures in a row a receiver pauses between new events: an outage then leaves few retries behind. */
 const TOLERATED_FAILURES = 20;
 const PAUSE_MS = 10_000;
 const LIMIT_BYTES = 16 * 1024;

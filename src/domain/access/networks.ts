@@ -34,9 +34,7 @@ export function normalRange(range: string): string | undefined {
   return mapped ? `${parsed.toIPv4Address()}/${bits - 96}` : full;
 }
 
-/**
- * Whether an address lies in these CIDR ranges. An empty list allows any address; an unknown address lies in no range.
- */
+/** Whether an address lies in these CIDR ranges. An empty list allows any address; an unknown one lies in no range. */
 export function isFrom(address: Address | undefined, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return true;
   return address !== undefined && isInNetworks(address, parseRanges(ranges));

@@ -28,9 +28,7 @@ export interface Origin {
 /** The origin of events that no request caused, or a request of this machine. */
 export const NO_ORIGIN: Origin = { address: null, fingerprint: null, keyName: null, route: null };
 
-/**
- * The refusals that the log records, by code. A reason among `reasons` in the refusal's detail replaces the usual one.
- */
+/** The refusals that the log records, by code. A detail's reason that is among `reasons` replaces the usual one. */
 const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; reasons?: readonly string[] }>> = {
   KEY_INVALID: { event: "auth.failed", reason: "key", reasons: ["network"] },
   USER_REQUIRED: { event: "auth.failed", reason: "token" },

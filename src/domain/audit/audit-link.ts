@@ -46,9 +46,7 @@ export type ChainProblem = (typeof CHAIN_PROBLEMS)[number];
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 
-/**
- * The lines of an entry that its HMAC covers. Only the last field can hold a newline, so the lines cannot be shifted.
- */
+/** The lines of an entry that its HMAC covers. Only the last can hold a newline, so the lines cannot be shifted. */
 export function auditLines({ keyId, seq, ts, type, actor, payloadText }: Omit<AuditEntry, "hash">): string {
   return `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payloadText}`;
 }

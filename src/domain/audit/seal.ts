@@ -7,9 +7,7 @@ export interface AuditKey {
   key: KeyObject;
 }
 
-/**
- * The key is the UTF-8 bytes of the secret; its id is derived from them, so that a changed secret cannot keep its name.
- */
+/** The key is the UTF-8 bytes of the secret. Its id is derived from them, so a changed secret gets a new id. */
 export function auditKey(secret: string): AuditKey {
   const id = `ak_${createHash("sha256").update(`pmctl-audit-key\n${secret}`).digest("hex").slice(0, 12)}`;
   return { id, key: createSecretKey(Buffer.from(secret, "utf8")) };

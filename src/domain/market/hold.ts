@@ -1,6 +1,4 @@
-/**
- * Why the oracle does not settle a market whose time has come. Audit entries hold these words, so they never change.
- */
+/** Why the oracle does not settle a market that is due. Audit entries hold these words, so they never change. */
 export type HoldReason =
   | "feed down"
   | "stale"

@@ -7,9 +7,7 @@ import { parseReference, type Reference, type ReferenceProblem } from "../refere
 export interface MarketTerms extends Omit<Reference, "instant"> {
   /** When the price counts, milliseconds since 1970. */
   instant: number;
-  /**
-   * SHA-256 of the feed's definition at creation. The market is held if the definition has changed when it is decided.
-   */
+  /** SHA-256 of the feed's definition at creation. The market is held if the definition has changed since. */
   feedSha256: string;
 }
 
