@@ -1,5 +1,5 @@
 /**
- * What an account holds money for: a user's wallet and what is on its way out of it (`pending`), what a user owes
+ * The purpose of an account: a user's wallet and the money on its way out of it (`pending`), what a user owes
  * (`receivable`), a market's `escrow`, and a provider outside (`external`). An account's id is `kind:owner`.
  */
 export type AccountKind = "wallet" | "pending" | "receivable" | "escrow" | "external";
@@ -8,12 +8,12 @@ export type AccountKind = "wallet" | "pending" | "receivable" | "escrow" | "exte
 export const TREASURY = "treasury";
 export const FEES = "fees";
 
-/** What every id of a kind begins with. */
+/** The beginning of every account id of a kind. */
 export const prefixOf = (kind: AccountKind) => `${kind}:`;
 
 export const walletOf = (traderId: string) => prefixOf("wallet") + traderId;
 export const pendingOf = (traderId: string) => prefixOf("pending") + traderId;
-/** What a user owes, below zero: a refund took money that the wallet no longer held. */
+/** What a user owes, as a negative balance: a refund took money that the wallet no longer held. */
 export const receivableOf = (traderId: string) => prefixOf("receivable") + traderId;
 export const escrowOf = (marketId: string) => prefixOf("escrow") + marketId;
 export const externalOf = (provider: string) => prefixOf("external") + provider;
@@ -24,7 +24,7 @@ export const WITHDRAWN = externalOf("withdrawals");
 
 const isOf = (kind: AccountKind, account: string) => account.startsWith(prefixOf(kind));
 
-/** Accounts where money comes from, or is owed to. All others hold what they hold. */
+/** Money comes from external accounts, and receivables are debts; every other account never falls below zero. */
 export const mayBeNegative = (account: string) => isOf("external", account) || isOf("receivable", account);
 
 /** The provider that money comes from or goes to; undefined for any other account, the house's capital among them. */

@@ -1,14 +1,17 @@
-/** An exact decimal number: `units` / 10^`scale`. Prices and strikes are never doubles, so "exactly at the strike" is exact. */
+/**
+ * An exact decimal number: `units` / 10^`scale`. Prices and strikes are never doubles, so "exactly at the strike" is
+ * exact.
+ */
 export interface Decimal {
   units: bigint;
   scale: number;
 }
 
 const NUMBER = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
-/** Far beyond every price; a feed that states more is broken, and must not make us compute with its digits. */
+/** Far beyond every price: a broken feed must not make us compute with thousands of digits. */
 const LONGEST_EXPONENT = 40;
 
-/** Reads a plain or exponential decimal, as JSON and sources write them; undefined for everything else ("1,234.5", "NaN"). */
+/** Reads a plain or exponential decimal as JSON and sources write it; undefined for others ("1,234.5", "NaN"). */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = NUMBER.exec(text);
   if (!match) return undefined;
@@ -51,13 +54,12 @@ function aligned(a: Decimal, b: Decimal): [a: bigint, b: bigint, scale: number] 
   return [a.units * 10n ** BigInt(scale - a.scale), b.units * 10n ** BigInt(scale - b.scale), scale];
 }
 
-/** Negative, zero or positive, as sorting wants it. */
+/** Negative, zero or positive, as `toSorted` expects. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const [left, right] = aligned(a, b);
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Exact, as the three below. */
 export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   const [left, right, scale] = aligned(a, b);
   return normalize({ units: left - right, scale });
@@ -75,7 +77,7 @@ export function absoluteDecimal({ units, scale }: Decimal): Decimal {
   return { units: units < 0n ? -units : units, scale };
 }
 
-/** The value in the middle; of an even number the exact mean of the two in the middle. */
+/** The middle value; of an even number of values the exact mean of the two in the middle. */
 export function medianOf(values: readonly [Decimal, ...Decimal[]]): Decimal {
   const sorted = values.toSorted(compareDecimals);
   const upper = sorted[sorted.length >> 1] ?? values[0];
@@ -83,10 +85,10 @@ export function medianOf(values: readonly [Decimal, ...Decimal[]]): Decimal {
   return multiplyDecimals(addDecimals(lower, upper), { units: 5n, scale: 1 });
 }
 
-/** Digits kept of a mean beyond those of its prices. */
+/** Decimal places of a mean beyond those of its prices. */
 const MEAN_PLACES = 12;
 
-/** The mean of prices weighted by how long each held, rounded half away from zero twelve places beyond the prices' own. */
+/** The weighted mean, rounded half away from zero; undefined when the weights add up to nothing. */
 export function weightedMean(parts: readonly { value: Decimal; weight: bigint }[]): Decimal | undefined {
   const weights = parts.reduce((sum, { weight }) => sum + weight, 0n);
   if (weights <= 0n) return undefined;

@@ -1,10 +1,10 @@
 /**
- * Takes the text of a stream of server-sent events in any pieces and gives its events (HTML, 9.2.6, as far as our server
- * uses it).
+ * Reads server-sent events from the text of a stream, in pieces of any size: the part of HTML, 9.2.6, that our server
+ * uses.
  */
 export class EventReader<Event extends { event: string; data: unknown }> {
   #pending = "";
-  /** Of the last event that had one: where to go on. Remembered once the whole of its log entry has been seen. */
+  /** The last event id, after which the next connection continues. Only the last event of a log entry has one. */
   lastId: string | undefined;
   /** How long the server asks to wait before the next connection. */
   retryMs: number | undefined;
@@ -15,12 +15,11 @@ export class EventReader<Event extends { event: string; data: unknown }> {
     return blocks.flatMap((block) => this.#event(block));
   }
 
-  /** The connection is gone, and with it the rest of a block that it broke off in. */
+  /** Drops the unfinished block of a connection that was lost. */
   reset(): void {
     this.#pending = "";
   }
 
-  /** None for a comment. */
   #event(block: string): Event[] {
     const fields = new Map<string, string>();
     for (const line of block.split("\n")) {

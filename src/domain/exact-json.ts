@@ -1,4 +1,4 @@
-/** A number as it stood in the text: `JSON.parse` alone would round it to a double. */
+/** A number as the text had it: `JSON.parse` alone would round it to a double. */
 export class NumberText {
   readonly text: string;
 
@@ -11,12 +11,12 @@ export type JsonValue = null | boolean | string | NumberText | JsonValue[] | { [
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** Deeper than any answer with a meaning here; the reviver would exhaust the stack some thousands further down. */
+/** Deeper than any useful answer; the reviver would exhaust the stack at some thousands of levels. */
 const MAX_DEPTH = 100;
 
 /**
  * Parses JSON with every number kept as its own text.
- * @throws SyntaxError as `JSON.parse` does, and for what is nested too deeply
+ * @throws SyntaxError for text that is not JSON or nested too deeply
  */
 export function parseExactJson(text: string): JsonValue {
   if (isDeeperThan(MAX_DEPTH, text)) throw new SyntaxError(`more than ${MAX_DEPTH} levels deep`);
@@ -25,7 +25,7 @@ export function parseExactJson(text: string): JsonValue {
   return JSON.parse(text, reviver as (key: string, value: unknown) => unknown) as JsonValue;
 }
 
-/** Counts brackets outside of strings; what is no JSON may be called deep or not. */
+/** Counts brackets outside of strings. For text that is not JSON either answer will do. */
 function isDeeperThan(limit: number, text: string): boolean {
   let depth = 0;
   let inString = false;
@@ -42,12 +42,12 @@ function isDeeperThan(limit: number, text: string): boolean {
 }
 
 /**
- * Whether an object in a text that is JSON says one of its keys twice. Readers differ in which of the two they take, so
- * such a text says nothing for certain.
+ * Whether an object in a JSON text has a key twice. Readers differ in which of the two values they take, so such a text
+ * is ambiguous.
  */
 export function repeatsKey(text: string): boolean {
   const open: Set<string>[] = [];
-  // In JSON a string before a colon is a key, and no other is.
+  // In JSON a string is a key if and only if a colon follows it.
   for (const [token, key] of text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(?:\s*:)?|[{}]/g)) {
     if (token === "{") open.push(new Set());
     else if (token === "}") open.pop();
@@ -62,12 +62,13 @@ export function repeatsKey(text: string): boolean {
 
 /**
  * The value at an RFC 6901 pointer, extended by `-1` (the last element of a list) and `*`: the only member, or among
- * several the only one that holds others, because sources put their cursors beside the one instrument. Undefined where there is nothing, or more than one.
+ * several the only object or list, because some sources put a cursor beside the instrument. Undefined when there is
+ * none, or more.
  */
 export function resolvePointer(value: JsonValue, pointer: string): JsonValue | undefined {
   const tokens = pointer.split("/").slice(1);
   return tokens.reduce<JsonValue | undefined>((at, token) => {
-    if (at === undefined || at === null || typeof at !== "object" || at instanceof NumberText) return undefined;
+    if (!isContainer(at)) return undefined;
     if (token === "*") return onlyMember(Object.values(at));
     const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
     if (Array.isArray(at))
@@ -81,11 +82,11 @@ function onlyMember(members: JsonValue[]): JsonValue | undefined {
   return fitting.length === 1 ? fitting[0] : undefined;
 }
 
-function isContainer(value: JsonValue): boolean {
+function isContainer(value: JsonValue | undefined): value is JsonValue[] | { [key: string]: JsonValue } {
   return typeof value === "object" && value !== null && !(value instanceof NumberText);
 }
 
-/** The digits of a number, or of a text that is one; undefined for everything else. */
+/** The text at a pointer, of a number or a string; undefined for anything else. */
 export function numberTextAt(value: JsonValue, pointer: string): string | undefined {
   const found = resolvePointer(value, pointer);
   if (found instanceof NumberText) return found.text;

@@ -1,6 +1,6 @@
 /**
- * A trade's tag as the hedge of a leveraged position that is held elsewhere. A type and no interface, so that the compiler
- * knows it to be plain JSON.
+ * A trade's tag as the hedge of a leveraged position that is held elsewhere. A type and no interface, so that the
+ * compiler knows it to be plain JSON.
  */
 export type HedgeRef = {
   /** Upper case. */

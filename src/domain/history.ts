@@ -21,7 +21,7 @@ export interface PriceLife {
   latestPpm: number;
 }
 
-/** A year and a day of hours: markets may run for many years, an answer may not. */
+/** A leap year of hours: markets may run for many years, but an answer is bounded. */
 export const MAX_HISTORY_HOURS = 366 * 24;
 
 /** The first full hour that a history of at most `maxHours` up to `endAt` shows. */
@@ -33,8 +33,8 @@ export function historyFrom(createdAt: number, endAt: number, maxHours = MAX_HIS
 
 /**
  * The opening price, then the price at every full hour, and the latest price last. An hour without trades repeats the
- * price before it.
- * @param hours ascending; the hours from `historyFrom` on, and the last one before it, if any traded
+ * previous price.
+ * @param hours ascending: the traded hours from `historyFrom` on, and the last one before it
  */
 export function hourlyHistory(
   { createdAt, p0Ppm, endAt, latestPpm }: PriceLife,

@@ -4,8 +4,8 @@
  */
 
 /**
- * The largest amount that JSON carries without loss: 2^33 dollars. Below it neighbouring doubles are 2^-20 apart, which is
- * less than a micro-dollar, so no two amounts share a number; above it they are 2^-19 apart, and some do.
+ * The largest amount that JSON carries without loss: 2^33 dollars. Below it neighbouring doubles are 2^-20 apart, which
+ * is less than a micro-dollar, so no two amounts share a number; above it they are 2^-19 apart, and some do.
  */
 export const MAX_AMOUNT_USD = 2 ** 33;
 
@@ -23,7 +23,7 @@ export function microFromUsd(usd: number): bigint | undefined {
   return micro / 1e6 === usd ? BigInt(micro) : undefined;
 }
 
-/** A limit's micro-dollars. Digits beyond the sixth are dropped, so that a limit that is too fine still limits. */
+/** The micro-dollars of a limit, rounded down: decimals beyond the sixth must not switch the limit off. */
 export function limitFromUsd(usd: number): bigint {
   return microFromUsd(usd) ?? BigInt(Math.floor(usd * 1e6));
 }
@@ -38,7 +38,7 @@ export function centsFromMicro(micro: bigint): number {
   return Number(micro / 10_000n);
 }
 
-/** Plain decimal text without trailing zeros ("25", "0.05"): how amounts stand in audit payloads. */
+/** Plain decimal text without trailing zeros ("25", "0.05"), as in audit payloads. */
 export function decimalFromMicro(micro: bigint): string {
   const sign = micro < 0n ? "-" : "";
   const digits = (micro < 0n ? -micro : micro).toString().padStart(7, "0");
@@ -62,7 +62,7 @@ export function roundPrice(price: number): number {
   return Math.round(price * 1e6) / 1e6;
 }
 
-/** Paid per share, six decimals. Prices are below one, so the quotient is computed in doubles without loss that shows. */
+/** The price per share, six decimals. Prices are below one, so the error of a quotient of doubles never shows. */
 export function averagePrice(paidMicro: bigint, sharesMicro: bigint): number {
   return sharesMicro === 0n ? 0 : roundPrice(Number(paidMicro) / Number(sharesMicro));
 }

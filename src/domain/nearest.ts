@@ -13,7 +13,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other (Damerau, restricted). */
+/** Insertions, deletions, replacements and swaps of neighbours between two words (Damerau, restricted). */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);
@@ -31,7 +31,7 @@ function editDistance(from: string, to: string): number {
   return at(last, to.length);
 }
 
-/** Every index asked for exists; the fallback only satisfies the checker. */
+/** Callers ask for existing indexes only; the fallback satisfies the compiler. */
 function at(row: readonly number[], index: number): number {
   return row[index] ?? Number.POSITIVE_INFINITY;
 }

@@ -4,10 +4,10 @@ import { HOUR_MS, UNIT_MS } from "./time/units.ts";
 
 export type Comparator = ">" | ">=" | "<" | "<=" | "between";
 
-/** How the price of an instant is made from what the feed showed. */
+/** How the price of an instant is computed from the feed's observations. */
 export type PriceRule = { kind: "last" } | { kind: "twap" | "median"; windowMs: number };
 
-/** A reference that settles itself. Strikes are plain decimals as text, so that nothing is lost of them. */
+/** A reference by which the oracle settles a market. Strikes are plain decimals as text, so that they stay exact. */
 export interface Reference {
   /** `venue:instrument` in lower case. */
   feed: string;
@@ -21,7 +21,7 @@ export interface Reference {
   rule: PriceRule;
 }
 
-/** Why a text is no reference, and at which of its characters, counted from 0. */
+/** Why a text does not parse, and at which of its characters, counted from 0. */
 export interface ReferenceProblem {
   at: number;
   message: string;
@@ -29,9 +29,9 @@ export interface ReferenceProblem {
 
 export type ParsedReference =
   | { kind: "reference"; reference: Reference }
-  /** A feed key and nothing else: the strike stands in `meta`. */
+  /** A feed key alone: the strike stands in `meta`. */
   | { kind: "key"; feed: string }
-  /** Not even a feed key: free text, which a person settles. */
+  /** Free text, which does not begin with a feed key: a person settles. */
   | { kind: "text" }
   | { kind: "problem"; feed: string; problem: ReferenceProblem };
 
@@ -45,8 +45,8 @@ const WORDS: Readonly<Record<string, Comparator>> = { above: ">", below: "<" };
 export const LONGEST_WINDOW_MS = HOUR_MS;
 
 /**
- * Reads `<venue>:<instrument> <cmp> <strike>[..<strike>] [@ close|<RFC 3339>] [by last|twap(60s)|median(60s)]`. Feed keys
- * and words may be in any case. Anything that does not begin with a feed key is free text and no mistake.
+ * Reads `<venue>:<instrument> <cmp> <strike>[..<strike>] [@ close|<RFC 3339>] [by last|twap(60s)|median(60s)]`. Feed
+ * keys and words may be in any case. Anything that does not begin with a feed key is free text and no mistake.
  */
 export function parseReference(text: string): ParsedReference {
   const scan = new Scanner(text);
@@ -112,7 +112,7 @@ class ProblemAt extends Error {
   }
 }
 
-/** Walks a text by sticky expressions; blanks between the parts do not matter. */
+/** Reads a text by sticky expressions; blanks between the parts are skipped. */
 class Scanner {
   readonly #text: string;
   #at = 0;

@@ -1,12 +1,10 @@
 /*
- * Characters that people do not see, or that change how the text around them is read: control characters, half surrogate
- * pairs, separators of lines, marks that turn the direction of writing, the byte order mark. A question with one of them
- * reads otherwise than it is, in a terminal, a page or a log.
+ * Characters that are invisible or change how the text around them is shown: control characters, half surrogate pairs,
+ * line separators, marks of direction, the byte order mark. They could make a question look like another one.
  */
-
 const UNPLAIN = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]/u;
 
-/** The first character that a line may not hold, by kind, code point and place; undefined when it reads as it is. */
+/** The first character that a line may not hold, by kind, code point and place; undefined when there is none. */
 export function unplainIn(line: string): string | undefined {
   const at = line.search(UNPLAIN);
   if (at === -1) return undefined;
@@ -22,7 +20,7 @@ function kindOf(code: number): string {
   return code === 0x2028 || code === 0x2029 ? "a separator of lines" : "a mark of direction";
 }
 
-/** One line that reads as it is. */
+/** One line without such characters. */
 export const PLAIN_LINE = /^[^\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]*$/u;
 
 /** The same for text of several lines: newlines and tabs are legal. */

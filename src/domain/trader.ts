@@ -5,10 +5,10 @@ import type { Policy } from "./policy/policy.ts";
 import { isPassed, type SuitabilityThresholds, suitabilityCapUsd } from "./policy/suitability.ts";
 
 export type KycState = "unverified" | "verified" | "rejected";
-/** As shown: a restriction hides the KYC state beneath it, and a release brings it back. */
+/** The state as shown: `restricted` hides the KYC state while the restriction lasts. */
 export type TraderState = KycState | "restricted";
 
-/** What is known of a user when it trades. */
+/** What decides whether a user may trade. */
 export interface TraderStanding {
   kyc: KycState;
   restricted: boolean;
@@ -21,7 +21,7 @@ export interface TraderStanding {
 export const NO_CAP_MINOR = Number.MAX_SAFE_INTEGER;
 
 /**
- * Who may trade at all, in the documented order: KYC, restriction, jurisdiction, suitability.
+ * Requires that a user may trade, in the documented order: KYC, restriction, jurisdiction, suitability.
  * @param claimed the jurisdiction of the user's token, used when the KYC event named none.
  * @throws Fault with a 403 code.
  */
@@ -87,7 +87,6 @@ export function capMinor(score: number, thresholds: SuitabilityThresholds): numb
   return capMicro === null ? NO_CAP_MINOR : centsFromMicro(capMicro);
 }
 
-/** What is shown of a user's standing: a restriction before the KYC state. */
 export function traderStateOf({ kyc, restricted }: Pick<TraderStanding, "kyc" | "restricted">): TraderState {
   return restricted ? "restricted" : kyc;
 }

@@ -1,24 +1,17 @@
-import type { CommandKind } from "./command.ts";
+import { type CommandKind, need } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type InboundWebhook, type Need, webhookKey } from "./rows.ts";
 
-/** A provider's webhook as it arrived: what is kept of it beside its effect. */
+/** A provider's webhook as it arrived, without its outcome. */
 export type ArrivedWebhook = Omit<InboundWebhook, "outcome" | "receivedAt">;
 
-/** An event that nothing follows from: it is only kept. */
-export interface KeepWebhook {
-  type: "keepWebhook";
-  webhook: ArrivedWebhook;
-  outcome: "kept" | "no effect";
-}
-
-/** The row that tells whether the webhook was there before. */
+/** The row that exists once the webhook has been handled. */
 export function needsOfWebhook(webhook: ArrivedWebhook | undefined): Need[] {
-  return webhook ? [{ table: "inboundDelivery", key: webhookKey(webhook.provider, webhook.sha256) }] : [];
+  return webhook ? [need("inboundDelivery", webhookKey(webhook.provider, webhook.sha256))] : [];
 }
 
-/** Keeps a webhook that nothing follows from, the same bytes once. */
-export const keepWebhook: CommandKind<KeepWebhook, undefined> = {
+/** Keeps a webhook that changes nothing else, the same bytes once. */
+export const keepWebhook: CommandKind<{ webhook: ArrivedWebhook; outcome: "kept" | "no effect" }, undefined> = {
   needs: ({ webhook }) => needsOfWebhook(webhook),
   decide(draft, { webhook, outcome }, now) {
     once(draft, webhook, now, () => outcome);
@@ -26,22 +19,19 @@ export const keepWebhook: CommandKind<KeepWebhook, undefined> = {
 };
 
 /**
- * Takes a webhook into account unless the same bytes were before, and keeps it together with what came of it. Without
- * a webhook (a command of this process's own) there is nothing to keep.
- * @param take returns an outcome of its own, or leaves it to the audit entries that it records
+ * Applies a webhook unless the same bytes were applied before, and keeps it with its outcome. Without a webhook (a
+ * command of this process's own) there is nothing to keep.
+ * @param apply returns the outcome; when it returns none, the types of the audit entries that it recorded are the
+ * outcome
  */
 export function once(
   draft: Draft,
   webhook: ArrivedWebhook | undefined,
   now: number,
-  take: () => string | undefined,
+  apply: () => string | undefined,
 ): undefined {
-  if (!webhook) {
-    take();
-    return;
-  }
-  const key = webhookKey(webhook.provider, webhook.sha256);
-  if (draft.get("inboundDelivery", key)) return;
-  const outcome = take() ?? (draft.audit.map(({ type }) => type).join(", ") || "no effect");
-  draft.put("inboundDelivery", key, { ...webhook, outcome, receivedAt: now });
+  const key = webhook && webhookKey(webhook.provider, webhook.sha256);
+  if (key !== undefined && draft.get("inboundDelivery", key)) return;
+  const outcome = apply() ?? (draft.audit.map(({ type }) => type).join(", ") || "no effect");
+  if (webhook && key !== undefined) draft.put("inboundDelivery", key, { ...webhook, outcome, receivedAt: now });
 }

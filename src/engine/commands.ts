@@ -49,7 +49,7 @@ const KINDS = {
 type Kinds = typeof KINDS;
 type Type = keyof Kinds;
 
-/** What a command of a type holds. */
+/** The fields of each kind's commands. */
 type Commands = { [T in Type]: Parameters<Kinds[T]["decide"]>[1] & { type: T } };
 
 export type Command<T extends Type = Type> = Commands[T];
@@ -57,7 +57,7 @@ export type Command<T extends Type = Type> = Commands[T];
 /** What each command resolves to. */
 export type Results = { [T in Type]: ReturnType<Kinds[T]["decide"]> };
 
-/** The kinds by type. Does not compile where a kind stands under another name than the `type` of its commands. */
+/** The kinds by type. */
 export const COMMANDS: { readonly [T in Type]: CommandKind<Commands[T], Results[T]> } = KINDS;
 
 /** The rows that a command may read: they are loaded before it executes. */

@@ -8,19 +8,19 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { RowMap } from "./row-map.ts";
 import type { Account, Table, Tables } from "./rows.ts";
 
-/** What a command sees: rows by table and key, the committed ones or those of the commands before it. */
+/** What a command reads: rows by table and key, as committed or as earlier commands of the batch left them. */
 export interface Reader {
   get<T extends Table>(table: T, key: string): Tables[T] | undefined;
 }
 
-/** One row of the ledger: `amountMicro` moves from the debited to the credited account. Balanced by construction. */
+/** One row of the ledger: `amountMicro` moves from the debited to the credited account. */
 export interface Transfer {
   debit: string;
   credit: string;
   amountMicro: bigint;
 }
 
-/** A transfer, and which of the command's audit entries tells of it. */
+/** A transfer, and the index of the audit entry of the command that explains it. */
 interface DraftTransfer extends Transfer {
   entry: number;
 }
@@ -41,19 +41,14 @@ export interface Trade {
   ts: number;
 }
 
-export interface AuditDraft {
-  type: AuditType;
-  payload: { [key: string]: Json | undefined };
-}
-
 export type RowWrite = { [T in Table]: { table: T; key: string; row: Tables[T] } }[Table];
 
-/** Everything that one command wants to have happened, or nothing if it was refused. */
+/** Everything that one command writes; discarded when the command is refused. */
 export class Draft implements Reader {
   readonly transfers: DraftTransfer[] = [];
   readonly trades: Trade[] = [];
-  readonly audit: AuditDraft[] = [];
-  /** No commit at or after this instant of the database's clock: the closing time of the market traded. */
+  readonly audit: { type: AuditType; payload: { [key: string]: Json | undefined } }[] = [];
+  /** The commit must come before this instant of the database's clock: the closing time of the market traded. */
   before: number | null = null;
   readonly #below: Reader;
   readonly #writes = new RowMap<RowWrite>();
@@ -80,7 +75,7 @@ export class Draft implements Reader {
   }
 
   /**
-   * Moves money between two accounts. The entry recorded next is the one that tells of it.
+   * Moves money between two accounts. The entry recorded next explains it.
    * @throws Fault with `shortfall` when the debited account, unless it may be negative, does not hold the amount.
    */
   transfer(debit: string, credit: string, amountMicro: bigint, shortfall = insufficientFunds): void {
@@ -103,7 +98,7 @@ export class Draft implements Reader {
   }
 }
 
-/** What an account held, and what was asked of it. */
+/** The refusal with what the account held and what was asked of it. */
 export function insufficientFunds(balanceMicro: bigint, amountMicro: bigint): Fault {
   return new Fault("INSUFFICIENT_FUNDS", "Not enough funds", {
     detail: { limit: decimalFromMicro(balanceMicro), value: decimalFromMicro(amountMicro) },

@@ -117,7 +117,8 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
 
 /**
  * Sells `sharesMicro`; the fee comes out of the proceeds. The limits per trade and on exposure bound what is put at
- * risk, so they never keep a seller from getting out. Otherwise the order of refusals is that of a purchase, holdings in place of funds.
+ * risk, so they never keep a seller from getting out. Otherwise the order of refusals is that of a purchase, holdings
+ * in place of funds.
  */
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
   const { side, sharesMicro } = terms;
@@ -142,7 +143,9 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
   return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool };
 }
 
-/** Why a bound refused, for `pmctl why`: the field that states it, what it was, and what it met. Amounts are decimals. */
+/**
+ * Why a bound refused, for `pmctl why`: the field that states it, what it was, and what it met. Amounts are decimals.
+ */
 function bound(field: string, limit: string, value: string): { field: string; limit: string; value: string } {
   return { field, limit, value };
 }

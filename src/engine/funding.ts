@@ -7,8 +7,7 @@ import type { Draft } from "./draft.ts";
 import { referenceKey, type Withdrawal } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
-export interface RecordDeposit {
-  type: "recordDeposit";
+interface RecordDeposit {
   provider: string;
   traderId: string;
   amountMicro: bigint;
@@ -16,29 +15,10 @@ export interface RecordDeposit {
   webhook?: ArrivedWebhook | undefined;
 }
 
-export interface RequestWithdrawal {
-  type: "requestWithdrawal";
-  id: string;
-  traderId: string;
-  amountMicro: bigint;
-}
-
-export interface DecideWithdrawal {
-  type: "decideWithdrawal";
-  id: string;
-  /** Whose it is; a withdrawal never changes hands, so the service may look it up beforehand. */
-  traderId: string;
-  approve: boolean;
-}
-
-/** An operator puts money into a wallet by hand. */
-export interface CreditWallet {
-  type: "creditWallet";
-  traderId: string;
-  amountMicro: bigint;
-}
-
-/** Credits once per reference for ever. The same reference with another amount or user credits nothing and is recorded. */
+/**
+ * Credits a deposit once per reference, for ever. The same reference with another amount or user credits nothing and is
+ * recorded as a conflict.
+ */
 export const recordDeposit: CommandKind<RecordDeposit, undefined> = {
   needs: ({ provider, traderId, reference, webhook }) => [
     ...needsOfWebhook(webhook),
@@ -74,7 +54,7 @@ function creditDeposit(draft: Draft, command: RecordDeposit, now: number): undef
 }
 
 /** Takes the money out of the wallet at once, so that it cannot be spent twice while an operator decides. */
-export const requestWithdrawal: CommandKind<RequestWithdrawal, Withdrawal> = {
+export const requestWithdrawal: CommandKind<{ id: string; traderId: string; amountMicro: bigint }, Withdrawal> = {
   needs: ({ traderId }) => [
     need("trader", traderId),
     need("account", walletOf(traderId)),
@@ -100,9 +80,10 @@ export const requestWithdrawal: CommandKind<RequestWithdrawal, Withdrawal> = {
 
 /**
  * Sends the money out, or gives it back. The same decision again changes nothing, so that a lost answer can be retried.
+ * `traderId` is the withdrawal's owner, who never changes: the caller looks it up to name the accounts to load.
  * @throws Fault WITHDRAWAL_DECIDED when it was decided the other way
  */
-export const decideWithdrawal: CommandKind<DecideWithdrawal, Withdrawal> = {
+export const decideWithdrawal: CommandKind<{ id: string; traderId: string; approve: boolean }, Withdrawal> = {
   needs: ({ id, traderId }) => [
     need("withdrawal", id),
     need("account", walletOf(traderId)),
@@ -130,8 +111,11 @@ function entryOf({ id, traderId, amountMicro }: Withdrawal) {
   return { withdrawalId: id, userId: traderId, amount: decimalFromMicro(amountMicro) };
 }
 
-/** Money from outside by an operator's hand; the entry names who and why. */
-export const creditWallet: CommandKind<CreditWallet, { balanceMicro: bigint; ts: number }> = {
+/** Credits money that an operator has taken in outside pmctl; the entry names the operator and the reason. */
+export const creditWallet: CommandKind<
+  { traderId: string; amountMicro: bigint },
+  { balanceMicro: bigint; ts: number }
+> = {
   needs: ({ traderId }) => [
     need("trader", traderId),
     need("account", walletOf(traderId)),
@@ -149,13 +133,13 @@ interface Credit {
   provider: string;
   userId: string;
   amountMicro: bigint;
-  /** The provider's name of the payment. */
+  /** The provider's reference of the payment. */
   txRef: string;
-  /** Why, where it is no plain deposit. */
+  /** Why, unless it is a plain deposit. */
   cause?: string;
 }
 
-/** Money from a provider to a user. What the user owes is paid first; the wallet gets the rest. */
+/** Credits money from a provider to a user: first to what the user owes, the rest to the wallet. */
 export function creditUser(draft: Draft, { provider, userId, amountMicro, txRef, cause }: Credit): void {
   const owedMicro = -draft.account(receivableOf(userId)).balanceMicro;
   const settledMicro = owedMicro <= 0n ? 0n : owedMicro < amountMicro ? owedMicro : amountMicro;

@@ -2,14 +2,8 @@ import { ROLLBACK_TYPE } from "../domain/audit/set-back.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import type { CommandKind } from "./command.ts";
 
-export interface RecordReconciliation {
-  type: "recordReconciliation";
-  ok: boolean;
-  discrepancyMicro: bigint;
-}
-
-/** Puts on record that the ledger was checked, and what came of it. */
-export const recordReconciliation: CommandKind<RecordReconciliation, { checkedAt: number }> = {
+/** Records that the ledger was checked, and the result. */
+export const recordReconciliation: CommandKind<{ ok: boolean; discrepancyMicro: bigint }, { checkedAt: number }> = {
   needs: () => [],
   decide(draft, { ok, discrepancyMicro }, now) {
     draft.record("reconcile.run", { ok, discrepancy: decimalFromMicro(discrepancyMicro) });
@@ -17,18 +11,19 @@ export const recordReconciliation: CommandKind<RecordReconciliation, { checkedAt
   },
 };
 
-/** Puts on record that the log goes on although it does not hold an entry that it once held. */
-export interface AcceptRollback {
-  type: "acceptRollback";
+interface AcceptRollback {
   /** The newest entry that is gone. */
   anchor: { seq: number; hash: string };
   /** Where the log ends instead. */
   head: { seq: number; hash: string };
-  /** Entries. */
+  /** How many entries are gone, at the least. */
   lost: number;
 }
 
-/** The entry gives the anchor up: verification goes by it, and by nothing else. */
+/**
+ * Records that the log goes on although it does not hold an entry that it once held. Verification gives the anchor up
+ * by this entry, and by nothing else.
+ */
 export const acceptRollback: CommandKind<AcceptRollback, undefined> = {
   needs: () => [],
   decide(draft, { anchor, head, lost }) {
@@ -42,21 +37,19 @@ export const acceptRollback: CommandKind<AcceptRollback, undefined> = {
   },
 };
 
-/** Says in a restored log that it was restored. */
-export interface RecordRestore {
-  type: "recordRestore";
-  /** Of the backup's last entry. */
+interface RecordRestore {
+  /** The backup's last entry. */
   seq: number;
   hash: string;
   /** When the backup was made, ISO 8601. */
   created: string;
-  /** The database that was replaced, under its new name; null when there was none. */
+  /** The new name of the database that was replaced; null when there was none. */
   keptAs: string | null;
   /** Of the backup's content. */
   sha256: string;
 }
 
-/** Puts on record that the database came out of a backup: which, and where the one that it replaced is kept. */
+/** Records in a restored log which backup the database came from, and where the one that it replaced is kept. */
 export const recordRestore: CommandKind<RecordRestore, undefined> = {
   needs: () => [],
   decide(draft, { seq, hash, created, keptAs, sha256 }) {

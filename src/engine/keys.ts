@@ -1,63 +1,53 @@
-import { requireScopes, type Scope, usualScopes } from "../domain/access/scopes.ts";
+import { type KeyType, requireScopes, type Scope, usualScopes } from "../domain/access/scopes.ts";
 import type { CreatedKey, StatedKeys } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
 import { type CommandKind, KEYRING } from "./command.ts";
 import type { Draft } from "./draft.ts";
-import { type ApiKey, type KeyType, SINGLE } from "./rows.ts";
+import { type ApiKey, SINGLE } from "./rows.ts";
 
-/** Puts a key into force. Only its hash is known here; the value never leaves the service that made it up. */
-export interface CreateKey extends KeyInHand {
-  type: "createKey";
+/** Only the key's hash is known here; the value never leaves the service that generated it. */
+interface CreateKey extends KeyInHand {
   name: string;
   keyType: KeyType;
   /** SHA-256 of the value, hex. */
   hash: string;
-  /** As is usual for its type, unless given. */
+  /** Those usual for its type, unless given. */
   scopes?: readonly Scope[] | undefined;
-  /** Anywhere, unless given. */
+  /** CIDR ranges that it works from; anywhere, unless given. */
   from?: readonly string[] | undefined;
   expiresAt: number | null;
 }
 
-/** The key that the request itself came with; nothing of it where none was asked for. */
+/** The key that the request came with; both are undefined for a request without one. */
 export interface KeyInHand {
-  /** It cannot be ended by itself. */
+  /** Its name: a key cannot end itself. */
   usedName?: string | undefined;
-  /** What it may do: it gives nothing that it lacks. */
+  /** Its scopes: it cannot grant a scope that it lacks. */
   heldScopes?: readonly Scope[] | undefined;
 }
 
-/** A new value under the same name; the old one ends when the overlap does. */
-export interface RotateKey extends KeyInHand {
-  type: "rotateKey";
+interface NamedKey extends KeyInHand {
   name: string;
   /** Refused when the key is of another type. */
   keyType?: KeyType | undefined;
+}
+
+interface RotateKey extends NamedKey {
   hash: string;
+  /** How long the old values go on working. */
   overlapMs: number;
-  /** Of the new value; without it the new value lives as long as the old one was meant to. */
+  /** Of the new value; unless given, it lives as long as the old one was meant to. */
   expiresAt?: number | undefined;
 }
 
-export interface RevokeKey extends KeyInHand {
-  type: "revokeKey";
-  name: string;
-  keyType?: KeyType | undefined;
-}
-
-/** A key of a file. Scopes are those that are usual for its type, and it works from anywhere, unless given. */
+/** A key that a file declares. Unless given, its scopes are those usual for its type and it works from anywhere. */
 export interface DeclaredKey extends Pick<ApiKey, "hash" | "name" | "type" | "expiresAt"> {
   scopes?: ApiKey["scopes"] | undefined;
   from?: ApiKey["from"] | undefined;
 }
 
-export interface RotatedKey {
-  key: ApiKey;
-  /** Until when the old values work. */
-  oldUntil: number;
-}
-
 /**
+ * Puts a key into force.
  * @throws Fault SCOPE_REQUIRED for a scope that the key in use lacks, KEY_EXISTS while a key of this name works,
  * BAD_REQUEST for an expiry that has passed
  */
@@ -88,11 +78,12 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
 };
 
 /**
- * The new value may do what the old one may, from where that works.
- * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when it may do what the key in use may
- * not: the new value is told to the caller
+ * Adds a new value under the same name, with the scopes and networks of the old one. `oldUntil` is when the old values
+ * end.
+ * @throws Fault NOT_FOUND when no key of this name works any more, SCOPE_REQUIRED when the key has a scope that the key
+ * in use lacks: the caller is told the new value
  */
-export const rotateKey: CommandKind<RotateKey, RotatedKey> = {
+export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }> = {
   needs: () => [KEYRING],
   decide(draft, command, now) {
     const { name, hash, overlapMs } = command;
@@ -107,7 +98,7 @@ export const rotateKey: CommandKind<RotateKey, RotatedKey> = {
     const lifetime = newest.expiresAt === null ? null : newest.expiresAt - newest.createdAt;
     const expiresAt = command.expiresAt ?? (lifetime === null ? null : now + lifetime);
     requireFuture(expiresAt, now);
-    // Never past its own end: a rotation must not make an old value live longer.
+    // A rotation must not make an old value live longer.
     const ends = (key: ApiKey) => Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
     const ending = live.map((key): ApiKey => ({ ...key, expiresAt: ends(key) }));
     const key: ApiKey = { ...newest, hash, createdAt: now, expiresAt, version: 0 };
@@ -127,10 +118,10 @@ export const rotateKey: CommandKind<RotateKey, RotatedKey> = {
 
 /**
  * Ends every value of the name at once.
- * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request itself came with it: revoked by mistake, it
- * would lock its own holder out.
+ * @throws Fault NOT_FOUND when none works any more, KEY_IN_USE when the request came with this key, which would lock
+ * its own holder out
  */
-export const revokeKey: CommandKind<RevokeKey, { name: string; type: KeyType; revokedAt: number }> = {
+export const revokeKey: CommandKind<NamedKey, { name: string; type: KeyType; revokedAt: number }> = {
   needs: () => [KEYRING],
   decide(draft, command, now) {
     const { name, usedName } = command;
@@ -151,14 +142,14 @@ export const revokeKey: CommandKind<RevokeKey, { name: string; type: KeyType; re
   },
 };
 
-/** Of a new or renewed value: the hash tells which it is, and that is all that is known of it. */
+/** A new or changed key value as an entry states it. */
 export function createdKey({ name, type, hash, scopes, from, expiresAt }: ApiKey): CreatedKey {
   return { name, type, sha256: hash, scopes: [...scopes], from: [...from], expiresAt: isoOrNull(expiresAt) };
 }
 
 /**
- * Every value of a name that an entry changes, as it stands from then on. With the name and type that the entry gives,
- * the last entry to list a value says all that there is of it.
+ * Every key value that an entry changes, as it stands from then on. With the name and type of the entry, the last entry
+ * to list a value states it in full.
  */
 export function statedKeys(keys: readonly ApiKey[]): StatedKeys {
   return Object.fromEntries(
@@ -184,11 +175,7 @@ export function isLive({ expiresAt }: Pick<ApiKey, "expiresAt">, now: number): b
   return expiresAt === null || expiresAt > now;
 }
 
-function liveKeys(
-  keyring: readonly ApiKey[],
-  { name, keyType }: Pick<RotateKey, "name" | "keyType">,
-  now: number,
-): ApiKey[] {
+function liveKeys(keyring: readonly ApiKey[], { name, keyType }: NamedKey, now: number): ApiKey[] {
   const live = keyring.filter((key) => key.name === name && isLive(key, now));
   if (live.length === 0) throw new Fault("NOT_FOUND", `No key of the name ${name} is in force`);
   if (keyType !== undefined && live.some(({ type }) => type !== keyType))

@@ -9,7 +9,6 @@ import { requireMarket, requireTenant } from "./required.ts";
 import type { Market, MarketState } from "./rows.ts";
 
 export interface CreateMarket {
-  type: "createMarket";
   id: string;
   question: string;
   category: string;
@@ -21,21 +20,11 @@ export interface CreateMarket {
   liquidityMicro: bigint | null;
   /** The market's key in the tenant's files, for one that a file declares. */
   fileKey?: string | undefined;
-  /** What of the reference settles itself; without it a person does. */
+  /** The parsed reference, by which the oracle settles the market; without it a person does. */
   terms?: MarketTerms | null | undefined;
 }
 
-export type SuspendMarket = { type: "suspendMarket"; marketId: string };
-
-export type ResumeMarket = { type: "resumeMarket"; marketId: string };
-
-/** Puts on record, once, that the closing time has passed. */
-export interface CloseMarket {
-  type: "closeMarket";
-  marketId: string;
-}
-
-/** Moves F from the treasury into the market's escrow, which backs the F complete sets of the pool and the house. */
+/** Moves F from the treasury into the market's escrow; it backs the F complete sets of the pool and the house. */
 export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: number; createdAt: number }> = {
   needs: () => [TENANT, need("account", TREASURY)],
   decide(draft, command, now) {
@@ -100,12 +89,12 @@ function treasuryShort(balanceMicro: bigint, amountMicro: bigint): Fault {
   });
 }
 
-/** From open only; a second suspend changes nothing. */
-export const suspendMarket: CommandKind<SuspendMarket, { id: string; status: "suspended" }> = {
+/** Suspends an open market; a second suspension changes nothing. */
+export const suspendMarket: CommandKind<{ marketId: string }, { id: string; status: "suspended" }> = {
   needs: ({ marketId }) => marketNeeds(marketId),
   decide(draft, { marketId }, now) {
     const { market, marketState } = requireMarket(draft, marketId);
-    refuseFinal(market, marketState, now, "suspended");
+    requireNotFinal(market, marketState, now, "suspended");
     if (marketState.status === "open") {
       draft.put("marketState", marketId, { ...marketState, status: "suspended" });
       draft.record("market.suspended", { marketId });
@@ -114,12 +103,12 @@ export const suspendMarket: CommandKind<SuspendMarket, { id: string; status: "su
   },
 };
 
-/** From suspended and before the closing time; on an open market it changes nothing. */
-export const resumeMarket: CommandKind<ResumeMarket, { id: string; status: "open" }> = {
+/** Resumes a suspended market before its closing time; on an open market it changes nothing. */
+export const resumeMarket: CommandKind<{ marketId: string }, { id: string; status: "open" }> = {
   needs: ({ marketId }) => marketNeeds(marketId),
   decide(draft, { marketId }, now) {
     const { market, marketState } = requireMarket(draft, marketId);
-    refuseFinal(market, marketState, now, "resumed");
+    requireNotFinal(market, marketState, now, "resumed");
     if (marketState.status === "suspended") {
       draft.before = market.closeAt;
       draft.put("marketState", marketId, { ...marketState, status: "open" });
@@ -129,17 +118,17 @@ export const resumeMarket: CommandKind<ResumeMarket, { id: string; status: "open
   },
 };
 
-function refuseFinal(market: Market, marketState: MarketState, now: number, verb: string): void {
+function requireNotFinal(market: Market, marketState: MarketState, now: number, verb: string): void {
   const status = statusAt({ status: marketState.status, closeAt: market.closeAt }, now);
   if (status === "settled") throw new Fault("MARKET_SETTLED", `Market is settled and cannot be ${verb}`);
   if (status === "closed") throw new Fault("MARKET_CLOSED", `Market is closed and cannot be ${verb}`);
 }
 
 /**
- * Puts on record that a market has closed. Nothing depends on it: trades are refused by the clock alone. Any number of
- * processes may ask; only the first writes, and none does before the closing time or after the settlement.
+ * Records, once, that a market has closed. Nothing depends on the entry: trades are refused by the clock alone. Any
+ * number of processes may ask; only the first writes, and none does before the closing time or after the settlement.
  */
-export const closeMarket: CommandKind<CloseMarket, { recorded: boolean }> = {
+export const closeMarket: CommandKind<{ marketId: string }, { recorded: boolean }> = {
   needs: ({ marketId }) => marketNeeds(marketId),
   decide(draft, { marketId }, now) {
     const { market, marketState } = requireMarket(draft, marketId);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { keyFingerprint } from "../domain/access/api-key.ts";
 import { usualScopes } from "../domain/access/scopes.ts";
 import type { StatedTenant } from "../domain/audit/audit-payloads.ts";
 import { decimalFromMicro } from "../domain/money.ts";
@@ -7,28 +8,23 @@ import type { Draft, Reader } from "./draft.ts";
 import { createdKey, isLive, statedKeys } from "./keys.ts";
 import { type ApiKey, type PastRecord, SINGLE, type Tenant } from "./rows.ts";
 
-/** States in the log, once, what older versions of this program left beside it. */
-export interface PutOnRecord {
-  type: "putOnRecord";
-}
-
-/** What it stated. */
-export interface StatedRecord {
-  /** How many keys. */
+interface StatedRecord {
+  /** How many keys were stated. */
   keys: number;
-  /** The keys that the log knows nothing of. */
+  /** The keys that the log does not account for. */
   refused: { name: string; hash: string }[];
 }
 
-export const putOnRecord: CommandKind<PutOnRecord, StatedRecord | undefined> = {
+/** See {@link statePast}. */
+export const putOnRecord: CommandKind<object, StatedRecord | undefined> = {
   needs: () => [TENANT, KEYRING, PAST_RECORD],
   ownBatch: true,
   decide: (draft, _, now) => statePast(draft, now),
 };
 
 /**
- * The tenant's row as an entry states it, so that the last entry to change the row says all of it. The document stands
- * whole in the entry of its apply; here its SHA-256 says which one holds.
+ * The whole tenant's row as an entry states it. The document itself stands in the entry of its apply; here its SHA-256
+ * says which one holds.
  */
 export function statedTenant(tenant: Tenant): StatedTenant {
   return {
@@ -43,8 +39,8 @@ export function statedTenant(tenant: Tenant): StatedTenant {
 }
 
 /**
- * The tenant's row for a command that writes it: as the log states it, so that what another hand put into one field does
- * not come onto the record with a change of another.
+ * The tenant's row for a command that writes it: as the log states it, so that an edit of one field past the log is not
+ * recorded along with a change of another.
  */
 export function tenantOnRecord(state: Reader): Tenant | undefined {
   const held = state.get("tenant", SINGLE);
@@ -54,14 +50,14 @@ export function tenantOnRecord(state: Reader): Tenant | undefined {
   return document === undefined ? undefined : { ...stated, document, version: held?.version ?? 0 };
 }
 
-/** Whether the row is not as the log says: then even a change to what the log says already has to write it. */
+/** Whether the row differs from the log. A command then writes it even when it changes nothing in the log. */
 export function tenantStrays(state: Reader): boolean {
   return state.get("tenantRecord", SINGLE)?.strays === true;
 }
 
 /**
- * States, once, the keys and the configuration that older versions left with entries that do not say enough. A key that
- * their log knows nothing of is not stated: it was put into the table by another hand, and stays shut.
+ * Records, once, the keys and the configuration in full: entries of older versions state them only in part. A key that
+ * the log does not account for is not stated and stays refused: it was put into the table past the log.
  * @returns undefined when there was nothing to state
  */
 export function statePast(draft: Draft, now: number): StatedRecord | undefined {
@@ -93,14 +89,14 @@ export function statePast(draft: Draft, now: number): StatedRecord | undefined {
     refused: refused.map(({ name, hash }) => ({ name, sha256: hash })),
     state: statedTenant(tenant),
   });
-  return { keys: stated.length, refused: refused.map(({ name, hash }) => ({ name, hash })) };
+  return { keys: stated.length, refused };
 }
 
 /**
- * The keys that the log of an older version accounts for, with the ends that it gives them. Its entries name no value: a
- * key is known by its fingerprint in the document applied last, or by an entry that made a key of its name and type when
- * it was made. Where more keys claim an entry or a fingerprint than it speaks of, nothing tells the true one, and none
- * is known. What has ended opens nothing, and is stated as it is.
+ * The keys that a log of older versions accounts for, with the expiries that it gives them. Its entries do not hold the
+ * key's hash: a key is known by its fingerprint in the document applied last, or by an entry that created a key of its
+ * name and type at that time. Where more keys claim an entry or a fingerprint than there can be, the true one cannot be
+ * told, and none is known. An expired key opens nothing and is stated as it is.
  */
 export function knownKeys(
   keys: readonly ApiKey[],
@@ -108,13 +104,16 @@ export function knownKeys(
   now: number,
 ): { known: ApiKey[]; refused: ApiKey[] } {
   const alike = (a: ApiKey, b: ApiKey) => a.name === b.name && a.type === b.type;
-  const printOf = ({ hash }: ApiKey) => `fp:${hash.slice(0, 8)}`;
-  const isApplied = (key: ApiKey) =>
-    past.applied.keys.some(
-      ({ name, type, fingerprint }) => name === key.name && type === key.type && fingerprint === printOf(key),
-    ) && keys.filter((each) => alike(each, key) && printOf(each) === printOf(key)).length === 1;
+  const isApplied = (key: ApiKey) => {
+    const print = keyFingerprint(key.hash);
+    return (
+      past.applied.keys.some(
+        ({ name, type, fingerprint }) => name === key.name && type === key.type && fingerprint === print,
+      ) && keys.filter((each) => alike(each, key) && keyFingerprint(each.hash) === print).length === 1
+    );
+  };
   const made = (key: ApiKey) => past.made.filter(({ name, type }) => name === key.name && type === key.type);
-  // An entry never bears an earlier time than its key, and a later one only where clocks disagree.
+  // An entry is never dated before its key, and after it only where clocks disagree.
   const claimOf = (key: ApiKey) => {
     const at = Math.min(...made(key).flatMap((entry) => (entry.at >= key.createdAt ? [entry.at] : [])));
     return at - key.createdAt <= CLOCKS_APART_MS ? at : undefined;
@@ -131,7 +130,7 @@ export function knownKeys(
     );
     const until = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, ...ends.map((each) => each.until));
     const expiresAt = until === Number.POSITIVE_INFINITY ? null : until;
-    // Older versions knew neither, so the row's word for them is another hand's.
+    // Older versions had neither scopes nor networks, so what the row says of them was not written by pmctl.
     return { ...key, scopes: usualScopes(key.type), from: [], expiresAt };
   };
   const isKnown = (key: ApiKey) => !isLive(key, now) || isApplied(key) || isClaimant(key);

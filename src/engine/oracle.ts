@@ -7,9 +7,9 @@ import type { Draft } from "./draft.ts";
 import { requireMarket } from "./required.ts";
 import { type Market, type MarketState, SINGLE, type Watch } from "./rows.ts";
 
-/** What a machine settles by, as it stands in `oracle.resolved`. */
+/** Why an oracle settles a market as it does, as `oracle.resolved` states it. */
 export interface OracleEvidence {
-  /** The address that said the outcome; null for the built-in oracle. */
+  /** The address that stated the outcome; null for the built-in oracle. */
   resolutionUrl: string | null;
   evidence: ResolutionEvidence;
 }
@@ -17,20 +17,11 @@ export interface OracleEvidence {
 export interface Resolution {
   marketId: string;
   outcome: Side;
-  /** Present when a machine settles: what it goes by, for the record. */
+  /** Present when an oracle settles, absent when an operator does. */
   oracle?: OracleEvidence | undefined;
 }
 
-/** Puts on record, once per reason, that a market waits although its time has come. */
-export interface HoldMarket {
-  type: "holdMarket";
-  marketId: string;
-  reason: HoldReason;
-  /** For people; of several texts for one reason the first stays. */
-  detail: string;
-}
-
-/** From its creation on, the sweep finds the market by the instant that decides it. */
+/** Lets the sweep find the market, from its creation on, by the instant that decides it. */
 export function watchMarket(draft: Draft, marketId: string, instantAt: number): void {
   draft.put("watch", marketId, newWatch(marketId, instantAt, true));
 }
@@ -40,9 +31,9 @@ function newWatch(marketId: string, instantAt: number, parsed: boolean): Watch {
 }
 
 /**
- * Judged in the commit itself, whatever the sweep saw before: an operator who suspends a market, or names another oracle,
- * has the last word.
- * @throws Fault MARKET_SUSPENDED, or REFUSED when the market is open still or another oracle decides by now
+ * Checked in the commit itself, whatever the sweep saw before: an operator may have suspended the market or named
+ * another oracle in the meantime.
+ * @throws Fault MARKET_SUSPENDED, or REFUSED when the market is still open or the policy names another oracle
  */
 export function requireOracleMaySettle(
   draft: Draft,
@@ -56,23 +47,27 @@ export function requireOracleMaySettle(
   if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "Another oracle decides by now");
 }
 
-/** Ends the watch, by whichever hand the market was settled, and keeps the evidence of a machine in the same commit as its settlement. */
+/** Ends the watch, also after a settlement by hand, and records an oracle's evidence in the settlement's commit. */
 export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Resolution): void {
   const watch = draft.get("watch", marketId);
   if (watch) draft.put("watch", marketId, { ...watch, settled: true });
   if (oracle) draft.record("oracle.resolved", { ...oracle.evidence, marketId, outcome });
 }
 
-/** Puts a hold on record; one for the reason that holds already, or of a market that is not open, changes nothing. */
-export const holdMarket: CommandKind<HoldMarket, { recorded: boolean }> = {
-  needs: ({ marketId }) => [...marketNeeds(marketId), need("watch", marketId)],
-  decide(draft, command, now) {
-    const { marketId, reason, detail } = command;
-    const { market, marketState } = requireMarket(draft, marketId);
-    const watch = draft.get("watch", marketId) ?? newWatch(marketId, market.closeAt, false);
-    if (marketState.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
-    draft.put("watch", marketId, { ...watch, hold: { reason, detail, at: now } });
-    draft.record("oracle.held", { marketId, reason, detail });
-    return { recorded: true };
-  },
-};
+/**
+ * Records that a market whose time has come waits for a person. A market that is not open, or is held for the same
+ * reason already, stays as it is: of several details for one reason the first is kept.
+ */
+export const holdMarket: CommandKind<{ marketId: string; reason: HoldReason; detail: string }, { recorded: boolean }> =
+  {
+    needs: ({ marketId }) => [...marketNeeds(marketId), need("watch", marketId)],
+    decide(draft, command, now) {
+      const { marketId, reason, detail } = command;
+      const { market, marketState } = requireMarket(draft, marketId);
+      const watch = draft.get("watch", marketId) ?? newWatch(marketId, market.closeAt, false);
+      if (marketState.status !== "open" || watch.hold?.reason === reason) return { recorded: false };
+      draft.put("watch", marketId, { ...watch, hold: { reason, detail, at: now } });
+      draft.record("oracle.held", { marketId, reason, detail });
+      return { recorded: true };
+    },
+  };

@@ -3,7 +3,6 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need } from "./command.ts";
 import type { Draft } from "./draft.ts";
-
 import { creditUser } from "./funding.ts";
 import { type Payment, referenceKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
@@ -14,12 +13,13 @@ export type PaymentFact =
       kind: "paid";
       traderId: string | undefined;
       amountMicro: bigint;
-      /** Whether the amount is what was received, and not what was asked for. */
+      /** Whether the amount is what was received; otherwise it is what was asked for. */
       received: boolean;
     }
-  | { kind: "refund"; refunds: RefundItem[] /** All refunds so far, when the event says. */; totalMicro?: bigint }
+  /** `totalMicro`: the sum of all refunds so far, when the event states it. */
+  | { kind: "refund"; refunds: RefundItem[]; totalMicro?: bigint }
   | { kind: "dispute"; id: string; amountMicro: bigint; won: boolean }
-  /** Signed by the provider, but not to be acted upon. */
+  /** Signed by the provider, but in a form that moves no money. */
   | { kind: "unusable"; problem: string; traderId: string | undefined };
 
 export interface RefundItem {
@@ -29,30 +29,26 @@ export interface RefundItem {
 }
 
 /** An event about a payment of a provider that also refunds and disputes. */
-export interface RecordPayment {
-  type: "recordPayment";
+interface RecordPayment {
   provider: string;
-  /** The payment's own name (a payment intent), the same in all events about it. */
+  /** The payment's reference (a payment intent), the same in all events about it. */
   reference: string;
-  /** The user that the payment belonged to when the caller looked: that user's rows are loaded. */
+  /** The payment's owner when the caller looked it up: that user's rows are loaded. */
   ownerId: string | undefined;
   fact: PaymentFact;
   webhook?: ArrivedWebhook | undefined;
-}
-
-export interface PaymentOwner {
-  /** The user that the payment belongs to. If the caller named another one nothing was done: it asks again with this one. */
-  ownerId: string | undefined;
 }
 
 const failedRefund = (id: string) => `${id} failed`;
 const wonDispute = (id: string) => `${id} won`;
 
 /**
- * Takes an event into account, whatever events came before it. Each adds its fact to what is known of the payment, and
- * the difference between what that comes to and what was done so far is moved: so no order of arrival matters.
+ * Applies an event to its payment, in whatever order events arrive: it adds the event's fact to the payment's row, and
+ * moves the difference between what the row now amounts to and what was moved so far.
+ * @returns the payment's owner. When it is not the `ownerId` of the command nothing was done: the caller asks again
+ * with it.
  */
-export const recordPayment: CommandKind<RecordPayment, PaymentOwner> = {
+export const recordPayment: CommandKind<RecordPayment, { ownerId: string | undefined }> = {
   needs: ({ provider, reference, ownerId, fact, webhook }) => {
     const users = [ownerId, fact.kind === "paid" ? fact.traderId : undefined].filter((user) => user !== undefined);
     return [
@@ -71,14 +67,14 @@ export const recordPayment: CommandKind<RecordPayment, PaymentOwner> = {
     const { provider, reference, ownerId, fact } = command;
     const payment = draft.get("payment", referenceKey(provider, reference)) ?? newPayment(provider, reference);
     const owner = payment.userId === "" ? undefined : payment.userId;
-    // Rows of an owner that the caller did not know of are not loaded: absent here would mean empty.
+    // The rows of an owner that the caller did not know are not loaded, and would read as empty accounts.
     if (owner !== ownerId) return { ownerId: owner };
     once(draft, command.webhook, now, () => recordFact(draft, payment, fact, now));
     return { ownerId };
   },
 };
 
-/** Under what the event's refunds or dispute are remembered, and how they ended. */
+/** The references under which the event's refunds or dispute, and their ends, are counted once. */
 function referencesOf(fact: PaymentFact): string[] {
   if (fact.kind === "refund") return fact.refunds.flatMap(({ id }) => [id, failedRefund(id)]);
   return fact.kind === "dispute" ? [fact.id, wonDispute(fact.id)] : [];
@@ -120,7 +116,7 @@ function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: 
   const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
   if (payment.userId !== "") recordPaidAgain(draft, payment, fact);
   else if (traderId === undefined) {
-    // Not used up: another event about the same payment may name the user, and gets at most what was received.
+    // Another event about the same payment may still name the user, who then gets at most what was received.
     if (received) put(draft, { ...payment, receivedMicro });
     recordConflict(draft, payment, "names no user", asked);
   } else {
@@ -128,12 +124,12 @@ function recordPaid(draft: Draft, payment: Payment, fact: PaymentFact & { kind: 
     ensureTrader(draft, traderId, now);
     const { provider, reference: txRef } = payment;
     creditUser(draft, { provider, userId: traderId, amountMicro: creditedMicro, txRef });
-    // Refunds and disputes that were faster than the payment take their part at once.
+    // Refunds and disputes that arrived before the payment take their part at once.
     takeBackRest(draft, { ...payment, userId: traderId, creditedMicro, receivedMicro }, "refund");
   }
 }
 
-/** A further event about a payment that was credited: it can only correct the amount downwards. */
+/** Applies a further event about a credited payment: it can only correct the amount downwards. */
 function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "paid" }): void {
   const { traderId, amountMicro, received } = fact;
   const asked = { userId: traderId, amount: decimalFromMicro(amountMicro) };
@@ -146,7 +142,7 @@ function recordPaidAgain(draft: Draft, payment: Payment, fact: PaymentFact & { k
     recordConflict(draft, payment, "credited with another amount", asked);
 }
 
-/** By id, and by the running total: whichever of the two events comes first, the money is taken back once. */
+/** Counts refunds by id and by running total, so that either event may come first and the money is taken back once. */
 function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kind: "refund" }): undefined {
   const { provider } = payment;
   const isNew = (id: string) => !draft.get("receipt", referenceKey(provider, id));
@@ -162,7 +158,7 @@ function recordRefunds(draft: Draft, payment: Payment, fact: PaymentFact & { kin
   for (const { id, amountMicro } of counted) keepReference(draft, payment, id, amountMicro);
   for (const { id, amountMicro } of failed) keepReference(draft, payment, failedRefund(id), amountMicro);
   // The usual second event about one refund: ids that the running total covers, or a total that the ids add up to. It
-  // moves nothing and is remembered, or a further refund would be taken for one that the total covers.
+  // moves nothing but is stored; otherwise a later refund would be mistaken for one that the total covers.
   if (failed.length === 0 && refundedMicro(next) === refundedMicro(payment)) put(draft, next);
   else takeBackRest(draft, next, "refund");
 }
@@ -183,7 +179,7 @@ function refundedMicro({ refundsMicro, refundTotalMicro, refundsFailedMicro }: P
 
 const sum = (refunds: RefundItem[]): bigint => refunds.reduce((total, { amountMicro }) => total + amountMicro, 0n);
 
-/** @returns whether this is the first time */
+/** @returns whether the reference was counted for the first time */
 function keepReference(draft: Draft, { provider, userId }: Payment, reference: string, amountMicro: bigint): boolean {
   const key = referenceKey(provider, reference);
   if (draft.get("receipt", key)) return false;
@@ -191,7 +187,7 @@ function keepReference(draft: Draft, { provider, userId }: Payment, reference: s
   return true;
 }
 
-/** Moves the difference between what is to be taken back in all and what was so far. Never more than was credited. */
+/** Moves the difference between what is due back in all, at most what was credited, and what was taken back so far. */
 function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
   const { userId, creditedMicro, receivedMicro, takenBackMicro } = payment;
   const keptMicro = receivedMicro === null ? creditedMicro : smaller(creditedMicro, receivedMicro);
@@ -206,7 +202,7 @@ function takeBackRest(draft: Draft, payment: Payment, reason: string): void {
     recordConflict(draft, payment, userId === "" ? `${reason} before the payment` : `${reason} counted before`, {});
 }
 
-/** The wallet gives what it holds; the rest is what the user owes. */
+/** Takes from the wallet what it holds; the rest the user owes. */
 function debit(draft: Draft, { provider, reference, userId }: Payment, amountMicro: bigint, reason: string): void {
   const fromWalletMicro = smaller(amountMicro, draft.account(walletOf(userId)).balanceMicro);
   draft.transfer(walletOf(userId), externalOf(provider), fromWalletMicro);

@@ -1,8 +1,8 @@
-import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
+import { isDeepStrictEqual } from "node:util";
+import { isSame } from "../domain/audit/audit-link.ts";
 import type { PolicyChanges } from "../domain/audit/audit-payloads.ts";
 import { Fault } from "../domain/fault.ts";
-import type { Override } from "../domain/policy/policy.ts";
-import { mergePolicy, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
+import { mergePolicy, type Override, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
 import { tierProblems } from "../domain/policy/suitability.ts";
 import { statedFields } from "../domain/policy/values.ts";
 import { type CommandKind, TENANT_TO_WRITE } from "./command.ts";
@@ -10,23 +10,18 @@ import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { requireTenant } from "./required.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
 
-export interface UpdatePolicy {
-  type: "updatePolicy";
+interface UpdatePolicy {
   patch: PolicyPatch;
   /** How long the change holds; for good unless given. */
   ttlMs?: number | undefined;
-  /** Only if the tenant row is one of these versions: what the caller has seen. */
+  /** The versions of the tenant's row that the caller has seen; refused when the row is at another one. */
   ifVersion?: readonly number[] | undefined;
 }
 
-/** Takes overrides that have ended out of the tenant's row, and puts their end on record. */
-export interface EndOverrides {
-  type: "endOverrides";
-}
-
 /**
- * Changes the given fields, for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
- * A patch that changes nothing leaves no trace, unless the row was not as the log says: then the entry is of its mending.
+ * Changes the given fields for good or, with a `ttlMs`, for a time. A change for good ends the overrides of its fields.
+ * A patch that changes nothing is not recorded, unless the row differs from the log: then the entry records its
+ * correction.
  */
 export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt: number; version: number }> = {
   needs: () => [...TENANT_TO_WRITE],
@@ -51,7 +46,11 @@ export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt
     requireSound(next.policy);
     const policy = policyAt(next, now);
     requireSound(policy);
-    if (!tenantStrays(draft) && isSame(next.policy, tenant.policy) && isSame(next.overrides, tenant.overrides))
+    if (
+      !tenantStrays(draft) &&
+      isSame(next.policy, tenant.policy) &&
+      isDeepStrictEqual(next.overrides, tenant.overrides)
+    )
       return { policy, updatedAt: tenant.policyUpdatedAt, version };
     draft.put("tenant", SINGLE, { ...tenant, ...next, policyUpdatedAt: now });
     draft.record("policy.updated", {
@@ -64,8 +63,8 @@ export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt
   },
 };
 
-/** Puts on record that overrides have ended. They have done so by the clock alone; this takes them out of the row. */
-export const endOverrides: CommandKind<EndOverrides, { ended: number }> = {
+/** Takes overrides that have ended (by the clock alone) out of the tenant's row, and records their end. */
+export const endOverrides: CommandKind<object, { ended: number }> = {
   needs: () => [...TENANT_TO_WRITE],
   ownBatch: true,
   decide(draft, _, now) {
@@ -105,8 +104,4 @@ export function policyChanges(before: Policy, after: Policy): PolicyChanges {
     if (!isSame(from, to)) changes[field] = { from, to };
   }
   return changes;
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  return canonicalJson(a as Json) === canonicalJson(b as Json);
 }

@@ -1,6 +1,6 @@
 import type { Table } from "./rows.ts";
 
-/** Values by table and key. A map for each table: a key joined of both would be built and hashed anew at every look. */
+/** Values by table and key. Each table has its own map: a joined key would be built and hashed at each access. */
 export class RowMap<Value> {
   readonly #tables = new Map<Table, Map<string, Value>>();
 

@@ -1,10 +1,10 @@
 import type { KeyType, Scope } from "../domain/access/scopes.ts";
-import type { MarketKind, Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
+import type { Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
 
-/** A row that changes carries the version it was read at; 0 before it exists. The store writes `version + 1`, guarded. */
+/** A row that changes has the version it was read at, 0 before it exists. The store writes `version + 1`, guarded. */
 interface Versioned {
   version: number;
 }
@@ -35,7 +35,6 @@ export interface Market extends Mechanism {
   id: string;
   question: string;
   category: string;
-  kind: MarketKind;
   closeAt: number;
   resolutionRef: string;
   /** Canonical JSON. */
@@ -50,7 +49,7 @@ export interface Market extends Mechanism {
   terms: string | null;
 }
 
-/** The changing half of a market. */
+/** What changes of a market: its pool, status and volume. */
 export interface MarketState extends Versioned, Pool {
   marketId: string;
   status: StoredStatus;
@@ -58,19 +57,19 @@ export interface MarketState extends Versioned, Pool {
   volumeMicro: bigint;
   outcome: Side | null;
   settledAt: number | null;
-  /** Whether the audit log says that the market closed. */
+  /** Whether the audit log holds the entry of the market's closing. */
   closingRecorded: boolean;
 }
 
 /** What the oracle knows of a market that a machine settles. */
 export interface Watch extends Versioned {
   marketId: string;
-  /** Whose price decides, milliseconds since 1970. */
+  /** The instant whose price decides the market, milliseconds since 1970. */
   instantAt: number;
-  /** Whether the reference was parsed; the others came here by `resolution_url`. */
+  /** Whether the reference was parsed. False for a market that only `resolution_url` can settle. */
   parsed: boolean;
   settled: boolean;
-  /** Why the market is held; null while it is not. */
+  /** Why the oracle leaves the market to a person; null while it does not. */
   hold: { reason: string; detail: string; at: number } | null;
 }
 
@@ -82,9 +81,9 @@ export interface Trader extends Versioned, TraderStanding {
   createdAt: number;
 }
 
-/** What the audit log says of a user's sessions. No row holds it, so nothing but an entry changes it. */
+/** When a user's sessions end, derived from the audit log: no table holds it, so only an entry can change it. */
 export interface Revocation {
-  /** Tokens issued before this instant are refused; null where none are. */
+  /** Tokens issued before this instant are refused; null when no token is. */
   before: number | null;
 }
 
@@ -97,12 +96,10 @@ export interface Position extends Versioned {
   costMicro: bigint;
 }
 
-/** The cost of a trader's positions in markets not settled. Derived, never stored; who loads it loads the positions too. */
+/** The cost of a trader's positions in unsettled markets. Derived, not stored; loading it also loads the positions. */
 export interface Portfolio {
   exposureMicro: bigint;
 }
-
-export type { KeyType };
 
 export interface ApiKey extends Versioned {
   /** SHA-256 of the key, hex. The key itself is never stored. */
@@ -111,27 +108,30 @@ export interface ApiKey extends Versioned {
   type: KeyType;
   /** What an admin key may do; a public key has none. */
   scopes: readonly Scope[];
-  /** CIDR ranges that it works from; none is anywhere. */
+  /** CIDR ranges that it works from; without any it works from anywhere. */
   from: readonly string[];
   createdAt: number;
   expiresAt: number | null;
-  /** Whether the audit log says all of this. What it does not say opens nothing. */
+  /** Whether the audit log states the key as this row does. A key that it does not state is refused. */
   onRecord: boolean;
 }
 
-/** The tenant's row against the audit log, for the few commands that write it: what another hand put there is not kept. */
+/**
+ * The tenant's row as the audit log states it. Commands that write the row start from it, so edits past the log are
+ * lost.
+ */
 export interface TenantRecord {
-  /** As the last entry that states the row says; null where none does. Without the document where the log has another. */
+  /** By the last entry that states the row; null when none does. Its document is null where the log has another one. */
   stated: (Omit<Tenant, "document" | "version"> & { document: string | null }) | null;
-  /** Whether the row differs from it in anything. */
+  /** Whether the row differs from what the log states. */
   strays: boolean;
 }
 
-/** What the log says of keys that older versions left beside it: their entries name no value. */
+/** What a log of older versions says about keys. Its entries name keys, but not their hashes. */
 export interface PastRecord {
-  /** Whether the log states keys and configuration whole; then the rest is empty. */
+  /** Whether the log now states keys and configuration in full; then the other fields are empty. */
   complete: boolean;
-  /** When a key of a name was made or renewed. */
+  /** When a key of a name was created or rotated. */
   made: readonly { name: string; type: string; at: number }[];
   /** Values of a name that are older than `at` work until `until` at the latest. */
   ended: readonly { name: string; at: number; until: number }[];
@@ -139,7 +139,7 @@ export interface PastRecord {
   applied: { at: number; keys: readonly { name: string; type: string; fingerprint: string }[] };
 }
 
-/** A reference of a provider that was taken into account. It is kept for ever, so that it counts once. */
+/** A provider's reference that has been counted. It is kept for ever, so that it counts once. */
 export interface CountedReference {
   provider: string;
   reference: string;
@@ -147,20 +147,20 @@ export interface CountedReference {
   userId: string;
 }
 
-/** Everything that is known of one payment of a provider, so that refunds and disputes take back what was credited. */
+/** What is known of one payment of a provider, so that refunds and disputes can take back what was credited. */
 export interface Payment extends Versioned {
   provider: string;
   reference: string;
   /** Empty until an event names the user, who never changes after that. */
   userId: string;
   creditedMicro: bigint;
-  /** What the provider says that it received; null while it has not said. */
+  /** What the provider says that it received; null until it does. */
   receivedMicro: bigint | null;
-  /** Refunds counted by their own ids. */
+  /** The sum of the refunds that came with ids. */
   refundsMicro: bigint;
   /** The running total of refunds that the provider stated last. */
   refundTotalMicro: bigint;
-  /** Of the refunds, those that failed: the provider kept the money. */
+  /** The sum of the refunds that failed: the provider kept the money. */
   refundsFailedMicro: bigint;
   disputedMicro: bigint;
   disputesWonMicro: bigint;
@@ -177,7 +177,7 @@ export interface StoredAnswer {
   createdAt: number;
 }
 
-/** What a provider delivered, once per body: kept for ever beside what came of it. */
+/** A provider's webhook and its outcome, kept for ever, once per body. */
 export interface InboundWebhook {
   provider: string;
   /** Of the raw body, hex. */
@@ -185,9 +185,9 @@ export interface InboundWebhook {
   event: string;
   reference: string | null;
   userId: string | null;
-  /** Types of the audit entries that it caused, `kept`, or `no effect`. */
+  /** The types of the audit entries that it caused, `kept`, or `no effect`. */
   outcome: string;
-  /** The raw body of an event that is only kept. */
+  /** The raw body of an event that is only kept; null for others. */
   body: string | null;
   receivedAt: number;
 }
@@ -204,7 +204,7 @@ export interface Withdrawal extends Versioned {
   decidedAt: number | null;
 }
 
-/** One suitability assessment. Every one is kept; the trader's row holds what the last one came to. */
+/** One suitability assessment. All are kept; the trader's row holds the result of the last one. */
 export interface Assessment {
   id: string;
   traderId: string;
@@ -242,7 +242,7 @@ export interface Tables {
 
 export type Table = keyof Tables;
 
-/** Tables with one row use this key. */
+/** The key of a table with one row. */
 export const SINGLE = "";
 
 export const positionKey = (traderId: string, marketId: string, side: Side) => `${side}:${marketId}:${traderId}`;

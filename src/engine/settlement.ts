@@ -8,9 +8,8 @@ import { type Resolution, recordResolution, requireOracleMaySettle } from "./ora
 import { requireMarket } from "./required.ts";
 import type { Market, MarketState, Position } from "./rows.ts";
 
-export interface SettleMarket extends Resolution {
-  type: "settleMarket";
-  /** What the caller has seen; a settlement that would pay otherwise pays nothing. */
+interface SettleMarket extends Resolution {
+  /** What the caller expects to be paid; a settlement that would pay anything else is refused. */
   expect?: { payouts?: number | undefined; totalMicro?: bigint | undefined } | undefined;
 }
 
@@ -28,7 +27,7 @@ export const settleMarket: CommandKind<
     need("account", escrowOf(marketId)),
     need("account", TREASURY),
     need("holders", marketId),
-    // A machine settles only while the policy lets it.
+    // The policy says which oracle may settle.
     ...(oracle ? [TENANT] : []),
   ],
   ownBatch: true,
@@ -65,7 +64,7 @@ export const settleMarket: CommandKind<
   },
 };
 
-/** Decided in the commit that pays, so that no trade can come between the look and the settlement. */
+/** Checked in the commit that pays, so that no trade can come between the check and the payment. */
 function requireExpected({ expect }: SettleMarket, winners: readonly Position[]): void {
   const totalMicro = winners.reduce((total, { sharesMicro }) => total + sharesMicro, 0n);
   const { payouts = winners.length, totalMicro: expectedMicro = totalMicro } = expect ?? {};

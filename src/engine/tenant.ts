@@ -13,32 +13,31 @@ import { policyChanges } from "./policy.ts";
 import { requireMarket } from "./required.ts";
 import { type ApiKey, SINGLE, type Tenant } from "./rows.ts";
 
-/** A market that a file declares, to be created with the state that it wants. */
-export interface DeclaredMarket extends Omit<CreateMarket, "type"> {
+/** A market that a file declares, to be created in the state that the file wants. */
+interface DeclaredMarket extends CreateMarket {
   fileKey: string;
   liquidityMicro: bigint;
   state: "open" | "suspended";
 }
 
-/** What a plan wants to have changed, in one commit. */
+/** The changes of a plan. */
 export interface ApplyConfig extends KeyInHand {
-  type: "applyConfig";
-  /** Only if the tenant row is this version, 0 for a tenant that was never applied: what the plan was made on. */
+  /** The version of the tenant's row that the plan was made on, 0 before the first apply; refused at another one. */
   ifVersion?: number | undefined;
   /** The fields to write; the others keep their live values. */
   policy: PolicyPatch;
   kycRequired: boolean;
   liquidityMicro: bigint;
-  /** Only rises: the difference to what was moved in so far is added. */
+  /** Capital moved into the treasury in all. What is missing of it is added; nothing is ever taken out. */
   capitalMicro: bigint;
-  /** Keys to create, or whose scopes, networks or expiry change. Others are left alone. */
+  /** Keys to create or to change; others are left alone. */
   keys: DeclaredKey[];
-  /** Keys to end: by their name, and by their hash or how it begins. */
+  /** Keys to end, by name and by hash or its beginning. */
   revoke?: readonly Pick<ApiKey, "name" | "hash">[] | undefined;
   markets?: readonly DeclaredMarket[] | undefined;
-  /** Of the markets to create one whose key in the files is taken: then the plan is stale. */
+  /** The file key of a market to create that is taken already: then the plan is stale. */
   takenKey?: string | undefined;
-  /** Refused when a market's state is not `from` any more. */
+  /** Refused when a market's state is no longer `from`. */
   marketStates?: readonly { marketId: string; from: "open" | "suspended"; to: "open" | "suspended" }[] | undefined;
   /** The document without secrets, canonical JSON. */
   document: string;
@@ -51,10 +50,10 @@ export interface ApplyConfig extends KeyInHand {
 }
 
 /**
- * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan is
- * not touched. A second apply of the same document changes nothing and records nothing, while the row is as the log says.
- * @throws Fault SCOPE_REQUIRED for work that is not the key's in use, REFUSED when what the plan was made on has changed
- * since; then nothing is written
+ * Makes the changes of a plan in one commit: policy, settings, missing capital, keys, markets. What is not in the plan
+ * is not touched. A second apply of the same document changes and records nothing, unless the row differs from the log.
+ * @throws Fault SCOPE_REQUIRED for a change that the key in use may not make, REFUSED when what the plan was made on
+ * has changed since
  */
 export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
   needs: ({ marketStates = [] }) => [
@@ -112,8 +111,8 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
 };
 
 /**
- * An apply does the work of other operations in one commit, and asks for what each of them asks: a key that is kept to
- * some scopes does by no plan what it may not do one by one.
+ * An apply does the work of other operations in one commit and requires their scopes, so that a key cannot do by a plan
+ * what it may not do by the single operations.
  */
 function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: bigint): void {
   const { keys, revoke = [], markets = [], marketStates = [], heldScopes } = command;
@@ -137,8 +136,8 @@ function asDeclared(key: DeclaredKey): DeclaredKey & Pick<ApiKey, "scopes" | "fr
 }
 
 /**
- * Creates or renews the keys that are listed and ends those that are named for it, at once; others are left alone.
- * @throws Fault REFUSED for a name that was taken live, KEY_IN_USE when the key in hand would be locked out
+ * Creates or changes the declared keys and ends the revoked ones at once; others are left alone.
+ * @throws Fault REFUSED for a name that was taken since, KEY_IN_USE when the key in use would be locked out
  */
 function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: ApplyConfig, now: number): boolean {
   const keys = declared.map(asDeclared);
@@ -146,7 +145,7 @@ function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: Appl
   const keyring = draft.get("keyring", SINGLE) ?? [];
   const next: ApiKey[] = keyring.map((key) => {
     const wanted = keys.find(({ hash }) => hash === key.hash);
-    // A value that goes by another name from now on keeps its row: there is one for each value.
+    // A value that gets another name keeps its row: there is one row for each value.
     if (wanted) return isAsWanted(key, wanted) ? key : { ...key, ...wanted, onRecord: true };
     return isRevoked(key) && isInForce(key, now) ? { ...key, expiresAt: now } : key;
   });
@@ -166,7 +165,7 @@ function applyKeys(draft: Draft, { keys: declared, revoke = [], usedName }: Appl
   return changed.length > 0;
 }
 
-/** An apply cannot end the key that it came with by mistake; the key's value may go by another name afterwards. */
+/** An apply cannot end the key that it came with; it may give the key's value another name. */
 function requireKeyInHand(name: string, before: readonly ApiKey[], after: readonly ApiKey[], now: number): void {
   const held = before.filter((key) => key.name === name && isInForce(key, now)).map(({ hash }) => hash);
   const works = (key: ApiKey) =>
@@ -180,17 +179,17 @@ function isAsWanted(key: ApiKey, wanted: ReturnType<typeof asDeclared>): boolean
   return key.onRecord && isSame && isDeepStrictEqual([key.scopes, key.from], [wanted.scopes, wanted.from]);
 }
 
-/** Markets are only ever created, suspended and resumed here: nothing declarative settles or deletes. */
+/** An apply only creates, suspends and resumes markets: a file never settles or deletes one. */
 function applyMarkets(draft: Draft, { markets = [], marketStates = [] }: ApplyConfig, now: number): boolean {
   for (const { state, ...market } of markets) {
-    createMarket.decide(draft, { type: "createMarket", ...market }, now);
-    if (state === "suspended") suspendMarket.decide(draft, { type: "suspendMarket", marketId: market.id }, now);
+    createMarket.decide(draft, market, now);
+    if (state === "suspended") suspendMarket.decide(draft, { marketId: market.id }, now);
   }
   for (const { marketId, from, to } of marketStates) {
     const { marketState } = requireMarket(draft, marketId);
     if (marketState.status !== from) throw stale(`the market ${marketId}`);
-    if (to === "suspended") suspendMarket.decide(draft, { type: "suspendMarket", marketId }, now);
-    else resumeMarket.decide(draft, { type: "resumeMarket", marketId }, now);
+    const change = to === "suspended" ? suspendMarket : resumeMarket;
+    change.decide(draft, { marketId }, now);
   }
   return markets.length + marketStates.length > 0;
 }

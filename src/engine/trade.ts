@@ -9,15 +9,13 @@ import { type BuyTerms, EMPTY_PORTFOLIO, type Fill, fillBuy, fillSell, type Sell
 import { type Need, type Position, positionKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
 
-export interface PlaceTrade extends BuyTerms {
-  type: "placeTrade";
+interface PlaceTrade extends BuyTerms {
   id: string;
   traderId: string;
   hedgeRef?: HedgeRef | undefined;
 }
 
-export interface SellShares extends SellTerms {
-  type: "sellShares";
+interface SellShares extends SellTerms {
   id: string;
   traderId: string;
 }
@@ -27,7 +25,7 @@ export interface TradeResult {
   marketId: string;
   side: Side;
   action: "buy" | "sell";
-  /** Gross: what a buyer paid, fee included; what a seller's shares brought, before the fee. */
+  /** What a buyer paid, fee included; what a seller's shares brought, before the fee. */
   amountMicro: bigint;
   feeMicro: bigint;
   sharesMicro: bigint;
@@ -60,7 +58,7 @@ function needsOfTrade({ marketId, traderId }: PlaceTrade | SellShares): Need[] {
 export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
   needs: needsOfTrade,
   decide(draft, command, now) {
-    const { marketId, traderId, side, amountMicro } = command;
+    const { marketId, traderId, amountMicro } = command;
     const fill = fillBuy(draft, command, traderId, now);
     draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro);
     draft.transfer(walletOf(traderId), FEES, fill.feeMicro);
@@ -70,8 +68,13 @@ export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
       sharesMicro: held.sharesMicro + fill.sharesMicro,
       costMicro: held.costMicro + amountMicro,
     });
-    recordTrade(draft, command, fill, { releasedMicro: null, hedgeRef: command.hedgeRef ?? null }, now);
-    return resultOf(command, side, fill, position, now);
+    return recordTrade(
+      draft,
+      command,
+      fill,
+      { position, releasedMicro: null, hedgeRef: command.hedgeRef ?? null },
+      now,
+    );
   },
 };
 
@@ -83,25 +86,22 @@ export const placeTrade: CommandKind<PlaceTrade, TradeResult> = {
 export const sellShares: CommandKind<SellShares, TradeResult> = {
   needs: needsOfTrade,
   decide(draft, command, now) {
-    const { marketId, traderId, side, sharesMicro } = command;
+    const { marketId, traderId, sharesMicro } = command;
     const fill = fillSell(draft, command, traderId, now);
-    const netMicro = fill.amountMicro - fill.feeMicro;
     const held = heldOf(draft, command);
     invariant(sharesMicro > 0n && held.sharesMicro >= sharesMicro, "only shares that are held can be sold");
     const releasedMicro = (held.costMicro * sharesMicro) / held.sharesMicro;
-    draft.transfer(escrowOf(marketId), walletOf(traderId), netMicro);
+    draft.transfer(escrowOf(marketId), walletOf(traderId), fill.amountMicro - fill.feeMicro);
     draft.transfer(escrowOf(marketId), FEES, fill.feeMicro);
     const position = putPosition(draft, held, {
       sharesMicro: held.sharesMicro - sharesMicro,
       costMicro: held.costMicro - releasedMicro,
     });
-    recordTrade(draft, command, fill, { releasedMicro, hedgeRef: null }, now);
-    const result = resultOf(command, side, fill, position, now);
-    return { ...result, action: "sell", realizedMicro: netMicro - releasedMicro };
+    return recordTrade(draft, command, fill, { position, releasedMicro, hedgeRef: null }, now);
   },
 };
 
-/** The position before the trade; nothing at all is a position of none. */
+/** The position before the trade, empty when there is none. */
 function heldOf(draft: Draft, { traderId, marketId, side }: PlaceTrade | SellShares): Position {
   const held = draft.get("position", positionKey(traderId, marketId, side));
   return held ?? { marketId, traderId, side, sharesMicro: 0n, costMicro: 0n, version: 0 };
@@ -117,14 +117,15 @@ function putPosition(draft: Draft, held: Position, change: Pick<Position, "share
   return position;
 }
 
-/** What both kinds of trades leave behind: the market's state, the journal of shares, the audit entry. */
+/** Records a trade of either kind: the market's state, the journal of shares, the audit entry. */
 function recordTrade(
   draft: Draft,
   { id, marketId, traderId, side }: PlaceTrade | SellShares,
-  { market, marketState, pool, amountMicro, feeMicro, sharesMicro, yesPriceAfter }: Fill,
-  { releasedMicro, hedgeRef }: { releasedMicro: bigint | null; hedgeRef: HedgeRef | null },
+  { market, marketState, pool, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: Fill,
+  after: { position: Position; releasedMicro: bigint | null; hedgeRef: HedgeRef | null },
   now: number,
-): void {
+): TradeResult {
+  const { position, releasedMicro, hedgeRef } = after;
   draft.before = market.closeAt;
   draft.put("marketState", marketId, { ...marketState, ...pool, volumeMicro: marketState.volumeMicro + amountMicro });
   draft.trades.push({
@@ -152,20 +153,11 @@ function recordTrade(
     shares: decimalFromMicro(sharesMicro),
     yesPriceAfter: String(yesPriceAfter),
   });
-}
-
-function resultOf(
-  command: PlaceTrade | SellShares,
-  side: Position["side"],
-  { amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter }: Fill,
-  position: Position,
-  now: number,
-): TradeResult {
   return {
-    tradeId: command.id,
-    marketId: command.marketId,
+    tradeId: id,
+    marketId,
     side,
-    action: "buy",
+    action: releasedMicro === null ? "buy" : "sell",
     amountMicro,
     feeMicro,
     sharesMicro,
@@ -173,7 +165,7 @@ function resultOf(
     yesPriceAfter,
     ts: now,
     position: { sharesMicro: position.sharesMicro, costMicro: position.costMicro },
-    realizedMicro: null,
-    hedgeRef: (command.type === "placeTrade" && command.hedgeRef) || null,
+    realizedMicro: releasedMicro === null ? null : amountMicro - feeMicro - releasedMicro,
+    hedgeRef,
   };
 }

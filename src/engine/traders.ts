@@ -2,6 +2,7 @@ import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { policyAt } from "../domain/policy/policy.ts";
 import { isPassed } from "../domain/policy/suitability.ts";
+import { MINUTE_MS } from "../domain/time/units.ts";
 import { capMinor, type TraderState, traderStateOf } from "../domain/trader.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, TENANT } from "./command.ts";
@@ -9,8 +10,7 @@ import type { Draft } from "./draft.ts";
 import { requireTenant } from "./required.ts";
 import type { Trader } from "./rows.ts";
 
-export interface RecordKyc {
-  type: "recordKyc";
+interface RecordKyc {
   traderId: string;
   status: string;
   provider: string;
@@ -19,35 +19,7 @@ export interface RecordKyc {
   webhook?: ArrivedWebhook | undefined;
 }
 
-export interface SubmitSuitability {
-  type: "submitSuitability";
-  id: string;
-  traderId: string;
-  /** Scores of 0 to 4 by question. */
-  answers: Record<string, number>;
-}
-
-export interface RestrictUser {
-  type: "restrictUser";
-  traderId: string;
-  restricted: boolean;
-}
-
-/** Ends the sessions of a user: tokens issued before an instant are refused from now on. */
-export interface RevokeUser {
-  type: "revokeUser";
-  traderId: string;
-  /** Now, unless given. */
-  before: number | undefined;
-}
-
-export interface RevokedSessions {
-  before: number;
-  /** False where a later instant stood already. */
-  moved: boolean;
-}
-
-/** Users exist from the first time that a token, a webhook or an operator names them. */
+/** A user exists from the first time that a token, a webhook or an operator names it. */
 export function newTrader(id: string, now: number): Trader {
   return {
     id,
@@ -62,22 +34,23 @@ export function newTrader(id: string, now: number): Trader {
   };
 }
 
-/** Makes the user exist, as whatever names it first does. */
+/** Creates the user's row where there is none. */
 export function ensureTrader(draft: Draft, id: string, now: number): void {
   if (!draft.get("trader", id)) draft.put("trader", id, newTrader(id, now));
 }
 
-/** How far a provider's clock may be ahead of the database's. */
-const MAX_VERIFIED_AHEAD_MS = 5 * 60_000;
+/** How far the clock of a provider or an operator may be ahead of the database's. */
+const MAX_AHEAD_MS = 5 * MINUTE_MS;
 
 /**
- * A later result overrides an earlier one by `verifiedAt`, whatever the order of arrival; other statuses are ignored.
- * @throws Fault BAD_REQUEST for one of the future, which would outlast every later result until then
+ * Applies the result of an identity check. The one with the latest `verifiedAt` counts, in whatever order they arrive;
+ * statuses other than `passed` and `failed` change nothing.
+ * @throws Fault BAD_REQUEST for a `verifiedAt` in the future, which would override every real result until then
  */
 export const recordKyc: CommandKind<RecordKyc, undefined> = {
   needs: ({ traderId, webhook }) => [need("trader", traderId), ...needsOfWebhook(webhook)],
   decide(draft, command, now) {
-    if (command.verifiedAt > now + MAX_VERIFIED_AHEAD_MS)
+    if (command.verifiedAt > now + MAX_AHEAD_MS)
       throw new Fault("BAD_REQUEST", "verifiedAt: must not be in the future");
     return once(draft, command.webhook, now, () => applyKyc(draft, command, now));
   },
@@ -87,8 +60,8 @@ function applyKyc(draft: Draft, command: RecordKyc, now: number): undefined {
   const { traderId, status, provider, verifiedAt, jurisdiction } = command;
   const trader = draft.get("trader", traderId) ?? newTrader(traderId, now);
   if (status !== "passed" && status !== "failed") return;
-  // Older versions took instants of the future: such a one says nothing of when the result was found.
-  const isKnown = trader.kycAt !== null && trader.kycAt <= now + MAX_VERIFIED_AHEAD_MS;
+  // Older versions stored instants in the future; such a one is ignored.
+  const isKnown = trader.kycAt !== null && trader.kycAt <= now + MAX_AHEAD_MS;
   if (isKnown && verifiedAt <= Number(trader.kycAt)) return;
   draft.put("trader", traderId, {
     ...trader,
@@ -105,9 +78,12 @@ function applyKyc(draft: Draft, command: RecordKyc, now: number): undefined {
   });
 }
 
-/** Every assessment is kept and the last one counts, under the thresholds in force at each trade. */
+/**
+ * Keeps an assessment. The last one counts, under the thresholds in force at each trade. `answers` are scores of 0 to 4
+ * by question.
+ */
 export const submitSuitability: CommandKind<
-  SubmitSuitability,
+  { id: string; traderId: string; answers: Record<string, number> },
   { score: number; exposureCapMinor: number; passed: boolean }
 > = {
   needs: ({ traderId }) => [TENANT, need("trader", traderId)],
@@ -130,12 +106,12 @@ export const submitSuitability: CommandKind<
   },
 };
 
-/** A restriction stops trading and withdrawing; a release brings back what was beneath it. Either twice changes nothing. */
-export const restrictUser: CommandKind<RestrictUser, { state: TraderState }> = {
+/** Stops a user from trading and withdrawing, or lifts that again. Repeating either changes nothing. */
+export const restrictUser: CommandKind<{ traderId: string; restricted: boolean }, { state: TraderState }> = {
   needs: ({ traderId }) => [need("trader", traderId)],
   decide(draft, { traderId, restricted }, now) {
     const known = draft.get("trader", traderId);
-    // An operator may restrict a user who has yet to arrive; there is nothing to release then.
+    // An operator may restrict a user who is not known yet, and then has nothing to lift.
     if (!known && !restricted) throw new Fault("NOT_FOUND", "User not found");
     const trader = { ...(known ?? newTrader(traderId, now)), restricted };
     const state = traderStateOf(trader);
@@ -147,15 +123,16 @@ export const restrictUser: CommandKind<RestrictUser, { state: TraderState }> = {
   },
 };
 
-/** How far ahead of the database an operator's clock may be. To keep a user out for longer, there are restrictions. */
-const MAX_AHEAD_MS = 5 * 60_000;
-
 /**
- * Ends the sessions that a user began before an instant. It never moves backwards: an earlier instant than the one that
- * stands changes nothing, and is answered with what stands. A user who has yet to arrive may have tokens already.
- * @throws Fault BAD_REQUEST for an instant of the future
+ * Ends the sessions that a user began before an instant (now, unless given): tokens issued earlier are refused from now
+ * on. The instant never moves back: where a later one is set already it stays, and `moved` is false. A user who is not
+ * known yet may have tokens already.
+ * @throws Fault BAD_REQUEST for an instant in the future: a restriction is the way to keep a user out
  */
-export const revokeUser: CommandKind<RevokeUser, RevokedSessions> = {
+export const revokeUser: CommandKind<
+  { traderId: string; before: number | undefined },
+  { before: number; moved: boolean }
+> = {
   needs: ({ traderId }) => [need("trader", traderId), need("revocation", traderId)],
   decide(draft, { traderId, before }, now) {
     const wanted = before ?? now;

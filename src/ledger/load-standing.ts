@@ -1,10 +1,10 @@
 import { normalRange } from "../domain/access/networks.ts";
-import { isScope, usualScopes } from "../domain/access/scopes.ts";
+import { isScope, type KeyType, usualScopes } from "../domain/access/scopes.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { Fault } from "../domain/fault.ts";
 import type { KycState } from "../domain/trader.ts";
 import { isInForce } from "../engine/keys.ts";
-import type { ApiKey, KeyType, PastRecord, Trader } from "../engine/rows.ts";
+import type { ApiKey, PastRecord, Trader } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";

@@ -6,14 +6,14 @@ import type { MarketTerms } from "../domain/market/terms.ts";
 import { type FetchContext, type Fetched, fetchPrices, keyOf } from "./fetch.ts";
 import { symbolOf, upstreamOf, usableSources } from "./records.ts";
 
-/** What asking all sources of a feed once came to. */
+/** The result of asking all sources of a feed once. */
 export interface FeedCheck {
   feed: string;
-  /** Decimal text; null where a market would be held. */
+  /** Decimal text; null when a market would be held. */
   price: string | null;
-  /** Of the youngest price, in seconds. */
+  /** The age of the youngest price in seconds. */
   ageSec: number | null;
-  /** Between the sources, as a decimal text. */
+  /** The distance between the sources' prices, as decimal text. */
   spread: string | null;
   session: "open" | "closed" | "always";
   /** `ok`, or why a market would be held now. */
@@ -21,7 +21,7 @@ export interface FeedCheck {
   detail: string;
 }
 
-/** Fetches every feed once, and judges it as if it had to decide a market now. Stores nothing. */
+/** Fetches every feed once, and evaluates it as if it had to decide a market now. Stores nothing. */
 export async function checkFeeds(context: FetchContext, feeds: readonly FeedDefinition[]): Promise<FeedCheck[]> {
   const wanted = feeds.flatMap((feed) => usableSources(feed, context.sources).map(symbolOf));
   const fetched = await fetchPrices(context, wanted);
@@ -43,7 +43,7 @@ function checkFeed(
   const records = asked.map(({ source, answer }): SourceRecord => {
     const upstream = upstreamOf(source.use, sources);
     if (!answer || "failure" in answer) return { source, upstream, observations: [], confirmedAt: null };
-    // A clock that runs a little ahead is no fault.
+    // A source's clock may run a little ahead of ours.
     const observedAt = Math.min(answer.reading.observedAt, now);
     const observation = { ...answer.reading, observedAt, receivedAt: answer.receivedAt };
     return { source, upstream, observations: [observation], confirmedAt: now + SETTLING_MS };
@@ -71,7 +71,7 @@ function checkFeed(
   };
 }
 
-/** Terms that any price fits. */
+/** Terms that any price can decide. */
 function probe(feed: string, instant: number): MarketTerms {
   return { feed, comparator: ">", strike: "0", upperStrike: null, instant, rule: { kind: "last" }, feedSha256: "" };
 }

@@ -8,48 +8,48 @@ import type { FetchContext } from "./fetch.ts";
 /** What a sweep works with. */
 export interface OracleContext extends FetchContext {
   services: Pick<TenantServices, "pool" | "sequencer" | "oracle">;
-  /** Signs requests to `resolution_url`; undefined where the tenant has no secret for it. */
+  /** The secrets that sign requests to `resolution_url`; without any none is sent. */
   resolutionSecrets: readonly string[];
   /** Milliseconds between two sweeps. */
   sweepMs: number;
   memory: SweepMemory;
 }
 
-/** What one sweep of a process leaves for its next. Nothing rests on it: a new process begins anew. */
+/** What one sweep leaves for the next one of its process. A new process may begin without it. */
 export interface SweepMemory {
-  /** When observations past their time were last deleted, by the database's clock. */
+  /** When expired observations were last deleted, by the database's clock. */
   prunedAt: number;
-  /** The last market that `resolution_url` was asked about; the next sweep goes on behind it, or from the start for "". */
+  /** The last market that `resolution_url` was asked about: the next sweep goes on after it, for "" from the start. */
   askedUpTo: string;
 }
 
-/** Of a process that has not swept yet. */
+/** The memory of a process that has not swept yet. */
 export function newMemory(): SweepMemory {
   return { prunedAt: 0, askedUpTo: "" };
 }
 
-/** What a sweep did. */
+/** The result of a sweep. */
 export interface SweepReport {
-  /** Markets that were looked at: due, or near the instant that decides them. */
+  /** How many markets were due, or near the instant that decides them. */
   watched: number;
-  /** Requests for prices, or to `resolution_url`. */
+  /** How many requests went out for prices, or to `resolution_url`. */
   asked: number;
   settled: string[];
-  /** Markets whose time has come and that wait, with their reasons. */
+  /** Markets that are due and not settled, with their reasons. */
   held: { marketId: string; reason: string }[];
-  /** What went wrong with single markets, beyond what they are held for. */
+  /** Errors about single markets, beyond the reasons that they are held for. */
   failures: unknown[];
   /** When the next sweep should run at the latest, by the same clock; null when the usual time will do. */
   wakeAt: number | null;
 }
 
-/** Another process or an operator decided the market first: it is left as it is. */
+/** Refusals that mean that another process or an operator was first: the market stays as it is. */
 const ALREADY_DECIDED = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
-/** With these no other market would fare better, so the sweep ends and the next one tries again. */
+/** Failures that every other market would meet too: the sweep ends, and the next one tries again. */
 const RETRY_NEXT_SWEEP = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
 
-/** Does what concerns one market. What goes wrong with it is told of, and the sweep goes on with the others. */
-export async function apart(report: SweepReport, work: () => Promise<void> | void): Promise<void> {
+/** Does the work about one market. Its failure is reported, and the sweep goes on with the others. */
+export async function isolate(report: SweepReport, work: () => Promise<void> | void): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -59,7 +59,7 @@ export async function apart(report: SweepReport, work: () => Promise<void> | voi
   }
 }
 
-/** Settles as the settlement by hand does, with the evidence in the same commit. */
+/** Settles a market, with the evidence in the same commit. */
 export async function settleMarket(
   { services }: OracleContext,
   market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
@@ -69,7 +69,7 @@ export async function settleMarket(
   report.settled.push(market.marketId);
 }
 
-/** Holds a market; the engine writes only what changes. */
+/** Holds a market. The engine writes nothing when it is held for this reason already. */
 export async function holdMarket(
   { services }: OracleContext,
   hold: { marketId: string; reason: HoldReason; detail: string },
@@ -79,7 +79,7 @@ export async function holdMarket(
   report.held.push({ marketId: hold.marketId, reason: hold.reason });
 }
 
-/** Of a sweep that has seen nothing yet. */
+/** The report of a sweep that has done nothing yet. */
 export function emptyReport(): SweepReport {
   return { watched: 0, asked: 0, settled: [], held: [], failures: [], wakeAt: null };
 }

@@ -12,10 +12,10 @@ export interface SourceSymbol {
   symbol: string;
 }
 
-/** One text for each symbol; no name of a source holds a newline. */
+/** A key for a symbol; a source's name holds no newline. */
 export const keyOf = ({ source, symbol }: SourceSymbol): string => `${source}\n${symbol}`;
 
-/** What asking a source came to. */
+/** A source's answer about a symbol. */
 export type Fetched = SourceSymbol & ({ reading: Reading; receivedAt: number } | { failure: string });
 
 export interface FetchContext {
@@ -27,12 +27,12 @@ export interface FetchContext {
 
 const LIMIT_BYTES = 262_144;
 const AT_ONCE = 8;
-/** How many seconds before the instant a source that remembers is asked for, one after the other. */
+/** How many seconds back from the instant a source with a `historyUrl` is asked for, one after the other. */
 const HISTORY_SECONDS = 8;
-/** Of a source that tells its trades, those of so many seconds before the instant. */
+/** From how many seconds before the instant on a source that lists trades is asked for them. */
 const TRADES_SEC = 60;
 
-/** Asks sources for the price now, several symbols at a time where they can. Never throws for a source's faults. */
+/** Asks sources for the price now, several symbols at a time where they allow it. An answer may be a failure. */
 export async function fetchPrices(context: FetchContext, wanted: readonly SourceSymbol[]): Promise<Fetched[]> {
   const answers = await pMap(
     groupRequests(context.sources, wanted),
@@ -48,8 +48,8 @@ export async function fetchPrices(context: FetchContext, wanted: readonly Source
 }
 
 /**
- * Asks sources that remember for the price at a past instant. An outage is healed by it: the price is the one of then,
- * and its time says so.
+ * Asks the sources that can tell for the price at a past instant, after an outage. The reading has the time of that
+ * price.
  */
 export async function fetchHistory(
   context: FetchContext,
@@ -79,8 +79,8 @@ function simulated({ name, source, symbols }: Group<SimulatedSource>, observedAt
 }
 
 /**
- * The source tells the first price at or after a second, so the first of ever earlier seconds whose price is not after
- * the instant has the last one before it. An answer that is missing ends the search: what it would have said is not known.
+ * The source gives the first price at or after a second. So seconds are asked for backwards until a price is not after
+ * the instant: it is the last one before it. A missing answer ends the search, because the price may have been in it.
  */
 async function fetchBackwards(
   context: FetchContext,
@@ -129,17 +129,17 @@ function forEach({ symbols }: Group, reading: Reading): ReturnType<typeof readAn
 }
 
 /**
- * Whether a source can be asked for the price at a past instant: by its candles only at the end of one, and only where an
+ * Whether a source can be asked for the price at a past instant. Candles answer for their ends only, and only where an
  * observation may be as old as a candle is long.
  */
-export function remembers(source: Source | undefined, at: { instant: number; maxAgeMs: number }): boolean {
+export function canAskPast(source: Source | undefined, at: { instant: number; maxAgeMs: number }): boolean {
   if (source?.kind !== "http") return source?.kind === "simulated";
   const { historyUrl, trades, candles } = source;
   if (historyUrl !== undefined || trades) return true;
   return candles !== undefined && at.instant % candles.spanMs === 0 && at.maxAgeMs >= candles.spanMs;
 }
 
-/** Symbols that one request asks a source for. */
+/** The symbols that one request asks a source for. */
 interface Group<Of extends Source = Source> {
   name: string;
   source: Of;
@@ -184,7 +184,7 @@ async function fetchGroup(
       limitBytes: LIMIT_BYTES,
     });
     if (answer.status !== 200) return fail(`answered with status ${answer.status}`);
-    if (!isUtf8(answer.body)) return fail("answered with what is not UTF-8");
+    if (!isUtf8(answer.body)) return fail("answered with bytes that are not UTF-8");
     const receivedAt = await now();
     return [...read(answer.body.toString("utf8"), receivedAt)].map(
       ([symbol, reading]): Fetched =>

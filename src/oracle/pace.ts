@@ -1,24 +1,14 @@
 import type { HttpSource } from "../domain/feeds/source.ts";
 
-interface Past {
-  /** When requests went out, within the span of the limit. */
-  times: number[];
-  lastBySymbol: Map<string, number>;
-}
+/** When each symbol of a source with a limit was last asked for, and when requests went out within the limit's span. */
+const pasts = new WeakMap<HttpSource, { times: number[]; lastBySymbol: Map<string, number> }>();
 
-const pasts = new WeakMap<HttpSource, Past>();
-
-function pastOf(source: HttpSource): Past {
-  const past = pasts.get(source) ?? { times: [], lastBySymbol: new Map() };
-  pasts.set(source, past);
-  return past;
-}
-
-/** Counts a request against the source's limit, or says that it may not go out now. Each process counts alone. */
+/** Counts a request against the source's limit; false when it is used up. Each process counts its own requests. */
 export function mayAsk(source: HttpSource, symbols: readonly string[], now: number): boolean {
   const { limit } = source;
   if (!limit) return true;
-  const past = pastOf(source);
+  const past = pasts.get(source) ?? { times: [], lastBySymbol: new Map() };
+  pasts.set(source, past);
   past.times = past.times.filter((time) => time > now - limit.per);
   if (past.times.length >= limit.requests) return false;
   past.times.push(now);
@@ -26,7 +16,7 @@ export function mayAsk(source: HttpSource, symbols: readonly string[], now: numb
   return true;
 }
 
-/** When the source was last asked for a symbol; 0 for never. Whichever has waited longest goes first. */
+/** When the source was last asked for a symbol; 0 for never. The symbol that has waited longest goes first. */
 export function lastAsked(source: HttpSource, symbol: string): number {
-  return pastOf(source).lastBySymbol.get(symbol) ?? 0;
+  return pasts.get(source)?.lastBySymbol.get(symbol) ?? 0;
 }

@@ -12,7 +12,7 @@ export interface Reading {
   observedAt: number;
 }
 
-/** Why an answer holds no price. For operators; it quotes nothing of the answer. */
+/** Why an answer gives no price. For operators; the message quotes nothing of the answer. */
 export class UnreadableAnswer extends Error {
   constructor(message: string) {
     super(message);
@@ -21,7 +21,7 @@ export class UnreadableAnswer extends Error {
 }
 
 /**
- * Reads the prices of some symbols out of one answer. A symbol that is missing or unreadable has its reason instead.
+ * Reads the prices of some symbols from one answer. A symbol that is missing or unreadable gets its reason instead.
  * @throws UnreadableAnswer when nothing of the answer can be read
  */
 export function readAnswer(
@@ -44,8 +44,8 @@ export function readAnswer(
 }
 
 /**
- * The last trade at or before an instant, of a list that is whole up to there.
- * @throws UnreadableAnswer when the list cannot tell
+ * The last trade at or before an instant.
+ * @throws UnreadableAnswer when the list is not complete up to the instant, or holds no trade before it
  */
 export function readLastTrade(
   source: HttpSource,
@@ -69,8 +69,8 @@ export function readLastTrade(
 }
 
 /**
- * The last price of the candle that ends at an instant, which is the last one before it. Of its trade only this is known,
- * that it was made within the candle.
+ * The closing price of the candle that ends at an instant: the price of the last trade before the instant, which was
+ * made at some time within the candle.
  * @throws UnreadableAnswer when there is no such candle, when nothing was traded in it, or when it may still change
  */
 export function readCandle(
@@ -79,7 +79,7 @@ export function readCandle(
   { instant, receivedAt }: { instant: number; receivedAt: number },
 ): Reading {
   const { spanMs, list: place, start, price: pricePointer, volume } = candles;
-  // Exchanges go on to add late trades for a moment; when the next candle has ended too, this one is whole.
+  // Exchanges add late trades for a moment; once the next candle has ended too, this one is complete.
   if (receivedAt < instant + spanMs) throw new UnreadableAnswer("the candle that ends at the instant may still change");
   const list = resolvePointer(parseAnswer(body), place);
   if (!Array.isArray(list)) throw new UnreadableAnswer(`there is no list at ${place || "the top"}`);
@@ -101,7 +101,7 @@ function parseAnswer(body: string): JsonValue {
 }
 
 function missing(symbol: string): UnreadableAnswer {
-  return new UnreadableAnswer(`the answer does not tell of ${symbol}`);
+  return new UnreadableAnswer(`the answer does not contain ${symbol}`);
 }
 
 function readEntry(source: HttpSource, entry: JsonValue, receivedAt: number): Reading | UnreadableAnswer {

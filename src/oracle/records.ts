@@ -16,7 +16,7 @@ export function usableSources(feed: FeedDefinition, sources: ReadonlyMap<string,
 /** What to ask a source of a feed for. */
 export const symbolOf = ({ use, id }: FeedSource): SourceSymbol => ({ source: use, symbol: id });
 
-/** What is on record of a feed for an instant: nothing after it, and when each source was last seen to answer. */
+/** The stored observations of a feed up to an instant, and when each source last answered. */
 export async function readRecords(
   sql: ReadSql,
   feed: FeedDefinition,
@@ -45,7 +45,7 @@ function observationOf({ observedAt, price, conf, receivedAt }: TickRow): Source
     : [];
 }
 
-/** Two names for one address are one voice, and so are sources that say so themselves. */
+/** Where a source's prices come from: two names for one URL have one upstream, and a source may state its own. */
 export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): string {
   const source = sources.get(name);
   if (source?.upstream !== undefined) return `upstream ${source.upstream}`;
@@ -55,7 +55,7 @@ export function upstreamOf(name: string, sources: ReadonlyMap<string, Source>): 
   return name;
 }
 
-/** Puts what sources answered on record. */
+/** Stores the sources' answers. */
 export async function keepTicks(pool: Pick<Pool, "write">, fetched: readonly Fetched[]): Promise<void> {
   const ticks = fetched.flatMap((each): TickRow[] => {
     if ("failure" in each) return [];

@@ -3,11 +3,11 @@ import { invariant } from "../domain/fault.ts";
 import type { SimulatedSource } from "../domain/feeds/source.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 
-/** Waves of a day, some hours, and minutes; together they look like a market and never leave it. */
+/** Waves of a day, of hours and of minutes; their sum looks like a market and stays within bounds. */
 const PERIODS_MS = [DAY_MS, DAY_MS / 7, DAY_MS / 41, DAY_MS / 233] as const;
 const PLACES = 6;
 
-/** The invented price at any instant, before and after now: the same for the same seed and symbol, on every machine. */
+/** The invented price at any instant, past or future: the same for the same seed and symbol on every machine. */
 export function simulatedPrice({ start, volatility, seed }: SimulatedSource, symbol: string, instant: number): Decimal {
   const wave = PERIODS_MS.reduce((sum, period, index) => {
     const phase = mix(`${seed}/${symbol}/${index}`);

@@ -3,14 +3,17 @@ import type { HttpSource, Source, SourceOverride } from "../domain/feeds/source.
 
 const TIMEOUT_MS = 5000;
 
-/** The sources of a tenant, and why presets that it might use cannot be. */
+/** The sources of a tenant, and those that it cannot use yet. */
 export interface SourceSet {
   ready: ReadonlyMap<string, Source>;
-  /** By name: what the tenant file would have to state. */
+  /** By name, what the tenant file still has to state. */
   lacking: ReadonlyMap<string, string>;
 }
 
-/** Presets with the tenant's changes, and sources of its own. Which parts a source must have, the file's rules check. */
+/**
+ * The presets with the tenant's changes, and the tenant's own sources. The file's rules check that a source is
+ * complete.
+ */
 export function sourceSet(overrides: Readonly<Record<string, SourceOverride>> = {}): SourceSet {
   const ready = new Map<string, Source>();
   const lacking = new Map<string, string>();
@@ -44,7 +47,7 @@ function assemble(preset: HttpSource | undefined, override: SourceOverride): Sou
     limit: parts.limit ?? preset?.limit,
     timeoutMs: timeout ?? preset?.timeoutMs ?? TIMEOUT_MS,
     upstream,
-    // Another address need not remember, and what trades went at is another price than one that stands elsewhere.
+    // Another address may not know the past, and trades do not give a price that is read from elsewhere in the answer.
     historyUrl: parts.url === undefined ? preset?.historyUrl : undefined,
     trades: parts.url === undefined && !parts.price ? preset?.trades : undefined,
     candles: parts.url === undefined && !parts.price ? preset?.candles : undefined,

@@ -13,24 +13,23 @@ import { decodeTerms, type MarketTerms, termsJson } from "../domain/market/terms
 import { LONGEST_WINDOW_MS } from "../domain/reference.ts";
 import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../queries/oracle.ts";
 import { isFeedUnchanged } from "../services/feeds.ts";
-import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
-import { type Fetched, fetchHistory, fetchPrices, keyOf, remembers, type SourceSymbol } from "./fetch.ts";
+import { emptyReport, holdMarket, isolate, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
+import { canAskPast, type Fetched, fetchHistory, fetchPrices, keyOf, type SourceSymbol } from "./fetch.ts";
 import { keepTicks, readRecords, symbolOf, usableSources } from "./records.ts";
 
 const PAGE = 1000;
-/** Sampling begins this long before the instant at the most; what a slower feed showed last, it still shows then. */
+/** Sampling begins at most this long before the instant; a slower feed still shows its last price then. */
 const LONGEST_SAMPLING_MS = 120_000;
-/** A last look this long before the instant, whatever the sweep's own beat; longer than the worker's pause. */
+/** The last sweep before an instant runs this long before it, whatever `sweepMs` is; longer than the worker's pause. */
 export const LAST_LOOK_MS = 500;
-/** An older sample may be good enough by the feed's rules; where a source remembers, the price of the instant is better. */
+/** A source that can be asked about the past is asked when the last sample before the instant is older than this. */
 const FRESH_MS = 5000;
-/** A window is looked at so many times. */
-const LOOKS_PER_WINDOW = 12;
-
-/** Of each source the latest observations; an hour's window may hold thousands. */
+/** How often a window is sampled. */
+const SAMPLES_PER_WINDOW = 12;
+/** How many observations of each source, the latest, the evidence holds; an hour's window may hold thousands. */
 const MOST_OBSERVATIONS = 100;
 
-/** A market that the sweep looks at. */
+/** A market that the sweep handles. */
 interface Watched extends WatchedRow {
   parsed: MarketTerms;
   /** Undefined for a feed that the tenant no longer has. */
@@ -47,7 +46,7 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
   const before = await decideAll(context, ripe, report);
   const wanted = [
     ...watched.filter(({ parsed }) => now < parsed.instant + SETTLING_MS).flatMap(symbolsOf(context)),
-    ...ripe.flatMap((market) => unheard(before.get(market), market)),
+    ...ripe.flatMap((market) => unconfirmed(before.get(market), market)),
   ];
   const fetched = await fetchPrices(context, distinct(wanted));
   const history = await healOutages(context, ripe, before);
@@ -57,7 +56,7 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
   const again = due.filter((market) => before.get(market)?.verdict.kind !== "resolved");
   const after = await decideAll(context, again, report);
   for (const market of due)
-    await apart(report, async () => {
+    await isolate(report, async () => {
       const verdict = (after.get(market) ?? before.get(market))?.verdict;
       const marketId = market.id;
       if (verdict?.kind === "resolved") {
@@ -78,7 +77,7 @@ async function listWatched({ services, sweepMs }: OracleContext, now: number, re
     const until = now + LONGEST_WINDOW_MS + LONGEST_SAMPLING_MS + sweepMs;
     const page = await services.pool.read((sql) => listWatchedMarkets(sql, { until, after, limit: PAGE }));
     for (const row of page)
-      await apart(report, () => {
+      await isolate(report, () => {
         const parsed = decodeTerms(row.terms);
         const market = { ...row, parsed, feed: feeds.get(parsed.feed) };
         if (now >= samplingFrom(market) - sweepMs) watched.push(market);
@@ -94,7 +93,7 @@ function samplingFrom({ parsed, feed }: Pick<Watched, "parsed" | "feed">): numbe
   return parsed.instant - window - Math.min(feed?.maxAgeMs ?? 0, LONGEST_SAMPLING_MS);
 }
 
-interface Judged {
+interface Evaluated {
   records: SourceRecord[];
   verdict: Verdict;
 }
@@ -104,25 +103,25 @@ async function decideAll(
   context: OracleContext,
   markets: readonly Watched[],
   report: SweepReport,
-): Promise<Map<Watched, Judged>> {
+): Promise<Map<Watched, Evaluated>> {
   const { pool, oracle } = context.services;
   const shared = new Map<string, SourceRecord[]>();
-  const judged = new Map<Watched, Judged>();
+  const evaluated = new Map<Watched, Evaluated>();
   for (const market of markets) {
     const { feed, parsed } = market;
     if (!feed || !isFeedUnchanged(oracle, parsed)) {
-      judged.set(market, { records: [], verdict: otherFeed(parsed, feed) });
+      evaluated.set(market, { records: [], verdict: otherFeed(parsed, feed) });
       continue;
     }
     const key = JSON.stringify([feed.key, parsed.instant, parsed.rule]);
     const records = shared.get(key) ?? (await pool.read((sql) => readRecords(sql, feed, parsed, context.sources)));
     shared.set(key, records);
-    await apart(report, () => void judged.set(market, { records, verdict: decide(feed, parsed, records) }));
+    await isolate(report, () => void evaluated.set(market, { records, verdict: decide(feed, parsed, records) }));
   }
-  return judged;
+  return evaluated;
 }
 
-/** What was promised when the market was created must decide it, or a person. */
+/** The verdict on a market whose feed is not the one it was created with: a person decides. */
 function otherFeed({ feed: key }: MarketTerms, feed: FeedDefinition | undefined): Verdict {
   const way = "Put it back as it was, or settle the market by hand";
   return feed
@@ -134,27 +133,29 @@ function symbolsOf({ sources }: OracleContext): (market: Watched) => SourceSymbo
   return ({ feed }) => (feed ? usableSources(feed, sources).map(symbolOf) : []);
 }
 
-/** Sources that have not answered since the instant: only they can still add something. */
-function unheard(judged: Judged | undefined, { parsed }: Watched): SourceSymbol[] {
-  if (judged?.verdict.kind !== "held") return [];
-  return judged.records.filter((record) => !isConfirmed(record, parsed.instant)).map(({ source }) => symbolOf(source));
+/** The sources that have not answered since the instant: only they can still add something. */
+function unconfirmed(evaluated: Evaluated | undefined, { parsed }: Watched): SourceSymbol[] {
+  if (evaluated?.verdict.kind !== "held") return [];
+  return evaluated.records
+    .filter((record) => !isConfirmed(record, parsed.instant))
+    .map(({ source }) => symbolOf(source));
 }
 
-/** Asks about the past where nothing was observed right before the instant. */
+/** Asks sources about the past when nothing was observed right before the instant. */
 async function healOutages(
   context: OracleContext,
   ripe: readonly Watched[],
-  judged: ReadonlyMap<Watched, Judged>,
+  evaluated: ReadonlyMap<Watched, Evaluated>,
 ): Promise<Fetched[]> {
   const byInstant = new Map<number, SourceSymbol[]>();
   for (const market of ripe) {
-    const { verdict, records } = judged.get(market) ?? {};
+    const { verdict, records } = evaluated.get(market) ?? {};
     if (verdict?.kind !== "held" || market.parsed.rule.kind !== "last") continue;
     const { instant } = market.parsed;
     const maxAgeMs = market.feed?.maxAgeMs ?? 0;
     const silent = records?.filter(({ source, observations }) => {
       const ageMs = instant - (observations.at(-1)?.observedAt ?? 0);
-      return ageMs > Math.min(maxAgeMs, FRESH_MS) && remembers(context.sources.get(source.use), { instant, maxAgeMs });
+      return ageMs > Math.min(maxAgeMs, FRESH_MS) && canAskPast(context.sources.get(source.use), { instant, maxAgeMs });
     });
     const symbols = silent?.map(({ source }) => symbolOf(source)) ?? [];
     byInstant.set(instant, [...(byInstant.get(instant) ?? []), ...symbols]);
@@ -169,18 +170,18 @@ function distinct(symbols: readonly SourceSymbol[]): SourceSymbol[] {
   return [...new Map(symbols.map((each) => [keyOf(each), each])).values()];
 }
 
-/** Shortly before an instant, right after it, and often within a window. */
+/** When the next sweep is needed: shortly before an instant, right after it, and often within a window. */
 function wakeAt(watched: readonly Watched[], now: number): number | null {
   const times = watched.flatMap(({ parsed, closeAt }) => {
     const { instant, rule } = parsed;
     const next = [instant - LAST_LOOK_MS, instant + SETTLING_MS, closeAt].filter((time) => time > now);
     const inWindow = rule.kind !== "last" && now < instant;
-    return inWindow ? [...next, Math.max(now, instant - rule.windowMs) + rule.windowMs / LOOKS_PER_WINDOW] : next;
+    return inWindow ? [...next, Math.max(now, instant - rule.windowMs) + rule.windowMs / SAMPLES_PER_WINDOW] : next;
   });
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** What a resolution by feed rests on: enough to come to the same outcome again. Numbers are decimal texts. */
+/** What a resolution by feed rests on, so that its outcome can be recomputed. Numbers are decimal texts. */
 function feedEvidence(terms: MarketTerms, price: Decimal, used: readonly SourceValue[]): ResolutionEvidence {
   return {
     ref: terms.feed,

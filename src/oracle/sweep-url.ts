@@ -8,21 +8,21 @@ import { parseTimestamp } from "../domain/time/timestamp.ts";
 import { OutgoingFailure } from "../outgoing/guarded-fetch.ts";
 import { signMessage } from "../outgoing/sign.ts";
 import { type ClosedRow, listClosedMarkets } from "../queries/oracle.ts";
-import { apart, emptyReport, holdMarket, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
+import { emptyReport, holdMarket, isolate, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 
 const TIMEOUT_MS = 5000;
 const LIMIT_BYTES = 65_536;
-/** Markets asked about in one sweep; the next one goes on where this one ended. */
+/** How many markets one sweep asks about; the next one goes on from there. */
 const PER_SWEEP = 200;
 const AT_ONCE = 8;
 /** How far the clock of a tenant's oracle may be ahead of ours. */
 const AHEAD_MS = 5 * 60_000;
 
-/** A price in an answer: a number, or a text that is one. Only for the record, so that its digits stay as they came. */
+/** A price in an answer, a number or its text. It is only recorded, so its digits stay as they came. */
 const PriceText = z
   .custom<string | NumberText>((value) => value instanceof NumberText || typeof value === "string")
   .transform((value) => (value instanceof NumberText ? value.text : value))
-  // Within what a price can be: the status shows it as a number, and JSON has none for 1e400.
+  // `getOracleStatus` shows it as a number, and JSON has none for 1e400.
   .refine((text) => parseDecimal(text) !== undefined);
 
 const Resolution = z.discriminatedUnion("status", [
@@ -41,7 +41,7 @@ const Resolution = z.discriminatedUnion("status", [
 ]);
 type Resolved = Extract<z.output<typeof Resolution>, { status: "resolved" }>;
 
-/** The tenant's own oracle: it is asked about every market past its closing time until it says an outcome. */
+/** Asks the tenant's own oracle about every market past its closing time, until it states an outcome. */
 export async function sweepResolutionUrl(context: OracleContext, url: string, now: number): Promise<SweepReport> {
   const markets = await nextMarkets(context, now);
   const report = { ...emptyReport(), watched: markets.length, asked: markets.length };
@@ -57,7 +57,7 @@ export async function sweepResolutionUrl(context: OracleContext, url: string, no
     { concurrency: AT_ONCE },
   );
   for (const { market, answer } of answers)
-    await apart(report, async () => {
+    await isolate(report, async () => {
       const marketId = market.id;
       if ("failure" in answer)
         await holdMarket(context, { marketId, reason: "resolution_url failed", detail: answer.failure }, report);
@@ -69,7 +69,7 @@ export async function sweepResolutionUrl(context: OracleContext, url: string, no
   return report;
 }
 
-/** Goes round the waiting markets, so that many of them cannot keep the others from being asked about. */
+/** The next markets to ask about, in turn, so that many waiting ones do not keep the others from being asked about. */
 async function nextMarkets(context: OracleContext, now: number): Promise<ClosedRow[]> {
   const { memory, services } = context;
   const { pool } = services;
@@ -84,7 +84,7 @@ async function nextMarkets(context: OracleContext, now: number): Promise<ClosedR
 
 type Answer = z.output<typeof Resolution> | { failure: string };
 
-/** The answer is not trusted: one that is not exactly right leaves the market as it is. */
+/** Asks about one market. The answer is not trusted: unless it is in exactly the right form the market is held. */
 async function ask(context: OracleContext, url: string, market: ClosedRow, now: number): Promise<Answer> {
   const { http, resolutionSecrets } = context;
   if (resolutionSecrets.length === 0)
@@ -114,7 +114,7 @@ async function ask(context: OracleContext, url: string, market: ClosedRow, now: 
     return readAnswer(answer.body.toString("utf8"), now);
   } catch (error) {
     if (error instanceof SyntaxError) return { failure: "resolution_url gave an answer that is not JSON" };
-    // The operator who sets the address must not learn from the reason what stands in our network.
+    // The operator who sets the address must not learn from the reason what is in our network.
     if (error instanceof OutgoingFailure) return { failure: "resolution_url gave no complete answer" };
     throw error;
   }
@@ -132,7 +132,7 @@ function readAnswer(text: string, now: number): Answer {
   return data;
 }
 
-/** What is known of how the tenant's oracle decided. */
+/** The evidence of an outcome that the tenant's oracle stated. */
 function evidenceOf(url: string, { resolutionRef, terms }: ClosedRow, { price, strike, observedAt }: Resolved) {
   const parsed = terms === null ? undefined : decodeTerms(terms);
   return {

@@ -9,8 +9,9 @@ const TICK_LIFE_MS = 30 * DAY_MS;
 const PRUNE_EVERY_MS = HOUR_MS;
 
 /**
- * Looks once at every market whose time has come or is near. Any number of processes may sweep at once: observations are
- * kept once, and the engine settles and holds once. The policy decides at each sweep which oracle it is.
+ * Handles every market that is due, or near the instant that decides it. Any number of processes may sweep at once:
+ * observations are stored once, and the engine settles and holds once. Each sweep reads from the policy which oracle
+ * decides.
  */
 export async function sweep(context: OracleContext): Promise<SweepReport> {
   const { memory, services } = context;

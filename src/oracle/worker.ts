@@ -4,7 +4,7 @@ import type { OracleContext, SweepReport } from "./context.ts";
 import { sweep } from "./sweep.ts";
 import { LAST_LOOK_MS } from "./sweep-feeds.ts";
 
-/** Between two looks at the clock. */
+/** How long the worker sleeps between two checks of the clock. */
 const PAUSE_MS = 400;
 
 export interface OracleWorker {
@@ -14,10 +14,10 @@ export interface OracleWorker {
 }
 
 /**
- * Sweeps until stopped: every `sweepMs`, and near the instants that decide markets. One sweep follows the other, so a slow
- * one delays the next and never overlaps it.
- * @param onError told of the first failure of a row only: while the database is away every sweep fails alike
- * @param onSweep told of each sweep that ran to its end
+ * Sweeps until stopped: every `sweepMs`, and near the instants that decide markets. Sweeps never overlap: a slow one
+ * delays the next.
+ * @param onError gets the first of consecutive failed sweeps: while the database is away all fail alike
+ * @param onSweep called after each sweep that ran to its end
  */
 export function startOracle(
   context: OracleContext,
@@ -40,7 +40,7 @@ export function startOracle(
     while (!stopped) {
       try {
         const now = await context.now();
-        // Asked anew at each look: a market may have been created that closes before the next sweep.
+        // Read again each time: a new market may close before the next sweep.
         const instant = await context.services.pool.read((sql) => readNextInstant(sql, now));
         const lookAt = Math.min(nextAt, instant === null ? nextAt : instant - LAST_LOOK_MS);
         if (now >= lookAt) nextAt = Math.min(now + context.sweepMs, (await sweepOnce()) ?? Number.POSITIVE_INFINITY);

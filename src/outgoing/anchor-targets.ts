@@ -10,10 +10,10 @@ import type { OutgoingHttp } from "./guarded-fetch.ts";
 import { signMessage } from "./sign.ts";
 
 const TIMEOUT_MS = 10_000;
-/** An answer's body says nothing to us. */
+/** The answer's body is not read. */
 const LIMIT_BYTES = 1024;
 
-/** The operator's own directory: always written. */
+/** The operator's own directory, which is always written. */
 export function directoryTarget(directory: string, tenant: string, keys: readonly AuditKey[]): AnchorTarget {
   return {
     kind: "directory",
@@ -29,7 +29,7 @@ export function fileTarget(file: string): AnchorTarget {
 
 /**
  * A program that takes each anchor as a line on its stdin.
- * @param environment all that it sees of ours
+ * @param environment the program's whole environment; it inherits nothing
  */
 export function programTarget(
   [program = "", ...args]: readonly string[],
@@ -80,7 +80,7 @@ export function urlTarget(
   };
 }
 
-/** Receivers of outgoing webhooks that asked for `audit.anchored`: their queue delivers it, again and again if need be. */
+/** The receivers of outgoing webhooks that subscribe to `audit.anchored`: their queues deliver it, with retries. */
 export function receiversTarget(pool: Pool, receivers: readonly string[]): AnchorTarget {
   return {
     kind: "receivers",

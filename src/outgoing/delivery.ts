@@ -10,12 +10,12 @@ import { OutgoingHttp } from "./guarded-fetch.ts";
 import { type DeliveryResult, type QueueContext, type Receiver, ReceiverQueue } from "./receiver-queue.ts";
 
 export interface DeliveryOptions {
-  /** Its own connections: a receiver in trouble must not hold up the reads of requests. */
+  /** Connections of its own: a failing receiver must not delay the reads of requests. */
   pool: Pool;
   receivers: readonly Receiver[];
-  /** Where receivers may be. */
+  /** The addresses that receivers may have. */
   network?: OutgoingRules | undefined;
-  /** Wakes the worker when something was committed; without it every second will do. */
+  /** Wakes the worker after each commit; without it the worker polls every second. */
   tail?: Pick<AuditTail, "follow">;
   /** Milliseconds since the epoch; the database's clock unless given. */
   clock?: () => Promise<number>;
@@ -24,11 +24,11 @@ export interface DeliveryOptions {
   timeoutMs?: number;
   anchorOf?: QueueContext["anchorOf"];
   onResult?: (receiver: string, result: DeliveryResult) => void;
-  /** Told of the first failure of a row only: while the database is away every round fails alike. */
+  /** Gets the first of consecutive failures: while the database is away every round fails alike. */
   onError?: (error: unknown) => void;
 }
 
-/** A receiver's queue, and what its loop sleeps on. */
+/** A receiver's queue, and the alarm of its loop. */
 interface Line {
   receiver: Receiver;
   queue: ReceiverQueue;
@@ -43,13 +43,13 @@ const HOUSEKEEPING_MS = 5000;
 /** How long attempts may go on after the worker was told to stop. */
 const GRACE_MS = 2000;
 const KEEP_DELIVERED_MS = 7 * DAY_MS;
-/** Longer than any schedule of retries takes. */
+/** Longer than all retries of a delivery take. */
 const KEEP_MS = 30 * DAY_MS;
 const FORGET_LIMIT = 1000;
 
 /**
- * Tells receivers what happened. The audit log is the outbox: what was committed before a process died is found there
- * by the next one. Any number of processes may run a worker for the same tenant; each attempt is made by one of them.
+ * Sends events to receivers. The audit log is the outbox: after a crash the next process finds there what was
+ * committed. Any number of processes may run a worker for the same tenant; each attempt is made by one of them.
  */
 export class DeliveryWorker {
   readonly #options: DeliveryOptions;
@@ -77,10 +77,10 @@ export class DeliveryWorker {
     }));
   }
 
-  /** Works until stopped. When this resolves, receivers are told of all that happens from now on. */
+  /** Works until stopped. Once this resolves, receivers get every event from then on. */
   async start(): Promise<void> {
     if (this.#lines.length === 0) {
-      // What is left of receivers that the tenant file no longer names.
+      // Deliveries of receivers that the tenant file no longer names are still deleted.
       await this.#attempt(() => this.#tidy());
       return;
     }
@@ -92,7 +92,7 @@ export class DeliveryWorker {
     this.#loops = [...this.#lines.map((line) => this.#loop(line)), this.#keepHouse()];
   }
 
-  /** Does what there is to do now, to its end. For callers that decide when. */
+  /** Makes all deliveries that are due now. For callers that decide when. */
   async tick(): Promise<void> {
     await Promise.all(
       this.#lines.map(async (line) => {
@@ -106,21 +106,24 @@ export class DeliveryWorker {
     await this.#tidy();
   }
 
-  /** Since when the oldest undelivered event of each receiver waits, milliseconds since the epoch; seconds old. */
+  /**
+   * When each receiver's oldest undelivered event was created, milliseconds since the epoch; refreshed every few
+   * seconds.
+   */
   get oldest(): ReadonlyMap<string, number> {
     return this.#oldest;
   }
 
-  /** Lets attempts end, and after a moment ends them: they count as failed and are made again. */
+  /** Waits a moment for attempts under way and then aborts them: they count as failed and are repeated. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopFollowing();
     this.#house.wake();
     this.#wakeAll();
     const ended = Promise.all(this.#loops).then(() => Promise.all(this.#lines.map(({ queue }) => queue.idle())));
-    const impatient = new Alarm();
-    await Promise.race([ended.then(() => impatient.wake()), impatient.sleep(GRACE_MS)]);
-    impatient.wake();
+    const grace = new Alarm();
+    await Promise.race([ended.then(() => grace.wake()), grace.sleep(GRACE_MS)]);
+    grace.wake();
     await this.#outgoing.close();
     await ended;
   }
@@ -151,7 +154,7 @@ export class DeliveryWorker {
     this.#oldest = await pool.read((sql) => oldestPending(sql, names));
     const now = await this.#clock();
     const [deliveredBefore, anyBefore] = [now - KEEP_DELIVERED_MS, now - KEEP_MS];
-    // A bounded number at a time, and as often as it takes: otherwise a busy tenant's rows would only ever grow.
+    // A bounded number at a time, as often as it takes: otherwise a busy tenant's rows would grow for ever.
     for (let forgotten = FORGET_LIMIT; forgotten === FORGET_LIMIT && !this.#stopped; )
       forgotten = await pool.write((sql) =>
         forgetDeliveries(sql, { receivers: names, deliveredBefore, anyBefore, limit: FORGET_LIMIT }),

@@ -10,33 +10,33 @@ import type { FollowedEntry } from "../queries/stream.ts";
 import { holdAgainst } from "../services/answers.ts";
 import { recordedFillView } from "../services/markets/fill-view.ts";
 
-/** What names an event for ever. */
+/** An event's identity, which never changes. */
 export interface EventName {
-  /** The receiver's key against repeats (`webhook-id`). */
+  /** `webhook-id`, by which a receiver recognises repeats. */
   id: string;
   type: WebhookEventType;
 }
 
-/** An event as it is sent, but for its signature. */
+/** An event as it is sent, without its signature. */
 export type OutgoingEvent = EventName &
   {
     [Type in WebhookEventType]: { type: Type; timestamp: string; data: WebhookData[Type] };
   }[WebhookEventType];
 
-/** Events that an audit entry causes; an anchor is about an entry, and caused by none. */
+/** The events that audit entries cause; no entry causes an anchor. */
 type LoggedEventType = Exclude<WebhookEventType, "audit.anchored">;
 
-/** An event of an entry. Its data is made only where it is sent. */
+/** An event of an entry. Its data is computed only when it is sent. */
 type LoggedEvent = {
   [Type in LoggedEventType]: { id: string; type: Type; data: () => WebhookData[Type] };
 }[LoggedEventType];
 
-/** Enough of the entry's hash that an id is never used twice, not even by a database that was put back to an older state. */
+/** Enough of the entry's hash to keep ids unique, also in a database that was restored to an older state. */
 const HASH_DIGITS = 16;
 
 /**
- * The names of the events of an entry; none for most types. They follow from the entry alone, so every server gives them
- * alike, however often it reads the entry.
+ * The identities of an entry's events; most types have none. They depend on the entry alone, so every server computes
+ * the same ones.
  */
 export function eventNamesOf(entry: FollowedEntry): (EventName & { type: LoggedEventType })[] {
   return loggedEventsOf(entry, "").map(({ id, type }) => ({ id, type }));
@@ -46,12 +46,15 @@ function suffixOf({ seq, hash }: Pick<FollowedEntry, "seq" | "hash">): string {
   return `${seq}_${hash.slice(0, HASH_DIGITS)}`;
 }
 
-/** The id of the event that says how far the log has come: every server gives it alike. */
+/** The id of an entry's anchor event, the same on every server. */
 export function anchorEventId(entry: Pick<FollowedEntry, "seq" | "hash">): string {
   return `anc_${suffixOf(entry)}`;
 }
 
-/** The event of an anchor. @param data the signed line */
+/**
+ * The event of an anchor.
+ * @param data the signed anchor
+ */
 export function anchorEvent(entry: FollowedEntry, data: WebhookData["audit.anchored"]): OutgoingEvent {
   return { id: anchorEventId(entry), type: "audit.anchored", timestamp: entry.ts, data };
 }
@@ -62,8 +65,8 @@ export function marketOf({ content }: FollowedEntry): string | undefined {
 }
 
 /**
- * The events of an entry, whole.
- * @param question that of the market; the log states it once, when the market is created
+ * The events of an entry, with their data.
+ * @param question the market's; the log states it only when the market is created
  */
 export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
   return loggedEventsOf(entry, question).map(({ id, type, data }) => {
@@ -77,7 +80,7 @@ export function bodyOf({ type, timestamp, data }: OutgoingEvent): string {
   return JSON.stringify({ type, timestamp, data });
 }
 
-/** The events that an entry of each type causes. A failed identity check is also something to tell the user. */
+/** The events that an entry causes. A failed identity check also notifies the user. */
 function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
   const { content, ts } = entry;
   const id = `evt_${suffixOf(entry)}`;
@@ -101,10 +104,14 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
     }
     case "market.settled": {
       const { outcome, payouts, paid } = content.payload;
-      const totals = { outcome, settledAt: ts, payoutsProcessed: Number(payouts), paid: Number(paid) };
-      return [
-        { id, type: "market.settled", data: () => ({ ...market(content.payload), status: "settled", ...totals }) },
-      ];
+      const end = {
+        status: "settled",
+        outcome,
+        settledAt: ts,
+        payoutsProcessed: Number(payouts),
+        paid: Number(paid),
+      } as const;
+      return [{ id, type: "market.settled", data: () => ({ ...market(content.payload), ...end }) }];
     }
     case "wallet.credited": {
       const { userId, amount, provider, txRef, cause } = content.payload;

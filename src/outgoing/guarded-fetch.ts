@@ -42,13 +42,14 @@ interface Reached {
   port: string;
 }
 
-/** As a name is looked up: its protocol is checked again once it is connected. */
+/** What a name's lookup assumes; the real protocol and port are checked once it is connected. */
 const LISTED: Reached = { protocol: "https:", port: "" };
 
 /**
- * Requests to addresses that tenants and operators name: key sets, oracles, webhooks. They reach the public internet, and
- * of private networks, and of ports and hosts, only what the tenant file allows. An address is checked as it is written, as it resolves and as it
- * is connected to, so neither a redirect (never followed), nor a name that resolves anew, nor an odd notation leads inside.
+ * Requests to addresses that tenants and operators name: key sets, oracles, webhooks. They reach the public internet;
+ * of private networks, ports and hosts only what the tenant file allows. An address is checked as it is written, as it
+ * resolves and as it is connected to, so neither a redirect (never followed), nor a name that resolves anew, nor an odd
+ * notation leads inside.
  */
 export class OutgoingHttp {
   readonly #rules: OutgoingRules;
@@ -121,7 +122,7 @@ export class OutgoingHttp {
   #lookup(mayReach: (address: string) => boolean): LookupFunction {
     return (hostname, options, callback) => {
       resolve(hostname, { ...options, all: true }, (error, addresses) => {
-        // One private address among public ones is how a name is made to lead inside now and then.
+        // A name with one private address among public ones would lead inside now and then: it is refused.
         const refused = addresses?.some(({ address }) => !mayReach(address));
         const [first] = addresses ?? [];
         if (error || !first) callback(error ?? new OutgoingFailure("The name has no address"), "", 0);

@@ -27,7 +27,7 @@ import { OutgoingFailure, type OutgoingHttp } from "./guarded-fetch.ts";
 import { type AttemptResult, evaluateAttempt, type Verdict } from "./retry.ts";
 import { signMessage } from "./sign.ts";
 
-/** Where events go. */
+/** A receiver of events. */
 export interface Receiver {
   /** Unique; deliveries are kept under it. */
   name: string;
@@ -48,25 +48,25 @@ export interface QueueContext {
   /** From 0 to 1. */
   random: () => number;
   timeoutMs: number;
-  /** The signed line about an entry, for events of anchors; undefined for one that does not hold. */
+  /** The signed anchor of an entry, for `audit.anchored`; undefined for an entry that fails verification. */
   anchorOf?: ((entry: FollowedEntry) => Promise<WebhookData["audit.anchored"] | undefined>) | undefined;
   onResult: (receiver: string, result: DeliveryResult) => void;
 }
 
-/** Attempts at once. A receiver that hangs holds up these, and none of another receiver. */
+/** Attempts at once for one receiver. A receiver that hangs blocks only its own. */
 const CONCURRENCY = 8;
-/** Fresh deliveries that may wait for their first attempt; past them events wait in the log, which holds them anyway. */
+/** How many new deliveries may wait for their first attempt; further events wait in the log, which holds them. */
 const MAX_UNTRIED = 1000;
 const PAGE = 500;
-/** A process that takes longer than this over an attempt is counted as lost: the timeout, and room for a slow database. */
+/** Added to the timeout, for a slow database: a process that takes longer over an attempt counts as lost. */
 const LEASE_SLACK_MS = 5000;
-/** A receiver that keeps failing gets fresh events only now and then, so that an outage leaves few retries behind. */
+/** After this many failures in a row a receiver pauses between new events: an outage then leaves few retries behind. */
 const TOLERATED_FAILURES = 20;
 const PAUSE_MS = 10_000;
 const LIMIT_BYTES = 16 * 1024;
 const EXCERPT_CHARACTERS = 200;
 
-/** The deliveries of one receiver in this process. Others may work on the same receiver. */
+/** The deliveries of one receiver in this process. Other processes may work on the same receiver. */
 export class ReceiverQueue {
   readonly #receiver: Receiver;
   readonly #context: QueueContext;
@@ -78,8 +78,9 @@ export class ReceiverQueue {
   }
 
   /**
-   * Makes deliveries of what is new in the log, and begins the attempts that are due.
-   * @param onSettled called when an attempt has ended; one whose result could not be kept is made again after its lease
+   * Creates the deliveries of new log entries, and begins the attempts that are due.
+   * @param onSettled called when an attempt has ended, with an error when its result could not be stored: the attempt
+   * is then repeated after its lease
    * @returns whether there may be more to do at once
    */
   async round(onSettled: (error?: unknown) => void): Promise<boolean> {
@@ -153,7 +154,7 @@ export class ReceiverQueue {
   async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {
     const { pool, clock, random, onResult } = this.#context;
     const { name } = this.#receiver;
-    // The log of a database that was put back to an older state does not hold what its rows once named.
+    // A database that was restored to an older state may lack the entry that a delivery names.
     const result = event ? await this.#send(event, now) : { status: null, excerpt: "The log does not hold this event" };
     const endedAt = await clock();
     const verdict = evaluateAttempt(result, claim.attempts, endedAt, random());
@@ -205,7 +206,7 @@ function recordOf(verdict: Verdict, { status, excerpt }: AttemptResult) {
   };
 }
 
-/** One line that a terminal can show, of whatever a stranger answered. */
+/** The beginning of an untrusted answer, as one line that a terminal can show. */
 function excerptOf(body: Buffer): string {
   const text = body.toString("utf8", 0, 4 * EXCERPT_CHARACTERS).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ");
   return text.trim().slice(0, EXCERPT_CHARACTERS).toWellFormed();

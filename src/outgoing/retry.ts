@@ -2,14 +2,14 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/time/units.ts";
 
 /** How long after each failed attempt the next one follows; a failure after the last makes a dead letter. */
 const DELAYS_MS = [5000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS] as const;
-/** A receiver may ask for more patience than the schedule has, but not for ever. */
+/** The longest wait that a receiver's `Retry-After` can ask for. */
 const LONGEST_WAIT_MS = DAY_MS;
 /** Delays grow by up to this part of themselves, so that deliveries that failed together do not come back together. */
 const JITTER = 0.2;
-/** What the receiver wants no more of. */
+/** The status by which a receiver says that it wants no more events. */
 const GONE = 410;
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface AttemptResult {
   /** Of the answer; null when there was none. */
   status: number | null;
@@ -18,15 +18,15 @@ export interface AttemptResult {
   retryAfter?: string | undefined;
 }
 
-/** What follows from it. */
+/** What follows from an attempt. */
 export type Verdict =
   | { kind: "delivered" }
   | { kind: "retry"; atMs: number }
-  /** Given up. `disables`: nothing more is sent to this receiver at all. */
+  /** Given up. `disables`: nothing more is sent to this receiver. */
   | { kind: "dead"; disables: boolean };
 
 /**
- * @param attempts how many there were, this one included
+ * @param attempts how many were made, this one included
  * @param nowMs when the attempt ended
  * @param random from 0 to 1
  */

@@ -27,10 +27,7 @@ export function signMessage(id: string, body: string, atMs: number, secrets: rea
   };
 }
 
-/**
- * The one key of a secret that stands for itself: the base64 behind `whsec_`, and where there is none the secret's own
- * UTF-8.
- */
+/** The key of a secret for verification: the base64 behind `whsec_`, or else the secret's UTF-8 bytes. */
 export function messageKey(secret: string): Buffer {
   const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : undefined;
   return encoded !== undefined && BASE64.test(encoded) ? Buffer.from(encoded, "base64") : Buffer.from(secret);
@@ -43,7 +40,7 @@ function keysOf(secret: string): Webhook[] {
   return decoded ? [raw, decoded] : [raw];
 }
 
-/** The library throws for what is no base64. */
+/** The key that the library decodes; undefined where it throws, as the secret is not base64. */
 function decodedKey(secret: string): Webhook | undefined {
   try {
     return new Webhook(secret);

@@ -3,9 +3,9 @@ import type { InboundScheme } from "../contract/resources/webhooks.ts";
 import { messageKey, type SignedHeaders } from "../outgoing/sign.ts";
 import { isMac, isTimely, verifySignature } from "./signature.ts";
 
-/** What the generic webhooks of one endpoint are verified with. */
+/** How the generic webhooks of one endpoint are verified. */
 export interface EndpointSecrets {
-  /** The active ones, several while one is rotated; without any the endpoint takes nothing. */
+  /** The active secrets, several while one is rotated; without any the endpoint refuses every webhook. */
   secrets: readonly string[];
   scheme: InboundScheme;
 }
@@ -20,8 +20,8 @@ const SECONDS = /^\d{1,12}$/;
 const SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * Whether a generic webhook was signed with one of the endpoint's secrets. One with a `webhook-signature` is
- * judged by that alone: its time is signed, and an older signature beside it would let the time be changed.
+ * Whether a generic webhook was signed with one of the endpoint's secrets. Of one with a `webhook-signature` only that
+ * counts: it covers the time, while an `x-signature` beside it would let the time be changed.
  */
 export function verifyInbound(
   rawBody: Uint8Array,
@@ -50,18 +50,18 @@ function verifyMessage(rawBody: Uint8Array, header: Header, secrets: readonly st
   return authentic && ID.test(id) && isRecent(time, nowMs);
 }
 
-/** Whole seconds are compared, as the scheme's libraries do. */
+/** Compares whole seconds, as the scheme's libraries do. */
 function isRecent(time: string, nowMs: number): boolean {
   return SECONDS.test(time) && Math.abs(Math.floor(nowMs / 1000) - Number(time)) <= TOLERANCE_SEC;
 }
 
-/** What the scheme signs. */
+/** The bytes that the scheme signs. */
 function messageOf(id: string, time: string, rawBody: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${id}.${time}.`), rawBody]);
 }
 
 /**
- * What a provider would send with these bytes.
+ * The headers that a provider would send with these bytes.
  * @param id 1 to 255 visible ASCII characters without a dot
  * @param timeSec seconds since the epoch
  * @throws RangeError for an empty key

@@ -3,7 +3,7 @@ import { isHmac } from "./signature.ts";
 
 const TOLERANCE_SEC = 5 * 60;
 const PAIR = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/i;
-/** Persona sends two while a secret is rotated; a header with many more is not Persona's. */
+/** Persona sends two pairs while a secret is rotated; a header with many more is not Persona's. */
 const MAX_PAIRS = 5;
 
 const VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
@@ -13,8 +13,8 @@ const VERDICTS: ReadonlyMap<string, "passed" | "failed"> = new Map([
 ]);
 
 /**
- * Persona: `t=<seconds>,v1=<hex>` over `<t>.<body>`, and two such pairs with a space between them while a secret is
- * rotated.
+ * Persona signs `<t>.<body>` and sends `t=<seconds>,v1=<hex>`, and two such pairs with a space between them while a
+ * secret is rotated.
  * @see https://docs.withpersona.com/webhooks
  */
 export function persona(secrets: readonly string[]): InboundProvider {
@@ -22,14 +22,14 @@ export function persona(secrets: readonly string[]): InboundProvider {
     header: "persona-signature",
     verify: (rawBody, header, nowMs) => {
       const pairs = (header("persona-signature") ?? "").split(" ");
-      // Every pair is looked at, so that the time taken does not tell which one holds.
-      return pairs.length <= MAX_PAIRS && pairs.map((pair) => holds(pair, rawBody, secrets, nowMs)).includes(true);
+      // Every pair is checked, so that the time taken does not tell which one is valid.
+      return pairs.length <= MAX_PAIRS && pairs.map((pair) => isSigned(pair, rawBody, secrets, nowMs)).includes(true);
     },
     read: readPersona,
   };
 }
 
-function holds(pair: string, rawBody: Buffer, secrets: readonly string[], nowMs: number): boolean {
+function isSigned(pair: string, rawBody: Buffer, secrets: readonly string[], nowMs: number): boolean {
   const [, time = "", signature] = PAIR.exec(pair) ?? [];
   const authentic = isHmac(Buffer.concat([Buffer.from(`${time}.`), rawBody]), signature, secrets);
   return Math.abs(nowMs / 1000 - Number(time)) <= TOLERANCE_SEC && authentic;
@@ -45,18 +45,18 @@ export function readPersona(body: Record<string, unknown>): KycFinding {
   const inquiry = [...event, "payload", "data"];
   if (textAt(body, ...inquiry, "type") !== "inquiry") return { news: name ?? "unknown", provider: "persona" };
   return resultOf({
-    userId: spelt("reference-id", (key) => textAt(body, ...inquiry, "attributes", key)),
+    userId: inAnyCase("reference-id", (key) => textAt(body, ...inquiry, "attributes", key)),
     status: statusOf(name, VERDICTS),
     provider: "persona",
-    verifiedAt: spelt("created-at", (key) => textAt(body, ...event, key)),
-    jurisdiction: spelt("address-country-code", (key) =>
+    verifiedAt: inAnyCase("created-at", (key) => textAt(body, ...event, key)),
+    jurisdiction: inAnyCase("address-country-code", (key) =>
       textAt(body, ...inquiry, "attributes", "fields", key, "value"),
     ),
   });
 }
 
-/** What stands under a key in the case that the webhook was set to at Persona: kebab, unless the tenant chose another there. */
-function spelt(key: string, read: (key: string) => string | undefined): string | undefined {
+/** The value under a key in kebab, camel or snake case: the tenant chooses the webhook's case at Persona. */
+function inAnyCase(key: string, read: (key: string) => string | undefined): string | undefined {
   const camel = key.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   return read(key) ?? read(camel) ?? read(key.replaceAll("-", "_"));
 }

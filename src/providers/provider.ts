@@ -3,33 +3,32 @@ import { isHmac } from "./signature.ts";
 
 /** A result of an identity check in the shape of the generic webhook. */
 export interface KycResult {
-  /** Undefined when the provider names no user, which the contract refuses. */
+  /** Undefined when the provider names no user; the contract then refuses the webhook. */
   userId: string | undefined;
-  /** `passed` and `failed` decide; anything else is kept and changes nothing. */
+  /** `passed` and `failed` decide; a webhook with any other status is only kept. */
   status: string;
   provider: string;
-  /** ISO 8601 with a zone. Undefined when the provider states no time that can be read. */
+  /** ISO 8601 with a zone. Undefined when the provider states no readable time. */
   verifiedAt: string | undefined;
-  /** Where the user lives. The country that issued a document is not that. */
+  /** Where the user lives, which is not the country that issued a document. */
   jurisdiction?: string | undefined;
 }
 
-/** What a provider's webhook says. */
+/** The content of a provider's webhook. */
 export type KycFinding = KycResult | KycNews;
 
 type Header = (name: string) => string | undefined;
 
-/** A provider that signs and speaks in its own way. */
+/** A provider with a signature and a format of its own. */
 export interface InboundProvider {
-  /** The header by which its webhooks are known, lower case. */
+  /** The header that marks its webhooks, lower case. */
   header: string;
-  /** Whether the bytes that arrived are the provider's. */
+  /** Whether the provider signed the bytes that arrived. */
   verify(rawBody: Buffer, header: Header, nowMs: number): boolean;
-  /** What they say. */
   read(body: Record<string, unknown>): KycFinding;
 }
 
-/** A provider that puts the HMAC-SHA256 of the body into one header, in hex. No time is signed. */
+/** A provider that sends the HMAC-SHA256 of the body in one header, in hex. No time is signed. */
 export function signedByHmac(
   header: string,
   secrets: readonly string[],
@@ -38,7 +37,7 @@ export function signedByHmac(
   return { header, verify: (rawBody, headerOf) => isHmac(rawBody, headerOf(header), secrets), read };
 }
 
-/** The text at a path of keys; undefined for anything else that may stand there. */
+/** The text at a path of keys; undefined for an empty text or another value. */
 export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
   const found = path.reduce<unknown>(
     (inner, key) =>
@@ -50,12 +49,12 @@ export function textAt(value: unknown, ...path: readonly string[]): string | und
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** What a provider's word means here; words that decide nothing stay as they are. */
+/** The status for a provider's word; words that decide nothing stay as they are. */
 export function statusOf(word: string | undefined, verdicts: ReadonlyMap<string, "passed" | "failed">): string {
   return verdicts.get(word ?? "") ?? word ?? "unknown";
 }
 
-/** The words of several providers. */
+/** The words of those providers that say `approved` and `declined`. */
 export const APPROVED_OR_DECLINED: ReadonlyMap<string, "passed" | "failed"> = new Map([
   ["approved", "passed"],
   ["declined", "failed"],
@@ -64,8 +63,8 @@ export const APPROVED_OR_DECLINED: ReadonlyMap<string, "passed" | "failed"> = ne
 const COUNTRY = /^[a-z]{2}(-[a-z0-9]{1,3})?$/i;
 
 /**
- * A result that decides and names no user is refused by the contract. One that decides nothing is only kept, with or without
- * a user. A country in an unknown spelling counts as none stated.
+ * A result that decides goes to the contract, which refuses it without a user or a time. One that decides nothing and
+ * lacks either is only kept. A country in an unknown spelling is left out.
  */
 export function resultOf({ jurisdiction, ...result }: KycResult): KycFinding {
   const { status, provider, userId, verifiedAt } = result;

@@ -6,8 +6,8 @@ const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
 const REPLAY_WINDOW_MS = 5 * 60 * 1000;
 
 /**
- * Whether `header` is the HMAC-SHA256 of the bytes that arrived under one of the active secrets: hex in any case, with or
- * without the prefix `sha256=`. A header sent twice arrives joined by a comma and fails.
+ * Whether `header` is the HMAC-SHA256 of the bytes that arrived under one of the active secrets: hex in any case, with
+ * or without the prefix `sha256=`. A header sent twice arrives joined by a comma and fails.
  */
 export function verifySignature(rawBody: Uint8Array, header: string | undefined, secrets: readonly string[]): boolean {
   return isHmac(rawBody, SHAPE.exec(header ?? "")?.[1], secrets);
@@ -47,7 +47,7 @@ export function isMac(
 
 /**
  * Whether an `X-Timestamp` (seconds since the epoch, or ISO 8601 with a zone) lies within five minutes of now, either
- * way. A webhook without one passes: what it does is protected against repetition by its own reference.
+ * way. A webhook without one passes: its own reference keeps it from counting twice.
  */
 export function isTimely(header: string | undefined, nowMs: number): boolean {
   if (header === undefined) return true;
@@ -55,7 +55,7 @@ export function isTimely(header: string | undefined, nowMs: number): boolean {
   return sentMs !== undefined && Math.abs(nowMs - sentMs) <= REPLAY_WINDOW_MS;
 }
 
-/** What a provider would send as `X-Signature` with these bytes. */
+/** The `X-Signature` that a provider would send with these bytes. */
 export function signBody(rawBody: Uint8Array, secret: string): string {
   return createHmac("sha256", secret).update(rawBody).digest("hex");
 }

@@ -6,12 +6,12 @@ const ALGORITHMS: Readonly<Record<string, "sha256" | "sha512">> = {
   HMAC_SHA512_HEX: "sha512",
 };
 
-/** The types that carry a verdict: of a level, or of a whole workflow. An operator subscribes to the one it uses. */
+/** The types that carry a verdict: of a level, or of a whole workflow. Operators subscribe to the one that they use. */
 const VERDICTS = ["applicantReviewed", "applicantWorkflowCompleted"];
 
 /**
- * Sumsub: an HMAC of the body in hex, its algorithm named beside it. No time is signed, and a repeat may come 18 hours
- * later; what a repeat does is stopped by `createdAtMs`.
+ * Sumsub sends an HMAC of the body in hex, and its algorithm in a second header. No time is signed, and a repeat may
+ * come 18 hours later; by its `createdAtMs` it changes nothing.
  * @see https://docs.sumsub.com/docs/webhook-manager
  */
 export function sumsub(secrets: readonly string[]): InboundProvider {

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Input, Result } from "../contract/operations.ts";
 import { hashApiKey, keyFingerprint } from "../domain/access/api-key.ts";
-import { usualScopes } from "../domain/access/scopes.ts";
+import { type KeyType, usualScopes } from "../domain/access/scopes.ts";
 import { Fault } from "../domain/fault.ts";
 import { isInForce, type KeyInHand } from "../engine/keys.ts";
-import type { ApiKey, KeyType } from "../engine/rows.ts";
+import type { ApiKey } from "../engine/rows.ts";
 import { listApiKeys } from "../ledger/load-standing.ts";
 import { readKeyUse } from "../ledger/unchained/key-use.ts";
 import { readClock } from "../postgres/database-time.ts";

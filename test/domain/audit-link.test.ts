@@ -52,7 +52,7 @@ describe("the chain's format is pinned", () => {
     keyId: "ak_test",
   };
 
-  test("the preimage is the eight lines of decision 29", () => {
+  test("the preimage is eight lines: format, previous hash, key, number, time, type, actor, payload", () => {
     expect(auditPreimage(GENESIS_HASH, auditLines(entry))).toBe(
       [
         "pmctl-audit-v1",

@@ -31,7 +31,7 @@ class Market {
     return yesPriceOf(this.mechanism, this.pool);
   }
 
-  /** Trades that would leave the bounds are not made: the engine refuses them (decision 17). */
+  /** Trades that would leave the price bounds are not made: the engine refuses them. */
   buy(side: Side, netMicro: bigint): boolean {
     const { sharesMicro, pool } = buyShares(this.mechanism, this.pool, side, netMicro);
     const price = yesPriceOf(this.mechanism, pool);

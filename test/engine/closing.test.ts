@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { CloseMarket } from "../../src/engine/markets.ts";
+import type { Command } from "../../src/engine/commands.ts";
 import { CLOSE, marketOf, openWorld } from "./world.ts";
 
-const close: CloseMarket = { type: "closeMarket", marketId: "m1" };
+const close: Command<"closeMarket"> = { type: "closeMarket", marketId: "m1" };
 
 function openMarket() {
   const world = openWorld();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { DecideWithdrawal, RequestWithdrawal } from "../../src/engine/funding.ts";
+import type { Command } from "../../src/engine/commands.ts";
 import { openWorld, usd, type World } from "./world.ts";
 
 let world: World;
@@ -9,8 +9,13 @@ beforeEach(() => {
   world.fund("ann", 100);
 });
 
-const request: RequestWithdrawal = { type: "requestWithdrawal", id: "w1", traderId: "ann", amountMicro: usd(60) };
-const decide = (approve: boolean): DecideWithdrawal => ({
+const request: Command<"requestWithdrawal"> = {
+  type: "requestWithdrawal",
+  id: "w1",
+  traderId: "ann",
+  amountMicro: usd(60),
+};
+const decide = (approve: boolean): Command<"decideWithdrawal"> => ({
   type: "decideWithdrawal",
   id: "w1",
   traderId: "ann",

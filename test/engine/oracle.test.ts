@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Command } from "../../src/engine/commands.ts";
 import { needsOf } from "../../src/engine/commands.ts";
-import type { HoldMarket } from "../../src/engine/oracle.ts";
-import type { SettleMarket } from "../../src/engine/settlement.ts";
 import { CLOSE, marketOf, openWorld } from "./world.ts";
 
 const terms = {
@@ -13,13 +12,13 @@ const terms = {
   rule: { kind: "last" as const },
   feedSha256: "f".repeat(64),
 };
-const settle = (change: Partial<SettleMarket["oracle"]> = {}): SettleMarket => ({
+const settle = (change: Partial<Command<"settleMarket">["oracle"]> = {}): Command<"settleMarket"> => ({
   type: "settleMarket",
   marketId: "m1",
   outcome: "yes",
   oracle: { resolutionUrl: null, evidence: { price: "100001" }, ...change },
 });
-const hold = (reason: HoldMarket["reason"]): HoldMarket => ({
+const hold = (reason: Command<"holdMarket">["reason"]): Command<"holdMarket"> => ({
   type: "holdMarket",
   marketId: "m1",
   reason,

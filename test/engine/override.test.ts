@@ -1,11 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { policyAt } from "../../src/domain/policy/policy.ts";
-import type { UpdatePolicy } from "../../src/engine/policy.ts";
+import type { Command } from "../../src/engine/commands.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { marketOf, openWorld, tradeOf, usd, type World } from "./world.ts";
 
 const HOUR = 3_600_000;
-const set = (patch: UpdatePolicy["patch"], ttlMs?: number): UpdatePolicy => ({ type: "updatePolicy", patch, ttlMs });
+const set = (patch: Command<"updatePolicy">["patch"], ttlMs?: number): Command<"updatePolicy"> => ({
+  type: "updatePolicy",
+  patch,
+  ttlMs,
+});
 
 function inForce(world: World) {
   const tenant = world.get("tenant", SINGLE);

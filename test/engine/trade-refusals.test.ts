@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { CLOSE, marketOf, NOW, openWorld, tradeOf, usd, type World } from "./world.ts";
 
-/** One thing that stands in the way of a trade, in the order in which refusals are documented (decision 1). */
+/** One reason to refuse a trade, in the order in which refusals are documented. */
 interface Obstacle {
   code: string;
   what: string;

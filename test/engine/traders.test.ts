@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { RecordDeposit } from "../../src/engine/funding.ts";
+import type { Command } from "../../src/engine/commands.ts";
 import type { Trader } from "../../src/engine/rows.ts";
-import type { RecordKyc } from "../../src/engine/traders.ts";
 import { NOW, openWorld, usd, type World } from "./world.ts";
 
 let world: World;
@@ -13,7 +12,7 @@ beforeEach(() => {
 const MONDAY = NOW - 10_000;
 const TUESDAY = NOW - 5_000;
 
-function kycOf(change: Partial<RecordKyc> = {}): RecordKyc {
+function kycOf(change: Partial<Command<"recordKyc">> = {}): Command<"recordKyc"> {
   return {
     type: "recordKyc",
     traderId: "ann",
@@ -107,7 +106,7 @@ describe("KYC events", () => {
   });
 });
 
-function depositOf(change: Partial<RecordDeposit> = {}): RecordDeposit {
+function depositOf(change: Partial<Command<"recordDeposit">> = {}): Command<"recordDeposit"> {
   return {
     type: "recordDeposit",
     provider: "payments",
@@ -142,7 +141,7 @@ describe("deposits", () => {
     expect(world.balance("wallet:ann")).toBe(usd(250));
   });
 
-  test.each<[string, Partial<RecordDeposit>]>([
+  test.each<[string, Partial<Command<"recordDeposit">>]>([
     ["another amount", { amountMicro: usd(250) + 1n }],
     ["another user", { traderId: "bob" }],
   ])("the same txRef with %s credits nobody and is recorded as a conflict", (_what, change) => {

@@ -3,10 +3,7 @@ import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
 import type { Command, Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
-import type { CreateMarket } from "../../src/engine/markets.ts";
 import { type Position, SINGLE, type Table, type Tables, type Trader } from "../../src/engine/rows.ts";
-import type { ApplyConfig } from "../../src/engine/tenant.ts";
-import type { PlaceTrade, SellShares } from "../../src/engine/trade.ts";
 
 /** The instant at which tests begin, and a closing time an hour later. */
 export const NOW = 1_800_000_000_000;
@@ -115,7 +112,7 @@ export function openWorld(policy: Partial<Policy> = {}): World {
   return world;
 }
 
-export function configOf(change: Partial<ApplyConfig> = {}): ApplyConfig {
+export function configOf(change: Partial<Command<"applyConfig">> = {}): Command<"applyConfig"> {
   const policy = change.policy ?? DEFAULT_POLICY;
   return {
     type: "applyConfig",
@@ -131,7 +128,7 @@ export function configOf(change: Partial<ApplyConfig> = {}): ApplyConfig {
   };
 }
 
-export function marketOf(change: Partial<CreateMarket> = {}): CreateMarket {
+export function marketOf(change: Partial<Command<"createMarket">> = {}): Command<"createMarket"> {
   return {
     type: "createMarket",
     id: "m1",
@@ -149,7 +146,7 @@ export function marketOf(change: Partial<CreateMarket> = {}): CreateMarket {
 
 let trades = 0;
 
-export function tradeOf(change: Partial<PlaceTrade> = {}): PlaceTrade {
+export function tradeOf(change: Partial<Command<"placeTrade">> = {}): Command<"placeTrade"> {
   trades += 1;
   return {
     type: "placeTrade",
@@ -163,7 +160,7 @@ export function tradeOf(change: Partial<PlaceTrade> = {}): PlaceTrade {
   };
 }
 
-export function saleOf(change: Partial<SellShares> = {}): SellShares {
+export function saleOf(change: Partial<Command<"sellShares">> = {}): Command<"sellShares"> {
   trades += 1;
   return {
     type: "sellShares",

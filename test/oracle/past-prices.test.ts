@@ -3,7 +3,7 @@ import { decimalText } from "../../src/domain/decimal.ts";
 import { feedCatalogue } from "../../src/domain/feeds/feed.ts";
 import { PRESETS } from "../../src/domain/feeds/presets.ts";
 import type { HttpSource, SourceOverride } from "../../src/domain/feeds/source.ts";
-import { fetchHistory, remembers } from "../../src/oracle/fetch.ts";
+import { canAskPast, fetchHistory } from "../../src/oracle/fetch.ts";
 import { sourceSet } from "../../src/oracle/sources.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { openFeedServer } from "./feed-server.ts";
@@ -133,17 +133,17 @@ describe("the candle of the minute that ends at the instant", () => {
 
   test("is asked for only at the end of a minute, and where a price may be a minute old", () => {
     const { coinbase } = PRESETS;
-    expect(remembers(coinbase, { instant: INSTANT, maxAgeMs: 60_000 })).toBe(true);
-    expect(remembers(coinbase, { instant: INSTANT + 1000, maxAgeMs: 60_000 })).toBe(false);
-    expect(remembers(coinbase, { instant: INSTANT, maxAgeMs: 59_000 })).toBe(false);
+    expect(canAskPast(coinbase, { instant: INSTANT, maxAgeMs: 60_000 })).toBe(true);
+    expect(canAskPast(coinbase, { instant: INSTANT + 1000, maxAgeMs: 60_000 })).toBe(false);
+    expect(canAskPast(coinbase, { instant: INSTANT, maxAgeMs: 59_000 })).toBe(false);
   });
 
   test("is not asked of a preset that the tenant reads elsewhere, or from elsewhere", () => {
     const ready = (override: SourceOverride) => sourceSet({ coinbase: override }).ready.get("coinbase");
     const at = { instant: INSTANT, maxAgeMs: 60_000 };
-    expect(remembers(ready({ timeout: 1000 }), at)).toBe(true);
-    expect(remembers(ready({ price: { pointer: "/bid" } }), at)).toBe(false);
-    expect(remembers(ready({ url: "https://mirror.example/{id}" }), at)).toBe(false);
+    expect(canAskPast(ready({ timeout: 1000 }), at)).toBe(true);
+    expect(canAskPast(ready({ price: { pointer: "/bid" } }), at)).toBe(false);
+    expect(canAskPast(ready({ url: "https://mirror.example/{id}" }), at)).toBe(false);
   });
 });
 
@@ -151,7 +151,7 @@ test("an outage at the close of a built-in crypto feed is healed without any key
   const { ready } = sourceSet();
   const crypto = [...feedCatalogue().values()].filter(({ quorum }) => quorum === 2);
   const forgetful = crypto.filter(({ sources, quorum, maxAgeMs }) => {
-    const able = sources.filter(({ use }) => remembers(ready.get(use), { instant: INSTANT, maxAgeMs }));
+    const able = sources.filter(({ use }) => canAskPast(ready.get(use), { instant: INSTANT, maxAgeMs }));
     return able.length < quorum;
   });
   // Its home is an exchange without dollars, so that one source is left, with or without an outage.

@@ -74,7 +74,7 @@ const answers: [name: string, symbol: string, path: string, body: unknown, expec
     BTC,
     `/v2/updates/price/latest?parsed=true&ids[]=${BTC}`,
     pyth("7", 0, "other"),
-    `the answer does not tell of ${BTC}`,
+    `the answer does not contain ${BTC}`,
   ],
   [
     "coinbase",

@@ -2,12 +2,12 @@ import { FEES, walletOf } from "../../src/domain/accounts.ts";
 import { auditLines, canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { auditHash } from "../../src/domain/audit/seal.ts";
 import { decimalFromMicro } from "../../src/domain/money.ts";
+import type { Command } from "../../src/engine/commands.ts";
 import { needsOf } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
 import { execute } from "../../src/engine/execute.ts";
 import { RowMap } from "../../src/engine/row-map.ts";
 import { positionKey, type Table, type Tables, type Tenant } from "../../src/engine/rows.ts";
-import type { PlaceTrade } from "../../src/engine/trade.ts";
 import { openJournal } from "../../src/ledger/journal.ts";
 import { loadRows } from "../../src/ledger/load.ts";
 import type { Connection } from "../../src/postgres/connect.ts";
@@ -20,7 +20,7 @@ import type { TenantServices } from "../../src/services/tenant/tenant.ts";
 export async function insertDearTrade(
   services: TenantServices,
   connection: Connection,
-  command: PlaceTrade & { feeMicro: bigint },
+  command: Command<"placeTrade"> & { feeMicro: bigint },
 ): Promise<void> {
   const { feeMicro, traderId, marketId, side } = command;
   const journal = openJournal(connection, { restricted: false, isSealed: services.isSealed });
@@ -62,7 +62,7 @@ export async function insertDearTrade(
 }
 
 /** The rows that the trade reads, under a policy without a fee. */
-async function readState({ pool, isSealed }: TenantServices, command: PlaceTrade): Promise<Reader> {
+async function readState({ pool, isSealed }: TenantServices, command: Command<"placeTrade">): Promise<Reader> {
   const rows = new RowMap<Tables[Table] | null>();
   for (const { table, key, row } of await pool.read((sql) => loadRows(sql, needsOf(command), isSealed)))
     rows.set(table, key, row);

@@ -1,8 +1,8 @@
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { hashApiKey } from "../../src/domain/access/api-key.ts";
+import type { KeyType } from "../../src/domain/access/scopes.ts";
 import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
-import type { KeyType } from "../../src/engine/rows.ts";
 import type { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";

@@ -1,10 +1,10 @@
-/** What a server allows its connections (`server.limits` of the tenant file). */
+/** The limits of a server's connections (`server.limits` of the tenant file). */
 export interface ConnectionLimits {
-  /** Open at a time. */
+  /** Open at the same time. */
   connections: number;
-  /** Open at a time from one client address; a trusted proxy is no client. */
+  /** Open at the same time from one client address; a trusted proxy does not count as a client. */
   connectionsPerAddress: number;
-  /** Streams of events at a time. */
+  /** Event streams open at the same time. */
   streams: number;
   streamsPerAddress: number;
   streamsPerUser: number;
@@ -14,18 +14,24 @@ export interface ConnectionLimits {
   bodySeconds: number;
   /** Between two requests. */
   idleSeconds: number;
-  /** While the peer takes nothing of what is written. */
+  /** How long the peer may leave written bytes unread. */
   writeSeconds: number;
 }
 
 export const DEFAULT_STREAMS = { streamsPerAddress: 100, streamsPerUser: 10 } as const;
-/** Idle: longer than the 60 s of the usual load balancers, so that they end idle connections and not we under their request. */
+/**
+ * Idle is longer than the usual 60 s of load balancers: they close idle connections first, and no request meets a
+ * closed one.
+ */
 export const DEFAULT_SECONDS = { headersSeconds: 10, bodySeconds: 30, idleSeconds: 65, writeSeconds: 20 } as const;
 
 const MOST_CONNECTIONS = 10_000;
-/** Of the descriptors, for clients. The others are for the database, outgoing requests, files and the operations listener. */
+/**
+ * Clients' share of the descriptors. The database, outgoing requests, files and the operations listener need the
+ * others.
+ */
 const CLIENTS_SHARE = 0.6;
-/** What a stated number may take at most: without any descriptor left neither database nor `/livez` answers. */
+/** The most that a stated number may take: without a free descriptor neither the database nor `/livez` answers. */
 const STATED_SHARE = 0.8;
 const ADDRESS_SHARE = 0.2;
 const LEAST_PER_ADDRESS = 32;

@@ -9,19 +9,19 @@ export function isInNetworks(address: Address, networks: readonly Network[]): bo
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
 
-/** What requests of pmctl's own may reach: the section `network` of a tenant file. What is missing allows nothing more. */
+/** What pmctl's own requests may reach: the section `network` of a tenant file. */
 export interface OutgoingRules {
   /** Ranges in CIDR notation that may be reached although they are private, also by http and at any port. */
   allowPrivate?: readonly string[] | undefined;
   /** Ports beyond 80 and 443. */
   allowPorts?: readonly number[] | undefined;
-  /** Hosts as {@link hostPattern} gives them; any when there are none. */
+  /** Hosts as {@link hostPattern} gives them; without any, every host. */
   allowHosts?: readonly string[] | undefined;
 }
 
 /**
- * An address range as CIDR, one address as the range of itself; IPv4-mapped IPv6 is IPv4. Undefined for anything else.
- * ipaddr.js reads `10.1` as 10.0.0.1, as old C libraries do; an operator who writes that has mistyped.
+ * An address range as CIDR, also for a single address; IPv4-mapped IPv6 becomes IPv4. Undefined for anything else, also
+ * for `10.1`, which ipaddr.js reads as 10.0.0.1 as old C libraries do: an operator who writes that has mistyped.
  */
 export function normalRange(range: string): string | undefined {
   const [address = "", prefix, ...rest] = range.split("/");
@@ -34,42 +34,38 @@ export function normalRange(range: string): string | undefined {
   return mapped ? `${parsed.toIPv4Address()}/${bits - 96}` : full;
 }
 
-/** Whether an address may come from these CIDR ranges; no range is anywhere, and an unknown address lies in none. */
+/** Whether an address lies in these CIDR ranges. An empty list allows any address; an unknown one lies in no range. */
 export function isFrom(address: Address | undefined, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return true;
-  return (
-    address !== undefined &&
-    isInNetworks(
-      address,
-      ranges.map((range) => ipaddr.parseCIDR(range)),
-    )
-  );
+  return address !== undefined && isInNetworks(address, parseRanges(ranges));
 }
 
-/** Whether every address of these CIDR ranges lies in those; no range is anywhere. Ranges are not joined to larger ones. */
+/** Whether the wide ranges hold the narrow ones, each within one of them. An empty list is every address. */
 export function coversRanges(wide: readonly string[], narrow: readonly string[]): boolean {
   if (wide.length === 0 || narrow.length === 0) return wide.length === 0;
-  const outer = wide.map((range) => ipaddr.parseCIDR(range));
+  const outer = parseRanges(wide);
   return narrow.every((range) => {
     const [address, bits] = ipaddr.parseCIDR(range);
-    return isInNetworks(
-      address,
-      outer.filter(([, prefix]) => prefix <= bits),
-    );
+    const asWide = outer.filter(([, prefix]) => prefix <= bits);
+    return isInNetworks(address, asWide);
   });
 }
 
+/** The networks of CIDR ranges. */
+function parseRanges(ranges: readonly string[]): Network[] {
+  return ranges.map((range) => ipaddr.parseCIDR(range));
+}
+
 /**
- * Why an address that pmctl itself is to call may not be stated; undefined when it may. A name may turn out to lie in the
- * private ranges that the tenant allows, so its port and http pass where there are any; its addresses are checked when it
- * is called.
+ * Why a file may not state a URL that pmctl is to call; undefined when it may. Where the tenant allows private ranges a
+ * name may resolve into them, so any port and http pass then; the addresses are checked when pmctl calls the URL.
  */
 export function refusalOfAddress(url: URL, rules: OutgoingRules): string | undefined {
   if (!isListedHost(url.hostname, rules)) return "its host must be one of network.allowHosts";
   const { allowPrivate = [] } = rules;
   const address = literalOf(url.hostname);
-  const networks = allowPrivate.map((range) => ipaddr.parseCIDR(range));
-  const mayBePrivate = address === undefined ? allowPrivate.length > 0 : isInNetworks(address, networks);
+  const mayBePrivate =
+    address === undefined ? allowPrivate.length > 0 : isInNetworks(address, parseRanges(allowPrivate));
   if (mayBePrivate) return undefined;
   if (url.protocol !== "https:") return "must begin with https://; http:// is for hosts in network.allowPrivate";
   if (address !== undefined && !isPublic(address.toString()))
@@ -86,12 +82,12 @@ export function isPublic(text: string): boolean {
   return address.kind() === "ipv4" || ((address as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
 }
 
-/** Whether a port may be reached anywhere. `port` is as a URL has it: empty for its protocol's own. */
+/** Whether a port may be reached at public addresses. `port` is as a URL has it: empty for its protocol's default. */
 export function isListedPort({ port }: { port: string }, { allowPorts = [] }: OutgoingRules): boolean {
   return port === "" || port === "80" || port === "443" || allowPorts.includes(Number(port));
 }
 
-/** Whether a host is one of those that a tenant allows. A pattern's `*` stands for one label. */
+/** Whether the tenant allows a host. A pattern's `*` stands for one label. */
 export function isListedHost(hostname: string, { allowHosts = [] }: OutgoingRules): boolean {
   if (allowHosts.length === 0) return true;
   const host = withoutFinalDot(hostname);
@@ -101,7 +97,7 @@ export function isListedHost(hostname: string, { allowHosts = [] }: OutgoingRule
 
 /**
  * A host, or `*.` and a host, as URLs have it: in lower case, international names in Punycode, addresses in their usual
- * notation, without a final dot. Undefined for what is no host.
+ * notation, without a final dot. Undefined for anything else.
  */
 export function hostPattern(text: string): string | undefined {
   const [, star = "", name = ""] = /^(\*\.)?([^*/?#@\\\s]+)$/.exec(text) ?? [];
@@ -113,7 +109,7 @@ export function hostPattern(text: string): string | undefined {
   return (star !== "" && isAddress) || host === "" ? undefined : `${star}${host}`;
 }
 
-/** The address that a URL's host is; undefined for a name. */
+/** The address of a host that is one; undefined for a name. */
 function literalOf(hostname: string): Address | undefined {
   const text = hostname.replace(/^\[|\]$/g, "");
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;

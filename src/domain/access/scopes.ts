@@ -1,9 +1,9 @@
 import { Fault } from "../fault.ts";
 import { nearest } from "../nearest.ts";
 
-/** What an admin key may be kept to; each operation for operators asks for one. */
+/** What an admin key may be limited to; each operator operation requires one of them. */
 export const OPERATION_SCOPES = ["read", "markets", "settle", "funds", "users", "config", "keys"] as const;
-/** In the order in which lists of them are kept. `*` is all there are and all that come. */
+/** In the order of normalised lists. `*` covers all scopes, also those added later. */
 export const SCOPES = [...OPERATION_SCOPES, "*"] as const;
 
 export type OperationScope = (typeof OPERATION_SCOPES)[number];
@@ -11,47 +11,44 @@ export type Scope = (typeof SCOPES)[number];
 
 export type KeyType = "admin" | "public";
 
-/** Of a key for which none are stated: a public key needs none. */
+/** The scopes of a key for which none are stated; a public key needs none. */
 export function usualScopes(type: KeyType): readonly Scope[] {
   return type === "admin" ? ["*"] : [];
 }
 
-/** The same set in its one notation. */
+/** The same set without repeats, in the order of {@link SCOPES}. */
 export function normalScopes(scopes: readonly Scope[]): Scope[] {
   return scopes.includes("*") ? ["*"] : SCOPES.filter((scope) => scopes.includes(scope));
 }
 
-/** Whether a key with these scopes may do all that one with those may. */
+/** Whether the held scopes include all of the asked ones. */
 export function coversScopes(held: readonly Scope[], asked: readonly Scope[]): boolean {
   return firstLacking(held, asked) === undefined;
 }
 
 /**
- * @param held undefined for a caller that no scopes bind: the tenant file's owner, straight at the database
- * @param purpose what the scope is needed for, to stand behind "needs the scope …"
- * @throws Fault SCOPE_REQUIRED naming the first scope that is lacking
+ * @param held undefined for a caller without limits: the owner of the tenant file, who works directly on the database
+ * @param purpose what the scope is needed for; follows "needs the scope …" in the message
+ * @throws Fault SCOPE_REQUIRED naming the first missing scope
  */
 export function requireScopes(held: readonly Scope[] | undefined, asked: readonly Scope[], purpose = ""): void {
   const scope = held && firstLacking(held, asked);
   if (scope === undefined) return;
-  const behind = purpose === "" ? "" : ` ${purpose}`;
-  throw new Fault("SCOPE_REQUIRED", `This needs the scope ${scope}${behind}: the key in use lacks it`, {
-    detail: { scope },
-  });
+  const needed = `${scope} ${purpose}`.trimEnd();
+  throw new Fault("SCOPE_REQUIRED", `This needs the scope ${needed}: the key in use lacks it`, { detail: { scope } });
 }
 
-/** What of an apply is the work of operations that have scopes of their own. */
-export interface ApplyWork {
+/** The changes of an apply that belong to operations with scopes of their own. */
+interface ApplyWork {
   createsMarkets: boolean;
   suspendsOrResumes: boolean;
   addsCapital: boolean;
-  /** Makes, changes or ends some. */
   changesKeys: boolean;
-  /** Keys that come into being or change. */
+  /** Keys that are created or changed. */
   given: readonly { name: string; scopes: readonly Scope[] }[];
 }
 
-/** The scopes that an apply asks for beside `config`, each with what it is needed for. */
+/** The scopes that an apply requires beside `config`, each with its purpose. */
 export function scopesOfApply(work: ApplyWork): { scope: Scope; purpose: string }[] {
   const asked: { scope: Scope; purpose: string }[] = [];
   if (work.createsMarkets) asked.push({ scope: "markets", purpose: "because it creates markets" });
@@ -71,7 +68,7 @@ export function isScope(text: unknown): text is Scope {
   return (SCOPES as readonly unknown[]).includes(text);
 }
 
-/** What is said of a text that is no scope. */
+/** The problem of a text that is not a scope. */
 export function noScope(text: string): string {
   const meant = nearest(text, SCOPES);
   const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;

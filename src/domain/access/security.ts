@@ -1,4 +1,4 @@
-/** What the security log tells of. */
+/** The events of the security log. */
 export const SECURITY_EVENTS = [
   "auth.failed",
   "key.used",
@@ -9,12 +9,12 @@ export const SECURITY_EVENTS = [
   "integrity.failed",
 ] as const;
 
-/** What may be wrong with credentials: the reasons of `auth.failed`. */
+/** The reasons of `auth.failed`. */
 export const AUTH_FAILURES = ["key", "token", "signature", "network"] as const;
 
 export type SecurityEvent = (typeof SECURITY_EVENTS)[number];
 
-/** Where something came from, as far as that is known. */
+/** Where a request came from, as far as that is known. */
 export interface Origin {
   /** One IPv4 address or the /64 of an IPv6 one, as the rate limit counts it. */
   address: string | null;
@@ -25,15 +25,10 @@ export interface Origin {
   route: string | null;
 }
 
-/** Of what no request caused, or one whose sender is this very machine. */
+/** The origin of events that no request caused, or a request of this machine. */
 export const NO_ORIGIN: Origin = { address: null, fingerprint: null, keyName: null, route: null };
 
-/** How a key is shown: enough to recognise it, and not to use it. */
-export function fingerprintOf(sha256: string): string {
-  return `fp:${sha256.slice(0, 8)}`;
-}
-
-/** Refusals that the log tells of, by their code. A refusal's `reason`, where its detail has one, is more precise. */
+/** The refusals that the log records, by code. A detail's reason that is among `reasons` replaces the usual one. */
 const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; reasons?: readonly string[] }>> = {
   KEY_INVALID: { event: "auth.failed", reason: "key", reasons: ["network"] },
   USER_REQUIRED: { event: "auth.failed", reason: "token" },
@@ -42,10 +37,7 @@ const REFUSED: Readonly<Record<string, { event: SecurityEvent; reason: string; r
   SCOPE_REQUIRED: { event: "scope.denied", reason: "scope" },
 };
 
-/**
- * What a refusal is to the security log; undefined for one that it does not tell of.
- * @param detail of the refusal, whose `reason` counts where it is one of those foreseen
- */
+/** The security event of a refusal; undefined for one that the log does not record. */
 export function securityEventOf(
   code: string,
   detail: Readonly<Record<string, unknown>>,

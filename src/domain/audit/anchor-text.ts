@@ -1,7 +1,7 @@
-/** Bytes that tell a file of anchors from any other. */
+/** How many bytes of a file tell whether it holds anchors. */
 export const ANCHOR_HEAD_BYTES = 256;
 
-/** Whether a file begins as one of a tenant's anchors does; it may be empty, or a crash may have cut its first line short. */
+/** Whether a file begins like a tenant's file of anchors. It may be empty, or a crash may have cut its first line. */
 export function beginsAsAnchors(text: string, tenant: string): boolean {
   const start = `{"tenant":${JSON.stringify(tenant)},"seq":`;
   return text.startsWith(start) || start.startsWith(text);

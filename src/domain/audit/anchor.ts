@@ -3,7 +3,8 @@ import type { Seal } from "./audit-link.ts";
 import type { AuditKey } from "./seal.ts";
 
 /**
- * A signed statement that a tenant's audit log held this entry, to be kept out of reach of the database's owner. It follows from the entry and the key alone, so every server of the tenant writes the same line.
+ * A signed statement that a tenant's audit log held this entry, to be kept out of reach of the database's owner. It
+ * depends on the entry and the key alone, so every server of the tenant writes the same line.
  */
 export interface AnchorLine {
   tenant: string;
@@ -24,7 +25,7 @@ export function signAnchor(tenant: string, entry: Pick<Seal, "seq" | "hash" | "t
   return { ...unsigned, signature: signatureOf(unsigned, key) };
 }
 
-/** A line of a file of anchors; undefined for any other text, such as a line that a crash cut short. */
+/** The anchor in a line of a file; undefined for any other text, such as a line that a crash cut short. */
 export function parseAnchor(text: string): AnchorLine | undefined {
   let line: Partial<Record<string, unknown>> | null;
   try {
@@ -39,7 +40,7 @@ export function parseAnchor(text: string): AnchorLine | undefined {
   return { tenant, seq, hash, ts, keyId, signature } as AnchorLine;
 }
 
-/** Whether one of these keys signed the line. Keys that were replaced go on counting for what they signed. */
+/** Whether one of these keys signed the line. Replaced keys stay valid for what they signed. */
 export function isGenuine(line: AnchorLine, keys: readonly AuditKey[]): boolean {
   const key = keys.find(({ id }) => id === line.keyId);
   if (!key) return false;
@@ -47,7 +48,7 @@ export function isGenuine(line: AnchorLine, keys: readonly AuditKey[]): boolean 
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** The format is fixed: lines that were written once are checked for ever. */
+/** The format is fixed, because written lines are verified for ever. */
 function signatureOf({ tenant, seq, hash, ts, keyId }: Omit<AnchorLine, "signature">, { key }: AuditKey): string {
   return createHmac("sha256", key).update(["pmctl-anchor-v1", tenant, seq, hash, ts, keyId].join("\n")).digest("hex");
 }

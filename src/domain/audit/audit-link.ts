@@ -1,6 +1,6 @@
 /**
- * The audit chain's text format. It is fixed: a changed byte here forks every tenant's history, so a
- * vector in the tests pins it. The HMAC itself is computed where node:crypto may be imported.
+ * An entry of the audit chain. Its text format is fixed: a changed byte forks every tenant's history, so a vector in
+ * the tests pins it.
  */
 export interface AuditEntry {
   seq: bigint;
@@ -15,8 +15,8 @@ export interface AuditEntry {
 }
 
 /**
- * What an entry says. A text that is no object of JSON, which only a row that was changed holds, says nothing: showing the
- * entry must not fail, and verification names it.
+ * An entry's payload, parsed. A text that is not a JSON object gives an empty one: only a tampered row holds such a
+ * text, showing it must not fail, and verification reports it.
  */
 export function payloadOf({ payloadText }: Pick<AuditEntry, "payloadText">): { [field: string]: unknown } {
   try {
@@ -33,12 +33,12 @@ export interface ChainPoint {
   hash: string;
 }
 
-/** An entry's place in the chain. Its hash covers every entry before it, so to know one is to pin them all. */
+/** An entry's place in the chain. Its hash covers every entry before it. */
 export type Seal = Pick<AuditEntry, "seq" | "hash" | "ts" | "keyId">;
 
 /**
- * What can be wrong with a log as a whole: an entry was altered; entries are missing; rows stand after the head; the head
- * row is missing; the log does not hold an entry that it is known to have held.
+ * What can be wrong with a log: an entry was altered; entries are missing; rows stand after the head; the head row is
+ * missing; an entry that the log is known to have held is not there.
  */
 export const CHAIN_PROBLEMS = ["broken", "gap", "beyond-head", "head-missing", "set-back"] as const;
 export type ChainProblem = (typeof CHAIN_PROBLEMS)[number];
@@ -46,19 +46,19 @@ export type ChainProblem = (typeof CHAIN_PROBLEMS)[number];
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 
-/** What the HMAC covers of the entry itself. No field but the last can hold a newline, so the lines cannot be shifted. */
+/** The lines of an entry that its HMAC covers. Only the last can hold a newline, so the lines cannot be shifted. */
 export function auditLines({ keyId, seq, ts, type, actor, payloadText }: Omit<AuditEntry, "hash">): string {
   return `${keyId}\n${seq}\n${ts}\n${type}\n${actor}\n${payloadText}`;
 }
 
-/** The text that the HMAC covers: a name for the format, the previous link, the entry. */
+/** The text that the HMAC covers: the name of the format, the previous hash, the entry. */
 export function auditPreimage(previousHash: string, lines: string): string {
   return `pmctl-audit-v1\n${previousHash}\n${lines}`;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 
-/** One line of JSON, keys sorted by code unit at every level, no spaces, undefined entries left out. */
+/** One line of JSON without spaces: keys sorted by code unit at every level, undefined entries left out. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);

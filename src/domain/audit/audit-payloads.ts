@@ -9,9 +9,9 @@ import type { TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 
 /**
- * What each type of audit entry says: a new type is a line here, from which those that write and read its entries are typed.
- * Amounts are decimal texts of dollars, instants ISO 8601. Entries of older versions say less: they lack `state` and
- * `keys`, and what stands beside them. All are types and no interfaces, so that the compiler knows them to be plain JSON.
+ * The payload of each type of audit entry; a new type is a line here, and writers and readers are typed from it.
+ * Amounts are decimal texts of dollars, instants ISO 8601. Entries of older versions lack some fields, such as `state`
+ * and `keys`. All are types, not interfaces, so that the compiler knows them to be plain JSON.
  */
 export type AuditPayloads = {
   "market.created": {
@@ -46,7 +46,7 @@ export type AuditPayloads = {
     marketId: string;
     userId: string;
     side: Side;
-    /** Only of a sale, as is what the shares had cost. */
+    /** Only in a sale, with what the shares had cost. */
     action?: "sell";
     cost?: string;
     hedgeRef?: HedgeRef;
@@ -75,17 +75,17 @@ export type AuditPayloads = {
   "wallet.credited": {
     userId: string;
     amount: string;
-    /** Of the amount, what the user owed. */
+    /** The part of the amount that paid what the user owed. */
     receivable?: string | undefined;
     txRef?: string;
     provider: string;
-    /** Why, where it is no plain deposit. */
+    /** Why, unless it is a plain deposit. */
     cause?: string | undefined;
   };
   "wallet.debited": {
     userId: string;
     amount: string;
-    /** Of the amount, what the wallet did not hold: the user owes it. */
+    /** The part of the amount that the wallet did not hold: the user owes it. */
     receivable: string;
     txRef: string;
     provider: string;
@@ -105,20 +105,20 @@ export type AuditPayloads = {
   "withdrawal.rejected": WithdrawalStep;
   "policy.updated": {
     changes: PolicyChanges;
-    /** When the change ends by itself. */
+    /** When an override ends by itself. */
     until?: string;
     overridesEnded?: string[];
     state: StatedTenant;
   };
   "config.applied": {
-    /** Of the tenant file. */
+    /** SHA-256 of the tenant file. */
     sha256: string;
     gitCommit: string | undefined;
     /** The whole policy at the first apply, changes later. */
     policy: Json;
     capitalAdded: string;
     document: Json;
-    /** The entry whose document this is, when it was not the file's. */
+    /** The entry that a rollback took the document from, instead of the file. */
     rollbackTo: number | undefined;
     /** Fields whose live value was kept although the file says otherwise. */
     adopted: string[] | undefined;
@@ -127,7 +127,7 @@ export type AuditPayloads = {
   "key.created": CreatedKey & {
     keys: StatedKeys;
     replaces?: true;
-    /** When the values that it replaces end. */
+    /** When the replaced values end. */
     oldUntil?: string | null;
     migrated?: true;
   };
@@ -138,7 +138,7 @@ export type AuditPayloads = {
   "database.restored": { seq: number; hash: string; created: string; keptAs: string | null; sha256: string };
 };
 
-/** What led to a machine's outcome. Numbers in it are decimal texts. */
+/** What an oracle's outcome rests on. Numbers in it are decimal texts. */
 export type ResolutionEvidence = {
   ref?: string | undefined;
   price?: string | undefined;
@@ -148,10 +148,10 @@ export type ResolutionEvidence = {
 
 type WithdrawalStep = { withdrawalId: string; userId: string; amount: string };
 
-/** Fields that changed. */
+/** The changed policy fields. */
 export type PolicyChanges = { [field: string]: { from: Json; to: Json } };
 
-/** The tenant's row, whole, but for its document: of that the SHA-256. */
+/** The whole tenant's row, with the SHA-256 of its document instead of the document. */
 export type StatedTenant = {
   policy: Policy;
   overrides: { field: PolicyField; value: Json; until: string }[];
@@ -162,7 +162,7 @@ export type StatedTenant = {
   document: string;
 };
 
-/** A new or renewed value of a key: the hash tells which it is. */
+/** A new or changed value of a key, named by its hash. */
 export type CreatedKey = {
   name: string;
   type: KeyType;
@@ -172,28 +172,32 @@ export type CreatedKey = {
   expiresAt: string | null;
 };
 
-/** Every value of a name that an entry changes, by its hash, as it stands from then on. */
+/** Every key value that an entry changes, by its hash, as it stands from then on. */
 export type StatedKeys = {
   [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null };
 };
 
 export type AuditType = keyof AuditPayloads;
 
-/** The type of an entry and what it says. An operator's words may stand beside it. */
+/** An entry's type and payload. `reason` is what the operator wrote. */
 export type AuditContent<T extends AuditType = AuditType> = {
   [Each in T]: { type: Each; payload: AuditPayloads[Each] & { reason?: string } };
 }[T];
 
 /**
- * What a row of the log says, parsed. Nothing is verified here: the types are what this version writes.
- * @returns undefined for a text that says nothing, which only a row that was changed holds
+ * A log row's type and payload. The payload's fields are those that this version writes and are not checked: readers
+ * rely on the chain's seal, and a tampered row is found by verification.
+ * @returns undefined for a payload that is not a JSON object or empty, which only a tampered row holds
  */
 export function contentOf({ type, payloadText }: Pick<AuditEntry, "type" | "payloadText">): AuditContent | undefined {
-  const payload: object = payloadOf({ payloadText });
+  const payload = payloadOf({ payloadText });
   return Object.keys(payload).length === 0 ? undefined : ({ type, payload } as AuditContent);
 }
 
-/** Whether an entry that is parsed already is of one of the types. */
+/**
+ * Whether a parsed entry is of one of the types. Its payload is typed as in {@link contentOf}, without a check of its
+ * fields.
+ */
 export function isOfType<T extends AuditType, Entry extends { type: string; payload: object }>(
   entry: Entry,
   ...types: T[]

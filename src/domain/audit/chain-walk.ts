@@ -11,13 +11,13 @@ import {
   type SetBack,
 } from "./set-back.ts";
 
-/** An entry as verification wants it: the lines that its hash covers (`auditLines`), ready made. */
+/** An entry as verification reads it: the lines that its hash covers (`auditLines`), and the hash. */
 export interface SealedLines {
   lines: string;
   hash: string;
 }
 
-/** The first entry that does not hold, and why. */
+/** The first entry that fails verification, and why. */
 export interface ChainBreak {
   kind: ChainProblem;
   seq: bigint;
@@ -26,11 +26,11 @@ export interface ChainBreak {
   stored?: string;
   /** The hash that should stand there. */
   computed?: string;
-  /** Who remembers what is not held, in words. May name a file of this machine, so callers of the server never see it. */
+  /** Where the missing anchor is kept. It may name a file of this machine, so callers of the server never see it. */
   source?: string;
 }
 
-/** What does not hold in words for the machine's own operator. */
+/** The problem for the operator of this machine, who may see where an anchor is kept. */
 export function operatorText({ problem, source }: ChainBreak): string {
   return source === undefined ? problem : `${problem} (${source})`;
 }
@@ -38,13 +38,13 @@ export function operatorText({ problem, source }: ChainBreak): string {
 export const GENESIS: ChainPoint = { seq: 0n, hash: GENESIS_HASH };
 
 /** Follows the chain entry by entry. One instance verifies one chain, front to back. */
-export class ChainWalk {
+class ChainWalk {
   readonly #keys: Map<string, AuditKey>;
   #seq: bigint;
   #hash: string;
 
-  /** @param from a point that is known to be good; the first entry's predecessor unless given */
-  constructor(keys: readonly AuditKey[], from: ChainPoint = GENESIS) {
+  /** @param from a point that is known to be good */
+  constructor(keys: readonly AuditKey[], from: ChainPoint) {
     this.#keys = new Map(keys.map((key) => [key.id, key]));
     this.#seq = from.seq;
     this.#hash = from.hash;
@@ -84,13 +84,13 @@ export class ChainWalk {
 
 export interface WalkOptions {
   keys: readonly AuditKey[];
-  /** Where to begin; the first entry unless given. */
+  /** A point that is known to be good; the first entry's predecessor unless given. */
   from?: ChainPoint | undefined;
-  /** Where the chain is said to end. Entries after it are newer than the question. */
+  /** Where the chain ends by the head row. Entries after it came later and are not verified. */
   head?: ChainPoint | undefined;
-  /** Entries after `from` that the chain must hold, unless a rollback among those walked gives them up. */
+  /** Anchors after `from` that the chain must hold, unless a rollback among the entries walked gives them up. */
   anchors?: readonly KnownAnchor[] | undefined;
-  /** Awaited after each page, so it can slow the walk down. */
+  /** Awaited after each page, so that it can slow the walk down. */
   onPage?: ((seq: bigint) => void | Promise<void>) | undefined;
 }
 
@@ -101,7 +101,7 @@ export interface Walked {
 }
 
 /**
- * Verifies the entries after `from`, wherever they come from.
+ * Verifies the entries after `from`.
  * @param pages in order, from the entry after `from`
  */
 export async function walkChain(
@@ -125,7 +125,7 @@ export async function walkChain(
   return { end: walk.point, ...(broken ? { broken } : {}) };
 }
 
-/** Notes what a walk passes at the places of anchors, and which of them the log itself gives up. */
+/** Collects the hashes at the anchors' places, and the rollbacks by which the log gives anchors up. */
 class AnchorWatch {
   readonly #anchors: readonly KnownAnchor[];
   readonly #places: ReadonlySet<bigint>;
@@ -137,7 +137,7 @@ class AnchorWatch {
     this.#places = new Set(anchors.map(({ seq }) => seq));
   }
 
-  /** @param entry one whose seal holds */
+  /** @param entry one whose seal was verified */
   see({ seq, hash }: ChainPoint, { lines }: SealedLines): void {
     if (this.#places.size === 0) return;
     if (this.#places.has(seq)) this.#hashes.set(seq, hash);
@@ -153,7 +153,7 @@ class AnchorWatch {
 }
 
 /**
- * A log that was set back, as verification tells it.
+ * A log that was set back, as verification reports it.
  * @param stored the hash that stands at the anchor's place
  */
 export function setBackBreak(setBack: SetBack, stored?: string | undefined): ChainBreak {

@@ -7,7 +7,7 @@ export interface AuditKey {
   key: KeyObject;
 }
 
-/** The key is the UTF-8 bytes of the secret; its id is derived from them, so that a changed secret cannot keep its name. */
+/** The key is the UTF-8 bytes of the secret. Its id is derived from them, so a changed secret gets a new id. */
 export function auditKey(secret: string): AuditKey {
   const id = `ak_${createHash("sha256").update(`pmctl-audit-key\n${secret}`).digest("hex").slice(0, 12)}`;
   return { id, key: createSecretKey(Buffer.from(secret, "utf8")) };
@@ -24,7 +24,7 @@ export function auditHash(key: AuditKey, previousHash: string, lines: string): s
 /** Whether one of the audit keys sealed the entry onto the one with the previous hash. */
 export type IsSealed = (entry: AuditEntry, previousHash: string) => boolean;
 
-/** What these keys did not seal was written by another hand, or altered since: it makes nothing true. */
+/** A check with these keys: an entry that none of them sealed was forged or altered, and is not to be trusted. */
 export function sealCheck(keys: readonly AuditKey[]): IsSealed {
   const byId = new Map(keys.map((key) => [key.id, key]));
   return (entry, previousHash) => {

@@ -1,21 +1,21 @@
 import type { AuditEntry, ChainPoint } from "./audit-link.ts";
 import type { AuditPayloads, AuditType } from "./audit-payloads.ts";
 
-/** The entry that puts an accepted rollback on record. */
+/** The entry of an accepted rollback. */
 export const ROLLBACK_TYPE = "rollback.accepted" satisfies AuditType;
 
 /** An entry that the log is known to have held. */
 export interface KnownAnchor extends ChainPoint {
   /** The entry's own time; undefined for a source that keeps number and hash only. */
   ts?: string | undefined;
-  /** Who remembers it, in words. */
+  /** Where it is kept, in words. */
   source: string;
 }
 
-/** What the log says at the places that anchors name, all of one moment. */
-export interface AnchoredLog {
+/** What the log holds at the anchors' places, read in one snapshot. */
+interface AnchoredLog {
   head: ChainPoint;
-  /** Hashes by seq; a place without one has no row. */
+  /** Hashes by seq; a place without a hash has no row. */
   hashes: ReadonlyMap<bigint, string>;
 }
 
@@ -27,7 +27,7 @@ export interface Rollback {
   anchorHash: string;
 }
 
-/** What an entry {@link ROLLBACK_TYPE} gives up. The caller has checked its seal, so its payload is our own. */
+/** The rollback of an entry {@link ROLLBACK_TYPE} whose seal the caller has checked, so pmctl wrote its payload. */
 export function rollbackOf({ ts, payloadText }: Pick<AuditEntry, "ts" | "payloadText">): Rollback {
   const { anchorSeq, anchorHash } = JSON.parse(payloadText) as AuditPayloads[typeof ROLLBACK_TYPE];
   return { ts, anchorSeq: BigInt(anchorSeq), anchorHash };
@@ -38,7 +38,7 @@ export interface SetBack {
   /** The newest anchor that the log does not hold. */
   anchor: KnownAnchor;
   head: ChainPoint;
-  /** At least so many entries are gone. */
+  /** How many entries are gone, at the least. */
   lost: bigint;
 }
 
@@ -48,12 +48,12 @@ export function anchorsNotHeld(known: readonly KnownAnchor[], { head, hashes }: 
 }
 
 /**
- * Which of the anchors that the log does not hold still count: all but those that an operator has given up.
+ * Which of the anchors that the log does not hold still count: all that no operator has given up.
  *
- * An accepted rollback gives up the anchor that it names, and of the earlier ones those of the same lost branch. They are
- * told by their time: on the branch that goes on, every entry from the rollback's own on is at least as late as it is, so
- * a rollback on record never hides a later one. What is given up takes with it what it had outlived: entries' times never
- * step back along a chain, so an earlier anchor of a higher entry is of a branch that was gone before.
+ * An accepted rollback gives up the anchor that it names, and the earlier ones of the same lost branch. Their time
+ * tells them: on the branch that goes on, every entry from the rollback on is at least as late as the rollback, so a
+ * recorded rollback never hides a later one. An anchor that is given up takes with it those that it outlived: times
+ * never step back along a chain, so an older anchor of a higher entry belongs to a branch that was lost before.
  */
 export function stillMissed(notHeld: readonly KnownAnchor[], rollbacks: readonly Rollback[]): KnownAnchor[] {
   const givenUp = notHeld.filter((each) => rollbacks.some((rollback) => givesUp(rollback, each)));
@@ -73,14 +73,14 @@ export function newestNotHeld(
   const branch = missed.filter(
     (each) => each.seq <= anchor.seq && !outlived.some((other) => other === each || !isLater(each, other)),
   );
-  // Where hashes differ once they differ for good, so the first anchor that is not held is where at the latest it forked.
+  // Hashes that differ once differ from there on, so the log forked at the first missing anchor or before it.
   const firstGone = branch.reduce((first, { seq }) => (seq < first ? seq : first), head.seq + 1n);
   return { anchor, head, lost: anchor.seq >= firstGone ? anchor.seq - firstGone + 1n : 1n };
 }
 
 /**
- * The anchor that was made last: by the entries' own times, since an older one may name a higher entry of a branch that
- * was given up. One without a time is newer when its entry is higher.
+ * The anchor that was made last, by its entry's time: an older one may name a higher entry of a branch that was given
+ * up. Anchors without a time are compared by their entry's number.
  */
 export function newestOf<Anchor extends KnownAnchor>(anchors: readonly Anchor[]): Anchor | undefined {
   const [dated, undated] = [anchors.filter(({ ts }) => ts !== undefined), anchors.filter(({ ts }) => ts === undefined)];
@@ -96,7 +96,7 @@ function isLater(one: KnownAnchor, other: KnownAnchor): boolean {
   return a === b ? one.seq > other.seq : a > b;
 }
 
-/** Whether a branch went on after another one, which had come at least as far, was gone. */
+/** Whether the later anchor's branch went on after the earlier one's, which had come at least as far, was lost. */
 function outlives(later: KnownAnchor, earlier: KnownAnchor): boolean {
   if (later.ts === undefined || earlier.ts === undefined) return false;
   return earlier.seq >= later.seq && earlier.ts < later.ts;
@@ -107,7 +107,7 @@ function givesUp({ anchorSeq, anchorHash, ts }: Rollback, anchor: KnownAnchor): 
   return anchor.seq <= anchorSeq && (anchor.ts === undefined || anchor.ts < ts);
 }
 
-/** One sentence for people. Who remembers the anchor is not in it: that may be a path of the server. */
+/** One sentence for people. It does not say where the anchor is kept, as that may be a path of the server. */
 export function describeSetBack({ anchor, head, lost }: SetBack): string {
   const gone = `at least ${lost === 1n ? "1 entry is" : `${lost} entries are`} gone`;
   return anchor.seq > head.seq

@@ -2,7 +2,7 @@ import { MAX_PRICE } from "../money.ts";
 import { buyShares, type Mechanism, type Side, spendTo, yesPriceOf } from "./market.ts";
 import type { Pool } from "./pool.ts";
 
-/** A rung of the ladder: up to `price`, `sizeMicro` more shares can be bought than up to the rung before it. */
+/** A rung of the ladder: up to `price` `sizeMicro` more shares can be bought than up to the previous rung. */
 export interface DepthLevel {
   price: number;
   sizeMicro: bigint;
@@ -32,7 +32,10 @@ export function depthOf(mechanism: Mechanism, pool: Pool, side: Side): DepthLeve
   return levels;
 }
 
-/** Counted in millionths, as prices are shown: a price that prints as a whole cent starts at the cent above it. */
+/**
+ * The prices of the rungs. Counted in millionths, as prices are shown: a price shown as a whole cent starts one cent
+ * above.
+ */
 function rungs(mechanism: Mechanism, pool: Pool, side: Side): number[] {
   const yesPpm = Math.round(yesPriceOf(mechanism, pool) * 1e6);
   const pricePpm = side === "yes" ? yesPpm : 1_000_000 - yesPpm;

@@ -1,4 +1,4 @@
-/** Why a market whose time has come is not settled by the oracle. Stable words: audit entries hold them. */
+/** Why the oracle does not settle a market that is due. Audit entries hold these words, so they never change. */
 export type HoldReason =
   | "feed down"
   | "stale"

@@ -4,7 +4,7 @@ import type { Bought, Opening, Pool, Side, Sold } from "./pool.ts";
 
 /** How one kind of market maker prices its pool. `opening` is what its market was created with. */
 interface MarketMaker {
-  /** As documentation calls the kind. */
+  /** The kind's name in documentation. */
   title: string;
   open: (opening: Opening) => Pool;
   yesPrice: (opening: Opening, pool: Pool) => number;

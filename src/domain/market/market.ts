@@ -8,12 +8,12 @@ export type { MarketKind, Side };
 export type StoredStatus = "open" | "suspended" | "settled";
 export type MarketStatus = StoredStatus | "closed";
 
-/** How a market is made; fixed at creation. */
+/** The market maker and what it opened with; fixed at creation. */
 export interface Mechanism extends Opening {
   kind: MarketKind;
 }
 
-/** The pool of a market that opens: as many complete sets as the house puts in dollars, less its own shares. */
+/** The opening pool: as many complete sets as the house puts in dollars, less the house's own shares. */
 export function openPool(mechanism: Mechanism): Pool {
   return MARKET_MAKERS[mechanism.kind].open(mechanism);
 }

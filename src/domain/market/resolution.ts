@@ -16,7 +16,7 @@ import { HOUR_MS } from "../time/units.ts";
 import type { HoldReason } from "./hold.ts";
 import { isFulfilled, type MarketTerms } from "./terms.ts";
 
-/** What one source has shown of an instrument at one time. Times are milliseconds since 1970. */
+/** A source's price of an instrument at one time. Times are milliseconds since 1970. */
 export interface Observation {
   observedAt: number;
   price: Decimal;
@@ -26,11 +26,11 @@ export interface Observation {
 
 export interface SourceRecord {
   source: FeedSource;
-  /** Sources with one upstream say one thing, however many they are. */
+  /** Sources with the same upstream count as one. */
   upstream: string;
-  /** By time, none after the instant that decides. */
+  /** In order of time, none after the instant that decides. */
   observations: readonly Observation[];
-  /** When the source was last seen to answer; null for never. */
+  /** When the source last answered; null for never. */
   confirmedAt: number | null;
 }
 
@@ -45,27 +45,27 @@ export interface SourceValue {
   observations: readonly Observation[];
 }
 
-/** Sources publish what they observed a little later; before this much has passed, an answer is not yet the last word. */
+/** Sources publish with a delay: an answer earlier than this after the instant may still be superseded. */
 export const SETTLING_MS = 2000;
-/** A price from further ahead of the clock is a mistake, such as milliseconds taken for seconds. */
+/** A price dated further ahead of the clock is a mistake, such as milliseconds taken for seconds. */
 export const MAX_AHEAD_MS = 5000;
-/** How far back a price is looked for that the next one may have jumped from. */
+/** A price jumps from its predecessor only when that is at most this old. */
 export const JUMP_MEMORY_MS = HOUR_MS;
-/** Of a window with fewer observations a mean tells little. */
+/** A mean or median of fewer observations in a window says too little. */
 const FEWEST_IN_WINDOW = 3;
 
-/** How far before the instant observations matter. */
+/** How long before the instant observations count. */
 export function lookbackMs({ maxAgeMs }: FeedDefinition, { rule }: Pick<MarketTerms, "rule">): number {
   return maxAgeMs + (rule.kind === "last" ? 0 : rule.windowMs);
 }
 
-/** Whether a source was asked late enough that it cannot show anything newer from before the instant. */
+/** Whether the source answered so late that no price from before the instant can be missing. */
 export function isConfirmed({ confirmedAt }: Pick<SourceRecord, "confirmedAt">, instant: number): boolean {
   return confirmedAt !== null && confirmedAt >= instant + SETTLING_MS;
 }
 
 /**
- * Decides a market by what was recorded: the price at the instant, never a later one. The same records always give the same
+ * Decides a market by the recorded price at the instant, never a later one. The same records always give the same
  * verdict. Anything doubtful holds the market.
  */
 export function decide(feed: FeedDefinition, terms: MarketTerms, records: readonly SourceRecord[]): Verdict {
@@ -89,9 +89,9 @@ export function decide(feed: FeedDefinition, terms: MarketTerms, records: readon
 
 type Finding =
   | { kind: "value"; value: SourceValue }
-  /** This source does not count. */
+  /** This source is left out. */
   | { kind: "missing"; reason: HoldReason; detail: string }
-  /** What this source says makes all of them doubtful. */
+  /** This source's price makes all of them doubtful. */
   | { kind: "refused"; reason: HoldReason; detail: string };
 
 function findingOf(feed: FeedDefinition, terms: MarketTerms, record: SourceRecord): Finding {
@@ -128,7 +128,7 @@ function findingOf(feed: FeedDefinition, terms: MarketTerms, record: SourceRecor
   return { kind: "value", value: { source, upstream, price: combine(terms, used), observations: used } };
 }
 
-/** What held when the window began, and everything observed in it. */
+/** The price that held when the window began, and all observed in it. */
 function inWindow(observations: readonly Observation[], start: number, feed: FeedDefinition): Observation[] {
   const inside = observations.filter(({ observedAt }) => observedAt > start);
   const opening = observations.findLast(({ observedAt }) => observedAt <= start);
@@ -173,7 +173,7 @@ export function spreadOf(values: readonly { price: Decimal }[]): Decimal {
   return subtractDecimals(high, low);
 }
 
-/** When every source fails alike, that is the reason; otherwise there are too few. */
+/** The verdict without a quorum: the sources' common reason when all fail alike, otherwise `no quorum`. */
 function tooFew({ key, quorum }: FeedDefinition, findings: readonly Finding[], have: number): Verdict {
   const failed = findings.filter((finding) => finding.kind === "missing");
   const [first] = failed;

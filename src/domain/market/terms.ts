@@ -7,7 +7,7 @@ import { parseReference, type Reference, type ReferenceProblem } from "../refere
 export interface MarketTerms extends Omit<Reference, "instant"> {
   /** When the price counts, milliseconds since 1970. */
   instant: number;
-  /** SHA-256 of the feed's definition at creation. A market is held when the feed is another one by then. */
+  /** SHA-256 of the feed's definition at creation. The market is held if the definition has changed since. */
   feedSha256: string;
 }
 
@@ -20,8 +20,9 @@ export type TermsOutcome =
   | { kind: "problem"; problem: ReferenceProblem };
 
 /**
- * What of a market's reference settles itself. A bare feed key takes strike and comparator from `meta`.
- * `problem` tells of a text that begins like a feed and is none: legal, and probably a mistake.
+ * The terms by which the oracle settles a market. A feed key alone takes strike and comparator from `meta`. Free text
+ * gives `text`: a person settles. A `problem` is a text that begins like a feed but does not parse: legal, but probably
+ * a mistake.
  */
 export function termsOf(
   market: { resolutionRef: string; meta: Readonly<Record<string, unknown>>; closeAt: number },
@@ -55,18 +56,18 @@ function problem(at: number, message: string): TermsOutcome {
   return { kind: "problem", problem: { at, message } };
 }
 
-/** As stored: one line of canonical JSON. */
+/** The terms as stored: one line of canonical JSON. */
 export function encodeTerms(terms: MarketTerms): string {
   return canonicalJson(termsJson(terms));
 }
 
-/** What `encodeTerms` stored. */
+/** Reads what `encodeTerms` wrote. */
 export function decodeTerms(text: string): MarketTerms {
   const { instant, ...rest } = JSON.parse(text) as Omit<MarketTerms, "instant"> & { instant: string };
   return { ...rest, instant: Date.parse(instant) };
 }
 
-/** Terms as an audit payload shows them. */
+/** The terms in an audit payload. */
 export function termsJson({ feed, comparator, strike, upperStrike, instant, rule, feedSha256 }: MarketTerms): Json {
   return {
     feed,

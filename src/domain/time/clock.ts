@@ -1,6 +1,6 @@
 /**
- * Milliseconds since the epoch by this machine's clock: for the expiry of keys and tokens and the age of webhooks, where a
- * skew of seconds does no harm. What decides about money asks the database's clock instead.
+ * Milliseconds since the epoch by this machine's clock: for the expiry of keys and tokens and the age of webhooks,
+ * where a skew of seconds does no harm. Decisions about money use the database's clock.
  */
 export function wallClockMs(): number {
   return Date.now();

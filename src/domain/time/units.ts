@@ -1,11 +1,11 @@
 /** Units of time, in milliseconds. */
-export const SECOND_MS = 1000;
+const SECOND_MS = 1000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
-/** Of UTC: the epoch began at midnight, so that multiples of it are the beginnings of days. */
+/** A UTC day: multiples of it since the epoch are midnights. */
 export const DAY_MS = 24 * HOUR_MS;
 
-/** By the letters that stand behind a number, as in `90s`, `10m`, `1h` or `2d`. */
+/** By the unit's letters, as in `90s`, `10m`, `1h` or `2d`. */
 export const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: SECOND_MS,

@@ -9,7 +9,7 @@ import type { Caller, ProviderHandlers } from "../../services/invoke.ts";
 import { readStripeEvent } from "./read.ts";
 
 const PROVIDER = "stripe";
-/** Only a first credit names an owner, and an owner never changes: the second look is right. */
+/** An owner is set once and never changes, so the second look usually has the right one. */
 const MAX_LOOKS = 3;
 
 type Context = Pick<ServiceContext, "sequencer" | "pool">;
@@ -20,8 +20,8 @@ export function stripeHandlers(context: Context): ProviderHandlers {
 }
 
 /**
- * Applies a Stripe event whose signature the server has verified. It is answered after the commit, and with 200 also where
- * nothing moves: Stripe would only repeat what cannot be used.
+ * Applies a Stripe event whose signature the server has verified. The answer follows the commit, and is 200 also when
+ * no money moves: Stripe would only repeat an event that cannot be used.
  */
 async function receiveStripe(
   { sequencer, pool }: Context,
@@ -55,7 +55,7 @@ async function receiveStripe(
   throw new Fault("OVERLOADED", "Too many events about one payment at once: try again", { retryAfterSec: 1 });
 }
 
-/** Whose wallet a refund is about: the command has to name the rows that it reads. */
+/** The user of a payment, whose rows the command has to name. */
 async function readOwner(reader: Reader, reference: string): Promise<string | undefined> {
   const key = referenceKey(PROVIDER, reference);
   return (await reader.read((sql) => loadByKey(sql, TABLES.payment, [key]))).get(key)?.userId || undefined;

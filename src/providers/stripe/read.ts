@@ -2,8 +2,8 @@ import { z } from "zod";
 import { text, UserId } from "../../contract/scalars.ts";
 import type { PaymentFact, RefundItem } from "../../engine/payments.ts";
 
-/** What an event says about one payment intent. */
-export interface StripeFact {
+/** A fact about one payment intent. */
+interface StripeFact {
   reference: string;
   fact: PaymentFact;
 }
@@ -13,7 +13,7 @@ const MICRO_PER_CENT = 10_000n;
 const MAX_CENTS = 100_000_000_000;
 
 const Id = text(255);
-/** A reference: the id, or the whole object where the event was asked to expand it. */
+/** A reference: the id, or the whole object when it is expanded in the event. */
 const Reference = z.union([Id, z.object({ id: Id }).transform(({ id }) => id)]).nullish();
 const Cents = z.number().int().min(0).max(MAX_CENTS);
 const Metadata = z.record(z.string(), z.unknown()).nullish();
@@ -33,30 +33,20 @@ const Session = z.object({
   client_reference_id: z.unknown().optional(),
   metadata: Metadata,
 });
-const Refund = z.object({
-  id: Id,
-  amount: Cents,
-  currency: z.string(),
-  status: z.string().nullish(),
-  payment_intent: Reference,
-});
+/** What refunds and disputes have in common. */
+const Reversal = z.object({ id: Id, amount: Cents, currency: z.string(), payment_intent: Reference });
+const Refund = Reversal.extend({ status: z.string().nullish() });
+const Dispute = Reversal.extend({ status: z.string() });
 const Charge = z.object({
   payment_intent: Reference,
   amount_refunded: Cents,
   currency: z.string(),
   refunds: z.object({ data: z.array(Refund) }).nullish(),
 });
-const Dispute = z.object({
-  id: Id,
-  amount: Cents,
-  currency: z.string(),
-  status: z.string(),
-  payment_intent: Reference,
-});
 
 /**
- * What a Stripe event says about money here; undefined for one that says nothing: an unpaid checkout, a notice, a payment
- * without an intent. Amounts are integers of minor units, and only dollars are taken.
+ * The fact about money in a Stripe event; undefined when there is none: an unpaid checkout, a notice, a payment without
+ * an intent. Amounts are integers of minor units, and only dollars are accepted.
  * @see https://docs.stripe.com/api/events/types
  */
 export function readStripeEvent(type: string, object: unknown): StripeFact | undefined {
@@ -110,7 +100,7 @@ function readRefund(object: unknown): StripeFact | undefined {
   return { reference: refund.payment_intent, fact: { kind: "refund", refunds: refundItem(refund) } };
 }
 
-/** A refund that is only pending counts: the money has left the balance, and comes back if it fails. */
+/** A pending refund counts too: the money has left the balance, and comes back if the refund fails. */
 function refundItem({ id, amount, status }: z.output<typeof Refund>): RefundItem[] {
   const failed = status === "failed" || status === "canceled";
   return amount === 0 ? [] : [{ id, amountMicro: micro(amount), failed }];
@@ -129,7 +119,10 @@ function readDispute(object: unknown): StripeFact | undefined {
   };
 }
 
-/** Stripe has signed it, so it is on record and not sent again; but nothing moves by what cannot be read. */
+/**
+ * An event that Stripe signed but that does not parse: it is recorded, so that Stripe does not repeat it, and moves no
+ * money.
+ */
 function unreadable(object: unknown, field: string): StripeFact {
   const { data: reference } = Reference.safeParse((object as Record<string, unknown>)[field]);
   return unusable(reference ?? "", "not as Stripe documents it");

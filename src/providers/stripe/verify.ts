@@ -10,7 +10,7 @@ type Verifier = (payload: string, header: string, secret: string, toleranceSec: 
 
 let loading: Promise<Verifier> | undefined;
 
-/** On the first event: the library is large, and most processes never see one. */
+/** Loads the library on the first event: it is large, and most processes never get one. */
 function loadVerifier(): Promise<Verifier> {
   loading ??= import("stripe").then(({ default: Stripe }) => {
     const { signature } = Stripe.webhooks;
@@ -28,8 +28,8 @@ export async function signAsStripe(payload: string, secret: string, nowMs: numbe
 }
 
 /**
- * Whether `Stripe-Signature` is Stripe's for the bytes that arrived under one of the active secrets, at most five minutes
- * old, and not from the future either, which the library would accept.
+ * Whether `Stripe-Signature` is Stripe's for the bytes that arrived under one of the active secrets, at most five
+ * minutes old, and not from the future either, which the library would accept.
  */
 export async function verifyStripeSignature(
   rawBody: Uint8Array,
@@ -55,8 +55,8 @@ export async function verifyStripeSignature(
 }
 
 /**
- * The library refuses an empty body and decodes others as text, so bytes that are no UTF-8 would be verified as others. No
- * such body can be an event; the same signature over its bytes tells whose fault that is.
+ * Verifies a body that the library cannot: it refuses an empty one, and decodes others as text, which changes bytes
+ * that are not UTF-8. Such a body is never an event; the signature over its bytes tells whether Stripe sent it.
  */
 function isSignedUnreadable(
   rawBody: Uint8Array,
@@ -67,6 +67,6 @@ function isSignedUnreadable(
 ): boolean {
   if (Math.floor(nowMs / 1000) - timestampSec > TOLERANCE_SEC) return false;
   const message = Buffer.concat([Buffer.from(`${timestampSec}.`), rawBody]);
-  // Every signature is looked at, so that the time taken does not tell which one holds.
+  // Every signature is checked, so that the time taken does not tell which one is valid.
   return [...header.matchAll(SIGNATURE)].map(([, hex]) => isHmac(message, hex, secrets)).includes(true);
 }

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Logger } from "pino";
-import { fingerprintOf, type Origin, type SecurityEvent, securityEventOf } from "../../domain/access/security.ts";
+import { keyFingerprint } from "../../domain/access/api-key.ts";
+import { type Origin, type SecurityEvent, securityEventOf } from "../../domain/access/security.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { SecurityEntry, SecurityLog } from "../../services/security/security-log.ts";
 import { tokenFromCookies } from "../access/session-cookie.ts";
@@ -12,7 +13,7 @@ export function originOf(exchange: Exchange): Origin {
   const { address, key, route } = exchange;
   const presented = key ? undefined : exchange.header("x-api-key");
   const sha256 = key?.hash ?? (presented === undefined ? undefined : hash("sha256", presented));
-  const fingerprint = sha256 === undefined ? null : fingerprintOf(sha256);
+  const fingerprint = sha256 === undefined ? null : keyFingerprint(sha256);
   return { address, fingerprint, keyName: key?.name ?? null, route };
 }
 

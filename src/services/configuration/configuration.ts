@@ -7,9 +7,9 @@ import { Fault } from "../../domain/fault.ts";
 import { statusAt } from "../../domain/market/market.ts";
 import { termsOf } from "../../domain/market/terms.ts";
 import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
+import type { Command } from "../../engine/commands.ts";
 import { isInForce, isLive } from "../../engine/keys.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant } from "../../engine/rows.ts";
-import type { ApplyConfig } from "../../engine/tenant.ts";
 import { loadRows } from "../../ledger/load.ts";
 import { listApiKeys } from "../../ledger/load-standing.ts";
 import { followMarketSearch, knowsTextSearch } from "../../ledger/market-search.ts";
@@ -192,7 +192,7 @@ async function findTakenKey({ pool }: ServiceContext, { markets }: Input<"applyC
 }
 
 /** The engine's command for what a plan writes. */
-export function applyCommandOf(input: Input<"applyConfig">, newId: () => string): ApplyConfig {
+export function applyCommandOf(input: Input<"applyConfig">, newId: () => string): Command<"applyConfig"> {
   const { tenant: _, feeds, document, liquidityUsd, capitalUsd, keys, revoke, markets, ...rest } = input;
   const hashes = new Map(Object.entries(feeds));
   return {

@@ -7,7 +7,7 @@ import type { Reader } from "../../engine/draft.ts";
 import { fillBuy, fillSell } from "../../engine/fill.ts";
 import { RowMap } from "../../engine/row-map.ts";
 import type { Table, Tables } from "../../engine/rows.ts";
-import type { PlaceTrade, SellShares, TradeResult } from "../../engine/trade.ts";
+import type { TradeResult } from "../../engine/trade.ts";
 import { loadRows } from "../../ledger/load.ts";
 import { readClock } from "../../postgres/database-time.ts";
 import { findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
@@ -38,7 +38,7 @@ function commandOf(
   input: Input<"placeTrade"> | Input<"placeOrder">,
   side: Side,
   caller: Caller,
-): PlaceTrade | SellShares {
+): Command<"placeTrade"> | Command<"sellShares"> {
   const user = requireUser(caller);
   const { marketId, amount, shares, maxAvgPrice, minAvgPrice, minShares, hedgeRef } = input;
   const common = {

@@ -18,7 +18,7 @@ export interface ProvisionOptions {
   /** Into the audit entry. */
   actor: string;
   reason?: string | undefined;
-  config: Omit<ApplyConfig, "type">;
+  config: ApplyConfig;
 }
 
 export interface Provisioned {

@@ -1,8 +1,6 @@
 import { auditKey, sealCheck } from "../../../src/domain/audit/seal.ts";
 import { DEFAULT_POLICY, type Policy } from "../../../src/domain/policy/policy.ts";
 import type { Command } from "../../../src/engine/commands.ts";
-import type { CreateMarket } from "../../../src/engine/markets.ts";
-import type { PlaceTrade, SellShares } from "../../../src/engine/trade.ts";
 import { type Journal, openJournal } from "../../../src/ledger/journal.ts";
 import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../../src/postgres/connect.ts";
@@ -64,7 +62,7 @@ export function config(policy: Partial<Policy> = {}): Command {
   });
 }
 
-export function market(id: string, change: Partial<CreateMarket> = {}): Command {
+export function market(id: string, change: Partial<Command<"createMarket">> = {}): Command {
   return marketOf({ id, question: `Will ${id} happen?`, category: "test", closeAt: CLOSE_AT, ...change });
 }
 
@@ -74,7 +72,11 @@ export function deposit(traderId: string, amountMicro: bigint, reference: string
 
 let trades = 0;
 
-export function trade(marketId: string, traderId: string, change: Partial<PlaceTrade> = {}): PlaceTrade {
+export function trade(
+  marketId: string,
+  traderId: string,
+  change: Partial<Command<"placeTrade">> = {},
+): Command<"placeTrade"> {
   trades += 1;
   return tradeOf({
     id: `trd_${trades}`,
@@ -86,7 +88,11 @@ export function trade(marketId: string, traderId: string, change: Partial<PlaceT
   });
 }
 
-export function sale(marketId: string, traderId: string, change: Partial<SellShares> = {}): SellShares {
+export function sale(
+  marketId: string,
+  traderId: string,
+  change: Partial<Command<"sellShares">> = {},
+): Command<"sellShares"> {
   trades += 1;
   return saleOf({ id: `trd_${trades}`, marketId, traderId, sharesMicro: DOLLAR, ...change });
 }

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { AuditEntry } from "../../../src/domain/audit/audit-link.ts";
 import type { Command } from "../../../src/engine/commands.ts";
-import type { PlaceTrade, SellShares, TradeResult } from "../../../src/engine/trade.ts";
+import type { TradeResult } from "../../../src/engine/trade.ts";
 import { type Claim, holds, type Keys } from "./claims.ts";
 import { Disagreement, NaiveLedger } from "./naive-ledger.ts";
 import { type Attempt, type Outcome, type Run, SECRET } from "./simulation.ts";
@@ -223,7 +223,7 @@ function checkKeys(run: Run, entries: Map<string, AuditEntry[]>): void {
   }
 }
 
-function isTrade(command: Command): command is PlaceTrade | SellShares {
+function isTrade(command: Command): command is Command<"placeTrade"> | Command<"sellShares"> {
   return command.type === "placeTrade" || command.type === "sellShares";
 }
 
