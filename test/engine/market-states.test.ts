@@ -49,7 +49,7 @@ const TRANSITIONS: [state: Parameters<typeof bring>[0], command: keyof typeof CO
   ["settled", "trade", "MARKET_SETTLED"],
 ];
 
-describe("states of a market (decision 15)", () => {
+describe("states of a market", () => {
   test.each(TRANSITIONS)("%s: %s is %s", (state, name, expected) => {
     bring(state);
     const command = COMMANDS[name];

@@ -1,8 +1,8 @@
 import postgres from "postgres";
-import { Fault } from "../../domain/fault.ts";
-import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "../connect.ts";
-import { administer, atDatabase, ensureDatabase } from "../database.ts";
-import { quoted } from "../embedded/identifier.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "./connect.ts";
+import { administer, atDatabase, ensureDatabase } from "./database.ts";
+import { quoted } from "./embedded/identifier.ts";
 
 const OBJECT_IN_USE = "55006";
 const LONGEST_NAME = 63;
