@@ -26,14 +26,14 @@ export const integer = (): Column<number> => ({ ...plain, type: "integer" });
 export const smallint = (): Column<number> => ({ ...plain, type: "smallint" });
 /** Amounts, and numbers of audit entries. */
 export const bigint = (): Column<bigint> => ({ type: "bigint", encode: String, decode: BigInt });
-/** What a number holds exactly although its column is wider: instants, in milliseconds. */
+/** A bigint column whose values a number holds exactly: instants, in milliseconds. */
 export const whole = (): Column<number> => ({ type: "bigint", encode: String, decode: Number });
 export const json = <Value>(): Column<Value> => ({
   type: "text",
   encode: (value) => quoted(JSON.stringify(value)),
   decode: (stored) => JSON.parse(stored),
 });
-/** Words without spaces, in one text. What is not one of them is left out when it is read. */
+/** Words without spaces, joined in one text. A word that `isWord` does not know is left out when it is read. */
 export const words = <Word extends string>(isWord: (word: string) => word is Word): Column<readonly Word[]> => ({
   type: "text",
   encode: (list) => quoted(list.join(" ")),
@@ -61,7 +61,7 @@ export interface TableCodec<Row> extends TableFacts {
   columns: readonly { name: string; type: ColumnType }[];
   /** Names of the primary key's columns; none for a table of one row. */
   key: readonly string[];
-  /** What is done where the key exists; undefined for a journal, where a second insert is an error. */
+  /** What is done where the key exists; undefined for a journal, in which a second insert is an error. */
   onConflict: string | undefined;
   /** The rows as parameters of the statement, one for each column. */
   encode(rows: readonly Row[]): string[];
@@ -109,7 +109,7 @@ export function merged<Row>(
   return { ...codec, onConflict: updateOf(codec, replacement) };
 }
 
-/** A table whose rows are not made of its columns one by one. */
+/** A table whose rows differ in shape from its columns. */
 export function converted<Row, Flat>(
   flat: TableCodec<Flat>,
   flatten: (row: Row) => Flat,

@@ -68,7 +68,7 @@ export async function listLiveChanges(sql: ReadSql, limit: number): Promise<Conf
   return rows.map((row) => withoutStates(toEntry(row)));
 }
 
-/** Whole states, and hashes of keys, stand in entries for the log's own sake: who changed what is told by the rest. */
+/** Leaves out whole states and hashes of keys, which serve verification and do not say who changed what. */
 function withoutStates({ payload, ...entry }: ConfigurationEntry): ConfigurationEntry {
   const { state: _state, keys: _keys, sha256: _sha256, ...change } = payload;
   return { ...entry, payload: change };

@@ -3,7 +3,7 @@ import { TABLES } from "../ledger/tables.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** The head and what stands around it, all of one moment. */
+/** The head and the log's first and last rows, all of one moment. */
 export interface LogReading {
   /** Undefined when the head row is missing; `ts` as an entry writes it. */
   head: (ChainPoint & { ts: string }) | undefined;

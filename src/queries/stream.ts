@@ -35,7 +35,7 @@ export async function listLiveMarkets(
 
 /** An audit entry as followers read it: parsed, once for all of them, and not verified. */
 export interface FollowedEntry extends Pick<AuditEntry, "seq" | "ts" | "hash"> {
-  /** Undefined for one whose text says nothing, which only a row that was changed holds. */
+  /** Undefined for a payload that is not of its type, as in a row that was tampered with. */
   content: AuditContent | undefined;
 }
 

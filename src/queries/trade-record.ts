@@ -21,7 +21,7 @@ const toTrade = rowReader({
   ts: whole(),
 });
 
-/** A trade with what was true around it. */
+/** A trade with its market, the price before it, and its audit entry. */
 export type TradeRecord = ReturnType<typeof toTrade> & { entry: AuditEntry };
 
 /** One trade of any user. Nothing indexes trades by market, so the price before it is looked for backwards. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
+import { type Connection, connect, type Sql, withClient } from "../../postgres/connect.ts";
 import { migrate, readMigrations } from "../../postgres/migrate.ts";
 import { followMarketSearch } from "../market-search.ts";
 import { GRANTS } from "../schema.ts";
@@ -113,9 +113,8 @@ export async function loadDatabase(
   content: AsyncIterable<Buffer>,
   server?: string,
 ): Promise<{ manifest: BackupManifest; sha256: string }> {
-  const sql = connect(connection, { name: "restore", max: 1 });
   const reader = new BackupReader(content);
-  try {
+  const load = async (sql: Sql) => {
     const manifest = parseManifest(await reader.line());
     await migrate(sql, { grants: GRANTS, migrations: await migrationsOf(manifest), server });
     const known = await tables(sql);
@@ -134,10 +133,8 @@ export async function loadDatabase(
     await followMarketSearch(sql);
     await sql.unsafe("analyze");
     return { manifest, sha256 };
-  } finally {
-    await reader.close();
-    await sql.end({ timeout: 5 });
-  }
+  };
+  return withClient(connection, { name: "restore", max: 1 }, load).finally(() => reader.close());
 }
 
 /**
