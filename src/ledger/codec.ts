@@ -26,14 +26,14 @@ export const integer = (): Column<number> => ({ ...plain, type: "integer" });
 export const smallint = (): Column<number> => ({ ...plain, type: "smallint" });
 /** Amounts, and numbers of audit entries. */
 export const bigint = (): Column<bigint> => ({ type: "bigint", encode: String, decode: BigInt });
-/** What a number holds exactly although its column is wider: instants, in milliseconds. */
+/** A bigint column whose values a number holds exactly: instants, in milliseconds. */
 export const whole = (): Column<number> => ({ type: "bigint", encode: String, decode: Number });
 export const json = <Value>(): Column<Value> => ({
   type: "text",
   encode: (value) => quoted(JSON.stringify(value)),
   decode: (stored) => JSON.parse(stored),
 });
-/** Words without spaces, in one text. What is not one of them is left out when it is read. */
+/** Words without spaces, joined in one text. A word that `isWord` does not know is left out when it is read. */
 export const words = <Word extends string>(isWord: (word: string) => word is Word): Column<readonly Word[]> => ({
   type: "text",
   encode: (list) => quoted(list.join(" ")),
@@ -41,9 +41,13 @@ export const words = <Word extends string>(isWord: (word: string) => word is Wor
 });
 export const named = <Value>(name: string, column: Column<Value>): Column<Value> => ({ ...column, name });
 
+/** A column that may be null. */
+export const nullable = <Value>(column: Column<Value>): Column<Value | null> => column;
+
 /** A row that was read at version n, 0 before it exists, is replaced by version n + 1 and by nothing else. */
 const version: Column<number> = { type: "bigint", encode: (read) => String(read + 1), decode: Number };
-/** What the schema's every table is to the server and to a restore. */
+
+/** What each table of the schema is to the server and to a restore. */
 export interface TableFacts {
   name: string;
   /** What the server's login may do with the rows. */
@@ -57,7 +61,7 @@ export interface TableCodec<Row> extends TableFacts {
   columns: readonly { name: string; type: ColumnType }[];
   /** Names of the primary key's columns; none for a table of one row. */
   key: readonly string[];
-  /** What is done where the key exists; undefined for a journal, where a second insert is an error. */
+  /** What is done where the key exists; undefined for a journal, in which a second insert is an error. */
   onConflict: string | undefined;
   /** The rows as parameters of the statement, one for each column. */
   encode(rows: readonly Row[]): string[];
@@ -105,7 +109,7 @@ export function merged<Row>(
   return { ...codec, onConflict: updateOf(codec, replacement) };
 }
 
-/** A table whose rows are not made of its columns one by one. */
+/** A table whose rows differ in shape from its columns. */
 export function converted<Row, Flat>(
   flat: TableCodec<Flat>,
   flatten: (row: Row) => Flat,
@@ -129,8 +133,7 @@ function updateOf(
 
 function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): TableCodec<Row> {
   // `Object.entries` forgets that these are names of fields.
-  const entries = Object.entries(columns) as [keyof Row & string, Column<unknown>][];
-  const fields = entries.map(([field, column]) => ({ field, name: snakeCase(field), ...column }));
+  const fields = fieldsOf(columns) as (Fields[number] & { field: keyof Row & string })[];
   const names = fields.map((field) => field.name);
   const isSingle = key.length === 0;
   return {
@@ -158,14 +161,32 @@ function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): 
       ),
     ],
     selected: (alias) => (alias === undefined ? names : names.map((each) => `${alias}.${each}`)).join(", "),
-    decode: (stored) => {
-      const row: Stored = {};
-      for (const { field, name, decode } of fields) row[field] = stored[name] === null ? null : decode(stored[name]);
-      // Each field of a row has a column in its shape.
-      return row as Row;
-    },
+    // Each field of a row has a column.
+    decode: (stored) => decodeFields(fields, stored) as Row,
     keyOf: (row) => key.map((field) => row[field]).join("\n"),
   };
+}
+
+/** What a query's rows hold, by field: of each column its type and, where it is not the field's in snake case, its name. */
+type Shape = Readonly<Record<string, Column<unknown>>>;
+type Shaped<S extends Shape> = { [Field in keyof S]: S[Field] extends Column<infer Value> ? Value : never };
+
+/** Makes the rows of a query what its reader works with, as a table's codec does with its own. */
+export function rowReader<S extends Shape>(shape: S): (stored: Stored) => Shaped<S> {
+  const fields = fieldsOf(shape);
+  return (stored) => decodeFields(fields, stored) as Shaped<S>;
+}
+
+type Fields = readonly ({ field: string } & Required<Column<unknown>>)[];
+
+function fieldsOf(columns: Shape): Fields {
+  return Object.entries(columns).map(([field, column]) => ({ field, name: snakeCase(field), ...column }));
+}
+
+function decodeFields(fields: Fields, stored: Stored): Stored {
+  const row: Stored = {};
+  for (const { field, name, decode } of fields) row[field] = stored[name] === null ? null : decode(stored[name]);
+  return row;
 }
 
 /** The `id` of a table of one row. */

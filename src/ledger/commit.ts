@@ -31,7 +31,7 @@ export interface Batch {
 /**
  * The one statement of a batch. The swap of the head row gates everything else: an `exists` on it compiles to a
  * one-time filter, so a lost swap writes nothing. The last select fails the whole statement, by dividing by zero, when
- * fewer rows were written than the batch holds: then memory and database had parted.
+ * fewer rows were written than the batch holds: then memory and database differ.
  * Returns one row: whether the head was swapped, and the database's clock.
  */
 export function commitStatement(batch: Batch): { text: string; parameters: (string | null)[] } {

@@ -15,7 +15,7 @@ export interface HeadReading {
 
 /**
  * What the sequencer needs of a database. Every method rejects with `StatementFailed` (nothing happened) or
- * `Unconfirmed` (unknown, a lost connection among it).
+ * `Unconfirmed` (the outcome is unknown, as after a lost connection).
  */
 export interface Journal {
   readHead(): Promise<HeadReading>;
@@ -105,7 +105,7 @@ async function commit(sql: Sql, batch: Batch): Promise<{ swapped: boolean; now: 
 
 /**
  * What the commit statement answered. Compared by value, whatever type it came in.
- * @throws Unconfirmed when it is not the one row that it must be: what was done then is not for this answer to say
+ * @throws Unconfirmed when it is not the one row that it must be, so it does not tell what was done
  */
 export function commitAnswer(rows: readonly Row[]): { swapped: boolean; now: number } {
   const [row] = rows;

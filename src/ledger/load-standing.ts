@@ -8,13 +8,12 @@ import type { ApiKey, PastRecord, Trader } from "../engine/rows.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
-import { configurationSaid, keysSaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./on-record.ts";
+import { configurationSaid, instantOf, keysSaid, linkOf, type Said, saidBy, upToHead, userSaid } from "./on-record.ts";
 import { TABLES } from "./tables.ts";
 
 /**
- * Users with the standing that the audit log gives them: what the table alone says counts for nothing, and neither does a
- * row that is gone, nor an entry whose seal does not hold. Four probes of an index, and a hash or two for each user that
- * is not in memory yet.
+ * Users with the standing that sealed audit entries give them, whatever their rows in the table say and whether or not
+ * these exist. For each user four probes of an index, and a hash or two.
  */
 export async function loadTraders(sql: ReadSql, ids: string[], isSealed: IsSealed): Promise<Map<string, Trader>> {
   const rows = await sql`
@@ -32,8 +31,8 @@ export async function loadTraders(sql: ReadSql, ids: string[], isSealed: IsSeale
 }
 
 /**
- * What does not hold is taken for the worse: no check, no score, and a restriction. So is a jurisdiction that does not
- * hold, or the one that the user's token claims would stand in for it.
+ * An entry whose seal is broken counts as the stricter case: unverified, no score, restricted. A broken jurisdiction
+ * restricts too, or the one that the user's token claims would take its place.
  */
 function traderOf(row: Record<string, unknown>, isSealed: IsSealed): Trader {
   const saidOf = (name: string) => saidBy(row[name], isSealed);
@@ -62,17 +61,11 @@ function kycOf(status: unknown): KycState {
   return status === "failed" ? "rejected" : "unverified";
 }
 
-/** What is no time, in an entry that was broken, is none. */
-function instantOf(text: unknown): number | null {
-  const at = typeof text === "string" ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
-}
-
 /**
- * All API keys, ended ones included unless only those in force are asked for: by the database's clock, not by ours.
- * Name, type, scopes, networks and times are those of the last entry that lists the value, whatever the table says, and so a key whose row
- * is gone is one still: of version 0, as the next write puts the row back. A key that no entry lists is shown as the
- * table has it, and is not on record; neither is one whose entry's seal does not hold.
+ * All API keys, or only those in force by the database's clock. Name, type, scopes, networks and times are those of the
+ * last audit entry that lists the key's hash, whatever the table says. A key whose row was deleted still exists, at
+ * version 0, and the next write restores its row. A key that no sealed entry lists is shown as the table has it and is
+ * not on record.
  */
 export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = false } = {}): Promise<ApiKey[]> {
   const rows = await sql`
@@ -96,7 +89,7 @@ export async function listApiKeys(sql: ReadSql, isSealed: IsSealed, { inForce = 
 
 type Entry = { name?: unknown; type?: unknown; keys: { [hash: string]: { [field: string]: unknown } } };
 
-/** What an entry says of a value; nothing where it does not say all. */
+/** What an entry states of a key's hash; undefined unless it states all of it. */
 function statedKey(
   hash: string,
   { name, type, keys }: Entry,
@@ -106,7 +99,7 @@ function statedKey(
   const end = value.expiresAt;
   const expiresAt = end === null ? null : instantOf(end);
   if (typeof name !== "string" || (type !== "admin" && type !== "public") || createdAt === null) return undefined;
-  // Entries of older versions state neither.
+  // Entries of older versions state neither scopes nor networks.
   const scopes = value.scopes === undefined ? usualScopes(type) : listOf(value.scopes, isScope);
   const from = value.from === undefined ? [] : listOf(value.from, isRange);
   if (!scopes || !from || (end !== null && expiresAt === null)) return undefined;
@@ -122,8 +115,8 @@ function isRange(text: unknown): text is string {
 }
 
 /**
- * What older versions left to be put on record; nothing once that is done. Where an entry that it is told by does not
- * hold, nothing is known of any key.
+ * What older versions of pmctl did with keys and did not put on record; nothing once an apply has done so, and nothing
+ * where the seal of an entry that tells of it is broken.
  */
 export async function loadPastRecord(sql: ReadSql, isSealed: IsSealed): Promise<PastRecord> {
   const nothing: PastRecord = { complete: false, made: [], ended: [], applied: { at: 0, keys: [] } };
@@ -132,7 +125,7 @@ export async function loadPastRecord(sql: ReadSql, isSealed: IsSealed): Promise<
     select legacy, (select link from config_said where type <> 'policy.updated' order by seq desc limit 1) as link
       from legacy`;
   if (state?.legacy !== true) return { ...nothing, complete: true };
-  // Or an entry that was robbed of what it states would have the next apply state whatever the table holds.
+  // An entry whose statement was removed would otherwise make the next apply put on record whatever the table holds.
   if (saidBy(state.link, isSealed) === "broken") return nothing;
   const rows = await sql`
     select ${linkOf(sql)} as link, latest.type
@@ -163,7 +156,7 @@ export async function loadPastRecord(sql: ReadSql, isSealed: IsSealed): Promise<
   };
 }
 
-/** A document lists each key as its type, its fingerprint and, where there is one, its end. */
+/** A document lists each key as its type, its fingerprint and, if it has one, its end. */
 function appliedKeys(said: Said | undefined): PastRecord["applied"] {
   const document = said?.payload.document as { keyring?: unknown } | null | undefined;
   const keyring = typeof document?.keyring === "object" && document.keyring !== null ? document.keyring : {};
@@ -176,7 +169,7 @@ function appliedKeys(said: Said | undefined): PastRecord["applied"] {
   };
 }
 
-/** Whether an older version left keys that no apply has put on record yet: they open nothing until then. */
+/** Whether an older version left keys that no apply has put on record yet; until then they are refused. */
 export async function isUnrecorded(sql: ReadSql): Promise<boolean> {
   const [state] = await sql`with ${configurationSaid(sql)} select legacy from legacy`;
   return state?.legacy === true;

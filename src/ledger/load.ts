@@ -19,7 +19,7 @@ import { TABLES } from "./tables.ts";
 import { loadTenantRecord } from "./tenant-record.ts";
 import { loadRevocations } from "./unchained/revocations.ts";
 
-/** A row as loaded, or the knowledge that there is none. */
+/** A row as loaded; null where there is none. */
 export interface Loaded {
   table: Table;
   key: string;
@@ -29,7 +29,7 @@ export interface Loaded {
 /**
  * Reads the rows that commands need, one query per table. No snapshot is needed: a commit is accepted only while the
  * head stands where the caller believes it to be, so nothing can have changed in between.
- * @param isSealed whether an entry counts; only keys and users are told by entries
+ * @param isSealed whether an entry counts; needed for what the audit log states: keys, users, sessions and the tenant
  */
 export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed = unchecked): Promise<Loaded[]> {
   const keysByTable = new Map<Table, Set<string>>();
@@ -50,9 +50,9 @@ export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed =
   return parts.flat();
 }
 
-/** A caller that reads rows told by audit entries must pass the check of their seals. */
+/** Refuses to read rows that audit entries state without checking the seals of these entries. */
 function unchecked(): never {
-  throw new Error("What these rows say is told by entries, and there are no audit keys to check them with");
+  throw new Error("Audit entries state these rows, and no check of their seals was given");
 }
 
 type Loader<T extends Table> = (sql: ReadSql, keys: string[], isSealed: IsSealed) => Promise<Map<string, Tables[T]>>;

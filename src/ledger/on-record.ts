@@ -4,23 +4,23 @@ import type { IsSealed } from "../domain/audit/seal.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 /**
- * Entries outside the chain, which runs from 1 to the head, count for nothing: they are left over, or forged. Where the
- * head row itself is missing, reads go on by the entries whose seals hold, and changes are refused.
+ * The chain runs from entry 1 to the head; an entry outside it is a leftover or forged, and counts for nothing. Without a
+ * head row every entry whose seal holds counts for reads, and changes are refused.
  */
 export const upToHead = (sql: ReadSql) =>
   sql`seq between 1 and coalesce((select seq from head where id = 1), 9223372036854775807)`;
 
-/** Milliseconds since 1970 as entries write an instant; what no calendar holds stays a number, and so is a difference. */
+/** Milliseconds since 1970 as entries write an instant. One beyond the calendar stays a number, which no entry equals. */
 export const isoOf = (sql: ReadSql, column: string) =>
   sql.unsafe(`(case when ${column} between -62135596800000 and 253402300799999
     then to_char(timestamp '1970-01-01' + ${column}::float8 * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     else ${column}::text end)`);
 
-/** A JSON object's members; none for what is no object, which may be an entry that was broken. */
+/** A JSON object's members; none for any other value, which a broken entry may hold. */
 export const membersOf = (sql: ReadSql, value: string) =>
   sql.unsafe(`jsonb_each(case when jsonb_typeof(${value}) = 'object' then ${value} else '{}' end)`);
 
-/** A row `latest` of the log, whole, with the hash of the one before it: what `saidBy` takes. */
+/** The whole row `latest` of the log with the hash of the entry before it, as `saidBy` reads it. */
 export const linkOf = (sql: ReadSql) => sql`
   json_build_object(
     'seq', latest.seq::text, 'type', latest.type, 'actor', latest.actor, 'payloadText', latest.payload,
@@ -28,15 +28,20 @@ export const linkOf = (sql: ReadSql) => sql`
     'previousHash', (select before.hash from audit before where before.seq = latest.seq - 1)
   )::text`;
 
-/** An entry whose seal holds, and what it says. */
+/** The instant that a text names, in milliseconds; null for anything else, which a broken entry may hold. */
+export function instantOf(text: unknown): number | null {
+  const at = typeof text === "string" ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
+}
+
+/** What an entry says whose seal holds. */
 export interface Said {
   ts: string;
   payload: { [field: string]: unknown };
 }
 
 /**
- * What the entry of a `linkOf` says: undefined where there is none, and "broken" for one that no audit key sealed as it
- * stands, of which nothing may be believed.
+ * What the entry of a `linkOf` says: undefined for no entry, "broken" for one that no audit key sealed as it stands.
  */
 export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | undefined {
   if (typeof link !== "string") return undefined;
@@ -47,9 +52,9 @@ export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | und
 }
 
 /**
- * `config_said`: the latest entry of each type that states the configuration whole; `said` is null where one is broken,
- * and `link` is for its seal.
- * `legacy`: whether older versions' entries are all there is, until the apply that migrates states what they left.
+ * `config_said`: the latest entry of each type that states the whole configuration. `said` is its payload, null where
+ * that is no JSON; `link` is for checking its seal.
+ * `legacy`: whether only older versions wrote entries, which do not state it; the next apply does.
  */
 export function configurationSaid(sql: ReadSql) {
   return sql`
@@ -72,8 +77,8 @@ export function configurationSaid(sql: ReadSql) {
 }
 
 /**
- * `keys_said`: for each value that entries list, the last one of them, which says all of it, as a `link`. Found from the
- * entries and not from the table, so that it holds what was deleted there.
+ * `keys_said`: for each hash of a key that entries list, the last of these entries as a `link`. It starts from the
+ * entries, so that it holds also keys whose rows were deleted.
  */
 export function keysSaid(sql: ReadSql) {
   return sql`
@@ -97,7 +102,7 @@ export function keysSaid(sql: ReadSql) {
     )`;
 }
 
-/** The last entry of a type about a user, as a `link`, of a row `u` with an `id`. */
+/** The last entry of a type about the user with the id of a row `u`, as a `link`. */
 export function userSaid(sql: ReadSql, type: AuditType, also = sql``) {
   return sql`
     select ${linkOf(sql)} as link

@@ -37,7 +37,7 @@ export const GRANTS: Grants = Object.fromEntries(SCHEMA.map(({ name, server }) =
 export const JOURNALS = SCHEMA.filter(({ server }) => server === "insert").map(({ name }) => name);
 
 /**
- * What vouches for the rows of a backup is stated by each table (`SCHEMA`).
+ * Tables of `SCHEMA` whose rows only a backup's `mac` vouches for.
  *
  * `chain`: the audit log, sealed with a key that is not in the database, says what they must be, and a restore compares
  * them with it (`reconcileLedger`, `findUnexplained`). A row that the log does not explain ends the restore.
@@ -50,7 +50,7 @@ export const VOUCHED = SCHEMA.filter(({ vouchedBy }) => vouchedBy === "mac")
   .sort();
 
 /**
- * Leaves out what nothing speaks for when a backup carries no `mac`: the tables above; API keys whose value no entry names,
+ * Deletes what nothing vouches for in a backup without a `mac`: the tables above; API keys whose value no entry names,
  * as older versions wrote none, so `apply` makes those of the tenant file anew; and of a market what the log does not
  * repeat, its `meta`, which decides nothing once the terms are frozen.
  */

@@ -1,14 +1,11 @@
 import { isScope, type Scope, usualScopes } from "../domain/access/scopes.ts";
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
-import type { HedgeRef } from "../domain/hedge.ts";
 import { type Policy, storedPolicy } from "../domain/policy/policy.ts";
-import type { Trade, Transfer } from "../engine/draft.ts";
 import type { Table, Tables } from "../engine/rows.ts";
 import {
   bigint,
   converted,
   flag,
-  integer,
   journal,
   json,
   line,
@@ -21,12 +18,8 @@ import {
   whole,
   words,
 } from "./codec.ts";
-import type { FundingDay, MarketHour, TraderDay } from "./rollups.ts";
-
-/** An entry's place in the log. */
-interface Placed {
-  seq: bigint;
-}
+import { MARKET_TABLES } from "./market-tables.ts";
+import { MONEY_TABLES } from "./money-tables.ts";
 
 /** A key as its row holds it. Rows of older versions hold neither scopes nor networks. */
 type KeyFields = Omit<Tables["apiKey"], "onRecord" | "scopes" | "from"> & {
@@ -34,18 +27,13 @@ type KeyFields = Omit<Tables["apiKey"], "onRecord" | "scopes" | "from"> & {
   from: readonly string[] | null;
 };
 
-type WatchFields = Omit<Tables["watch"], "hold"> & {
-  reason: string | null;
-  detail: string | null;
-  heldAt: number | null;
-};
-
 /**
  * The tables that the commit statement writes, in its order. Each one's columns, the statement's part for it, its loader,
  * what the server's login may do with it and what vouches for its rows at a restore follow from its codec.
  */
 export const TABLES = {
-  account: replaced<Tables["account"]>("account", ["id"], "chain", { id: line(), balanceMicro: bigint() }),
+  ...MARKET_TABLES,
+  ...MONEY_TABLES,
   apiKey: converted<Tables["apiKey"], KeyFields>(
     replaced("api_key", ["hash"], "chain", {
       hash: text(),
@@ -84,99 +72,6 @@ export const TABLES = {
     keyId: line(),
     hash: line(),
   }),
-  // The table keeps its first name.
-  marketState: replaced<Tables["marketState"]>("book", ["marketId"], "chain", {
-    marketId: text(),
-    status: text(),
-    yesMicro: bigint(),
-    noMicro: bigint(),
-    volumeMicro: bigint(),
-    outcome: text(),
-    settledAt: whole(),
-    closingRecorded: flag(),
-  }),
-  fundingDay: merged<FundingDay>(
-    "funding_day",
-    ["day", "provider"],
-    "chain",
-    { day: whole(), provider: text(), inflowMicro: bigint(), outflowMicro: bigint() },
-    { server: "update", adds: ["inflowMicro", "outflowMicro"] },
-  ),
-  hedge: journal<Placed & HedgeRef & { marketId: string }>("hedge", ["seq"], "chain", {
-    seq: bigint(),
-    marketId: text(),
-    symbol: text(),
-    direction: text(),
-    notional: named("notional_minor", whole()),
-    externalRef: text(),
-  }),
-  hour: merged<MarketHour>(
-    "market_hour",
-    ["marketId", "hour"],
-    "chain",
-    {
-      marketId: line(),
-      hour: whole(),
-      volumeMicro: bigint(),
-      yesPricePpm: integer(),
-      feeMicro: bigint(),
-    },
-    { server: "update", adds: ["volumeMicro", "feeMicro"] },
-  ),
-  // A forged row would swallow a provider's event. Without the row the same bytes are taken into account again, and
-  // receipts, payments and the time of the last KYC event keep them from counting twice.
-  inboundDelivery: journal<Tables["inboundDelivery"]>("inbound_delivery", ["provider", "sha256"], "mac", {
-    provider: text(),
-    sha256: text(),
-    event: text(),
-    reference: text(),
-    userId: text(),
-    outcome: text(),
-    body: text(),
-    receivedAt: whole(),
-  }),
-  market: journal<Tables["market"]>("market", ["id"], "chain", {
-    id: text(),
-    question: text(),
-    category: text(),
-    kind: text(),
-    p0Ppm: integer(),
-    fundMicro: bigint(),
-    closeAt: whole(),
-    resolutionRef: text(),
-    meta: text(),
-    createdAt: whole(),
-    fileKey: text(),
-    houseYesMicro: bigint(),
-    houseNoMicro: bigint(),
-    terms: text(),
-  }),
-  payment: replaced<Tables["payment"]>("payment", ["provider", "reference"], "chain", {
-    provider: text(),
-    reference: text(),
-    userId: text(),
-    creditedMicro: bigint(),
-    receivedMicro: bigint(),
-    refundsMicro: bigint(),
-    refundTotalMicro: bigint(),
-    refundsFailedMicro: bigint(),
-    disputedMicro: bigint(),
-    disputesWonMicro: bigint(),
-    takenBackMicro: bigint(),
-  }),
-  position: replaced<Tables["position"]>("position", ["traderId", "marketId", "side"], "chain", {
-    traderId: line(),
-    marketId: line(),
-    side: line(),
-    sharesMicro: bigint(),
-    costMicro: bigint(),
-  }),
-  receipt: journal<Tables["receipt"]>("receipt", ["provider", "reference"], "chain", {
-    provider: text(),
-    reference: text(),
-    amountMicro: bigint(),
-    userId: text(),
-  }),
   // A forged row would answer a retry with what never happened. Without the row a retry is decided anew. Only an expired
   // answer is still there when a new one is stored.
   storedAnswer: merged<Tables["storedAnswer"]>(
@@ -202,19 +97,6 @@ export const TABLES = {
     capitalMicro: bigint(),
     document: text(),
   }),
-  trade: journal<Placed & Omit<Trade, "hedgeRef">>("trade", ["seq"], "chain", {
-    seq: bigint(),
-    id: line(),
-    marketId: line(),
-    traderId: line(),
-    side: line(),
-    amountMicro: bigint(),
-    feeMicro: bigint(),
-    sharesMicro: bigint(),
-    releasedMicro: bigint(),
-    yesPricePpm: integer(),
-    ts: whole(),
-  }),
   trader: replaced<Tables["trader"]>("trader", ["id"], "chain", {
     id: text(),
     kyc: text(),
@@ -224,56 +106,6 @@ export const TABLES = {
     suitabilityScore: smallint(),
     suitabilityAt: whole(),
     createdAt: whole(),
-  }),
-  traderDay: merged<TraderDay>(
-    "trader_day",
-    ["day", "traderId", "marketId"],
-    "chain",
-    {
-      day: whole(),
-      traderId: line(),
-      marketId: line(),
-      volumeMicro: bigint(),
-      trades: integer(),
-      realizedMicro: bigint(),
-    },
-    { server: "update", adds: ["volumeMicro", "trades", "realizedMicro"] },
-  ),
-  transfer: journal<Placed & Transfer & { leg: number }>("transfer", ["seq", "leg"], "chain", {
-    seq: bigint(),
-    leg: integer(),
-    debit: line(),
-    credit: line(),
-    amountMicro: bigint(),
-  }),
-  watch: converted<Tables["watch"], WatchFields>(
-    replaced("oracle_watch", ["marketId"], "chain", {
-      marketId: text(),
-      instantAt: whole(),
-      parsed: flag(),
-      settled: flag(),
-      reason: text(),
-      detail: text(),
-      heldAt: whole(),
-    }),
-    ({ hold, ...watch }) => ({
-      ...watch,
-      reason: hold?.reason ?? null,
-      detail: hold?.detail ?? null,
-      heldAt: hold?.at ?? null,
-    }),
-    ({ reason, detail, heldAt, ...watch }) => ({
-      ...watch,
-      hold: reason === null || detail === null || heldAt === null ? null : { reason, detail, at: heldAt },
-    }),
-  ),
-  withdrawal: replaced<Tables["withdrawal"]>("withdrawal", ["id"], "chain", {
-    id: text(),
-    traderId: text(),
-    amountMicro: bigint(),
-    status: text(),
-    createdAt: whole(),
-    decidedAt: whole(),
   }),
 };
 

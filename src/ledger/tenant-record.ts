@@ -11,7 +11,7 @@ import { configurationSaid, isoOf, membersOf, saidBy } from "./on-record.ts";
 const Instant = z.iso.datetime({ precision: 3 });
 const Amount = z.string().regex(/^\d+(\.\d{1,6})?$/);
 
-/** An entry's statement of the row, as far as another hand could have left it unreadable. */
+/** An entry's statement of the tenant's row, whose text may have been tampered with. */
 const Stated = z.object({
   policy: z.record(z.string(), z.unknown()),
   overrides: z.array(z.looseObject({ field: z.string(), until: Instant })),
@@ -22,7 +22,7 @@ const Stated = z.object({
   document: z.string(),
 });
 
-/** The tenant's row as the audit log states it, and whether the row is so: judged as reconciliation judges it. */
+/** The tenant's row as the audit log states it, and whether the row differs by the comparison of reconciliation. */
 export async function loadTenantRecord(sql: ReadSql, isSealed: IsSealed): Promise<TenantRecord> {
   const [row] = await sql`
     with ${configurationSaid(sql)},
@@ -38,7 +38,7 @@ export async function loadTenantRecord(sql: ReadSql, isSealed: IsSealed): Promis
   };
 }
 
-/** What an entry states; null where there is none, or one that was broken. */
+/** What an entry states; null for no entry or a broken one. */
 function statedRow(text: string | null, applied: string | null): TenantRecord["stated"] {
   const state = Stated.safeParse(text === null ? null : JSON.parse(text)).data;
   if (!state) return null;

@@ -3,9 +3,10 @@ import type { FeedDefinition, FeedSource } from "../domain/feeds/feed.ts";
 import type { Source } from "../domain/feeds/source.ts";
 import { JUMP_MEMORY_MS, lookbackMs, type SourceRecord } from "../domain/market/resolution.ts";
 import type { MarketTerms } from "../domain/market/terms.ts";
+import { recordTicks, type TickRow } from "../ledger/unchained/oracle-ticks.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import type { Pool } from "../postgres/pool.ts";
-import { listTicks, recordTicks, type TickRow } from "../queries/oracle.ts";
+import { listTicks } from "../queries/oracle.ts";
 import { type Fetched, keyOf, type SourceSymbol } from "./fetch.ts";
 
 /** The sources of a feed that the tenant can ask. */

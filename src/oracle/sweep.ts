@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
-import { pruneTicks, recordSweep } from "../queries/oracle.ts";
+import { pruneTicks, recordSweep } from "../ledger/unchained/oracle-ticks.ts";
 import { readPolicy } from "../services/configuration/policy.ts";
 import type { OracleContext, SweepReport } from "./context.ts";
 import { sweepFeeds } from "./sweep-feeds.ts";

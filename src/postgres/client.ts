@@ -22,7 +22,7 @@ export class Client {
     this.#sql = open();
   }
 
-  /** @throws StatementFailed, ConnectionLost, or the error of our own that broke the statement. */
+  /** @throws StatementFailed, ConnectionLost, or an error that `statement` itself threw */
   async use<T>(statement: (sql: Sql) => PromiseLike<T>, deadlineMs = this.#deadlineMs): Promise<T> {
     const sql = this.#sql;
     try {
@@ -51,7 +51,7 @@ export class Client {
   }
 }
 
-/** A network that swallows everything gives no error for minutes; the server's timeout cannot be heard through it. */
+/** A network that drops all packets gives no error for minutes, and the server's own timeout does not get through it. */
 export async function withinDeadline<T>(answer: PromiseLike<T>, deadlineMs: number): Promise<T> {
   const { promise: silence, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new ConnectionLost(new Error("No answer in time"))), deadlineMs);

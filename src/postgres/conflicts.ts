@@ -12,8 +12,8 @@ export interface Pauses {
 }
 
 /**
- * Makes a write again that met another one at the same rows: a serialization failure or a deadlock, after which nothing
- * of it is in the database. A few times at the most.
+ * Repeats a write that conflicted with another one at the same rows (a serialization failure or a deadlock, which leave
+ * nothing of it in the database), four times at the most.
  * @param write one statement that commits by itself, so that it fails as a whole
  */
 export async function afterConflicts<T>(

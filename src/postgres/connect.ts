@@ -2,8 +2,8 @@ import postgres from "postgres";
 
 export type Sql = postgres.Sql;
 /**
- * What a question is asked through, be it a client or a transaction. Functions that change rows take a whole `Sql`, which
- * this is not: they cannot be called where a lost question is asked again.
+ * A client or a transaction for queries that only read. Functions that change rows take an `Sql`, which this is not, so
+ * they cannot be called where a lost query is sent again.
  */
 export type ReadSql = postgres.ISql;
 /** A row as the driver gives it; its reader gives the columns their types. */
@@ -17,7 +17,7 @@ export type Connection = (
   | { host: string; port: number; user: string; database: string }
   | { url: string; pooled?: boolean | undefined }
 ) & {
-  /** The database refuses every write of its sessions; behind a pooler, which takes no settings, it cannot. */
+  /** The database refuses every write of these sessions. A pooler takes no settings, so behind one it does not. */
   readOnly?: boolean | undefined;
 };
 
@@ -55,7 +55,7 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
   // A pooler hands its sessions from client to client: neither their settings nor their prepared statements would hold,
   // and one that answered is handed on although the next question was under way already, so there is one at a time.
   const pooled = "url" in connection && connection.pooled === true;
-  const heard = new Heard();
+  const heard = { count: 0, latest: "" };
   const options: postgres.Options<Record<string, never>> = {
     max: asked.max,
     fetch_types: false,
@@ -65,7 +65,9 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
     max_lifetime: null,
     ...(asked.analytical ? { idle_timeout: 30 } : {}),
     onnotice: ({ severity, routine, message }) => {
-      if (severity === "WARNING" && routine !== SESSION_START) heard.push(message);
+      if (severity !== "WARNING" || routine === SESSION_START) return;
+      heard.count += 1;
+      heard.latest = message ?? "";
     },
     // A short, steady pace: after an outage the service is back within a second of the database.
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
@@ -82,23 +84,13 @@ export function connect({ readOnly, ...connection }: Connection, asked: ConnectO
 /** The server's function that warns at the start of a session, such as of another version of a collation. */
 const SESSION_START = "CheckMyDatabase";
 
-/** The warnings of a client's connections: how many, and the latest. */
-class Heard {
-  count = 0;
-  latest: string | undefined;
-
-  push(message: string | undefined): void {
-    this.count += 1;
-    this.latest = message;
-  }
-}
-
-const warnings = new WeakMap<Sql, Heard>();
+/** How many warnings the connections of a client have received, and the latest. */
+const warnings = new WeakMap<Sql, { count: number; latest: string }>();
 
 /**
  * Awaits a write of this client. PostgreSQL tells only by a warning, ahead of an answer like any other, that a commit is on
  * its own disk and not on the standby that it had to wait for. The driver hears all of a connection in order, so a warning
- * of this statement has arrived when its answer has; with several connections it may be another's, which is the safe side.
+ * of this statement has arrived when its answer has; with several connections it may belong to another statement, which only costs a retry.
  * @throws Unconfirmed when a warning came
  */
 export async function confirmed<T>(sql: Sql, write: PromiseLike<T>): Promise<T> {
@@ -110,7 +102,21 @@ export async function confirmed<T>(sql: Sql, write: PromiseLike<T>): Promise<T> 
   return answer;
 }
 
-/** What holds for the whole of a session. */
+/** Runs work on a client of its own, which is closed afterwards. */
+export async function withClient<Value>(
+  connection: Connection,
+  options: ConnectOptions,
+  work: (sql: Sql) => PromiseLike<Value>,
+): Promise<Value> {
+  const sql = connect(connection, options);
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** The settings of a session from its start to its end. */
 function sessionSettings(
   { statementTimeoutMs, restricted, synchronous, genericPlans, analytical }: ConnectOptions,
   readOnly: boolean | undefined,
@@ -120,7 +126,7 @@ function sessionSettings(
     ...(statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
-    // With warnings silenced, pmctl would take a commit that waits for no standby any more for one that did.
+    // With warnings off, pmctl would take a commit that stopped waiting for its standby for one that the standby has.
     client_min_messages: "warning",
     // A process that stalls on the slow path gives the head row back.
     idle_in_transaction_session_timeout: 5000,
@@ -156,7 +162,7 @@ export class StatementFailed extends Error {
     this.sqlState = cause.code;
   }
 
-  /** Whether it was refused for what it says (data, constraints), and not for the state that the database is in. */
+  /** Whether the database refused its data (types, constraints), and not because of the state that it is in. */
   get isAboutData(): boolean {
     return /^(22|23)/.test(this.sqlState);
   }
@@ -166,7 +172,7 @@ export class StatementFailed extends Error {
     return this.isConflict || /^(53|55|57|58)/.test(this.sqlState);
   }
 
-  /** Whether it met another one at the same rows (a serialization failure, a deadlock), and should be made again. */
+  /** Whether it met another one at the same rows (a serialization failure, a deadlock), and should be repeated. */
   get isConflict(): boolean {
     return this.sqlState === "40001" || this.sqlState === "40P01";
   }
@@ -189,7 +195,7 @@ export class ConnectionLost extends Unconfirmed {
 /** Sorts a driver error into the two kinds that the sequencer treats differently; anything else is our bug and stays. */
 export function classify(error: unknown): unknown {
   if (error instanceof postgres.PostgresError) {
-    // FATAL and classes 08 and 57P0x end the connection, and 40003 says so itself: what happened is told by the fence only.
+    // FATAL and classes 08 and 57P0x end the connection, and 40003 says so itself: only the fence tells what happened.
     const answered = error.severity === "ERROR" && !/^(08|57P|40003)/.test(error.code);
     return answered ? new StatementFailed(error) : new ConnectionLost(error);
   }

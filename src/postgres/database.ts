@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { Fault } from "../domain/fault.ts";
 import { withinDeadline } from "./client.ts";
-import { type Connection, connect, type Sql } from "./connect.ts";
+import { type Connection, connect, type Sql, withClient } from "./connect.ts";
 import { quoted } from "./embedded/identifier.ts";
 import { requirePostgres } from "./engine.ts";
 import type { Reader } from "./pool.ts";
@@ -20,15 +20,14 @@ const PROBE_TIMEOUT_MS = 4321;
  * ENGINE_UNSUPPORTED when it is not PostgreSQL 15 or newer.
  */
 export async function ensureDatabase(connection: Connection): Promise<void> {
-  const sql = connect(connection, { name: "provision", max: 1 });
-  try {
-    await requirePostgres(sql);
-  } catch (error) {
-    if (!isMissingDatabase(error)) throw unusable(error);
-    await createDatabase(connection, sql.options.database);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  await withClient(connection, { name: "provision", max: 1 }, async (sql) => {
+    try {
+      await requirePostgres(sql);
+    } catch (error) {
+      if (!isMissingDatabase(error)) throw unusable(error);
+      await createDatabase(connection, sql.options.database);
+    }
+  });
 }
 
 /** Whether the server answered that it has no such database. A pooler says so in words, under a code of its own. */
@@ -37,7 +36,7 @@ export function isMissingDatabase(error: unknown): boolean {
   return error.code === MISSING_DATABASE || /^database ".*" does not exist$/.test(error.message);
 }
 
-/** What a login meets that an apply has not granted its rights to: the database itself, or a table of it. */
+/** Whether the login lacks a right to the database or to a table, as before the apply that grants it. */
 export function isDenied(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === DENIED;
 }
@@ -63,12 +62,7 @@ export async function administer<Value>(
   connection: Connection,
   work: (sql: Sql) => PromiseLike<Value>,
 ): Promise<Value> {
-  const sql = connect(atDatabase(connection, "postgres"), { name: "provision", max: 1 });
-  try {
-    return await work(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  return withClient(atDatabase(connection, "postgres"), { name: "provision", max: 1 }, work);
 }
 
 /** The same server and user, another database. */
@@ -88,17 +82,12 @@ export async function externalConnection(url: string): Promise<Connection> {
   return { url, pooled: await isPooled(url) };
 }
 
-/** As through a pooler, without settings: another engine may know none of them, and is to be told by its own name. */
+/** As through a pooler, without settings: another engine may know none of them, and the refusal is to name that engine. */
 async function refuseOtherEngines(url: string): Promise<void> {
-  const sql = connect({ url, pooled: true }, { name: "probe", max: 1 });
-  try {
-    await requirePostgres(sql);
-  } catch (error) {
+  await withClient({ url, pooled: true }, { name: "probe", max: 1 }, requirePostgres).catch((error: unknown) => {
     // Any other failure is reported by the next use of the database.
     if (error instanceof Fault) throw error;
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  });
 }
 
 /**
@@ -106,15 +95,15 @@ async function refuseOtherEngines(url: string): Promise<void> {
  * asks for at its start, or drops them.
  */
 async function isPooled(url: string): Promise<boolean> {
-  const sql = connect({ url }, { name: "probe", max: 1, statementTimeoutMs: PROBE_TIMEOUT_MS });
+  const options = { name: "probe", max: 1, statementTimeoutMs: PROBE_TIMEOUT_MS };
   try {
-    const [row] = await sql<{ statement_timeout: string }[]>`show statement_timeout`.simple();
+    const [row] = await withClient({ url }, options, (sql) =>
+      sql<{ statement_timeout: string }[]>`show statement_timeout`.simple(),
+    );
     return row?.statement_timeout !== `${PROBE_TIMEOUT_MS}ms`;
   } catch (error) {
     // Any other failure is reported by the next use of the database.
     return error instanceof postgres.PostgresError && error.message.startsWith("unsupported startup parameter");
-  } finally {
-    await sql.end({ timeout: 5 });
   }
 }
 

@@ -7,7 +7,7 @@ const OLDEST_MAJOR = 15;
 const OTHERS =
   /\b(?:YugabyteDB|Redshift|Materialize|RisingWave|Greenplum|Cloudberry|openGauss|GaussDB|QuestDB|CrateDB|CockroachDB)(?: Database)?(?: v?\d[\w.]*)?/i;
 
-/** The version, and nothing hanging on to it: `11.2-YB-2.20` is not PostgreSQL's. */
+/** PostgreSQL's version without a suffix: `11.2-YB-2.20` is another engine's. */
 const POSTGRESQL = /^PostgreSQL (\d+)(?:\.\d+)*(?:devel|(?:alpha|beta|rc)\d+)?(?=[\s,(]|$)/;
 
 /**
@@ -16,7 +16,7 @@ const POSTGRESQL = /^PostgreSQL (\d+)(?:\.\d+)*(?:devel|(?:alpha|beta|rc)\d+)?(?
  * @param version as the engine answers `select version()`
  */
 export function engineProblem(version: string): string | undefined {
-  // Behind PostgreSQL's name, which those that have another one in front do not need.
+  // Only an engine that begins with PostgreSQL's name is looked up; any other names itself in front.
   const [own] = version.startsWith("PostgreSQL") ? (OTHERS.exec(version) ?? []) : [];
   const major = POSTGRESQL.exec(version)?.[1];
   if (own === undefined && major !== undefined) {
@@ -27,7 +27,7 @@ export function engineProblem(version: string): string | undefined {
   return `The database is ${name}, which only speaks PostgreSQL's protocol, and pmctl needs PostgreSQL ${OLDEST_MAJOR} or newer`;
 }
 
-/** What stands before the machine and the compiler, short and printable. */
+/** The version's text before the machine and the compiler, short and printable. */
 function nameOf(version: string): string {
   const [name = ""] = version.split(/ on |[,(]/);
   return (
@@ -39,7 +39,7 @@ function nameOf(version: string): string {
 }
 
 /**
- * To be asked before any table is.
+ * Checks the engine before any table is read.
  * @throws Fault ENGINE_UNSUPPORTED when the server is not PostgreSQL 15 or newer
  */
 export async function requirePostgres(sql: Sql): Promise<void> {

@@ -66,7 +66,7 @@ export async function requireCurrentSchema(sql: Sql): Promise<void> {
   if (version < known) throw new SchemaBehind();
 }
 
-/** The schema is of an older version, so nothing of what it holds can be told yet. */
+/** The schema is of an older version, so it cannot be read yet. */
 export class SchemaBehind extends Fault {
   constructor() {
     super(
@@ -77,7 +77,7 @@ export class SchemaBehind extends Fault {
   }
 }
 
-/** Whether the login may read all that is there: an apply that was cut off, or another hand, may have left it without. */
+/** Whether the login may read every table; an interrupted apply or a manual change may have left it without a right. */
 export async function mayRead(sql: Sql, grants: Grants): Promise<boolean> {
   const denied = await sql`
     select 1 from pg_class
@@ -86,7 +86,7 @@ export async function mayRead(sql: Sql, grants: Grants): Promise<boolean> {
   return denied.length === 0;
 }
 
-/** Whether the schema is older, for a login that may not read its version: it lacks tables, and the catalog tells anyone. */
+/** Whether the schema is older, for a login that may not read its version: the catalog shows that tables are missing. */
 export async function isBehind(sql: Sql, grants: Grants): Promise<boolean> {
   const tables = Object.keys(grants);
   const rows = await sql<{ relname: string }[]>`
@@ -98,9 +98,9 @@ export async function isBehind(sql: Sql, grants: Grants): Promise<boolean> {
 /**
  * Brings the schema to the version of this binary. Returns the names applied.
  *
- * Each migration is one simple-protocol message, which PostgreSQL runs as one transaction: the driver's own transactions
- * are not used: they go on after their connection has died. Two processes that start at once meet at the lock; the second then finds the version
- * taken, its whole message fails on the primary key, and it reads again.
+ * Each migration is one simple-protocol message, which PostgreSQL runs as one transaction; the driver's own transactions go
+ * on after their connection has died. Of two processes that start at once the second waits for the lock, finds the version
+ * taken, fails as a whole on the primary key, and reads again.
  * @param options.grants what the server's login, or the role that it takes, may do with each table
  * @param options.server the login that serves; it is granted what it needs, on tables of later migrations too
  * @throws Fault when the schema is newer, or an applied migration is not the one this binary knows, or no such login exists
@@ -122,7 +122,7 @@ export async function migrate(
   for (const migration of known) {
     if (await isApplied(sql, migration, latestOf(known))) continue;
     try {
-      // A schema that the standby lacks would be missing under whatever is acknowledged on it.
+      // Commits acknowledged on a schema that the standby lacks would be lost with it.
       await afterConflicts(() =>
         confirmed(
           sql,
@@ -163,8 +163,8 @@ function newerSchema(version: number, known: number): Fault {
 }
 
 /**
- * Lets the server's login add to the journals without being able to rewrite them. Rights that it has beyond that on our tables
- * are taken back; all of it is one message, so a running server never sees a moment without rights.
+ * Lets the server's login add to the journals without being able to rewrite them, and takes back any other right to our
+ * tables. All of it is one message, so a running server never lacks its rights.
  * @param server the server's login; undefined where it is the owner's, who then takes a role that has no more rights
  */
 async function grantToServer(sql: Sql, grants: Grants, server: string | undefined): Promise<void> {

@@ -3,30 +3,30 @@ import { afterConflicts } from "./conflicts.ts";
 import { ConnectionLost, classify, confirmed, type ReadSql, type Sql, Unconfirmed } from "./connect.ts";
 
 /**
- * A pool that outlives its connections. What is sent says whether it may run twice: a lost connection leaves open whether
- * its statement took effect, which does not matter to a question and matters to everything else.
+ * A pool that outlives its connections. Its methods differ in what happens when a connection is lost, which leaves open
+ * whether the statement took effect: a read is sent again, a write is not.
  */
 export interface Pool {
-  /** Asks once more, of fresh connections, when a connection was lost under the question. */
-  read<T>(ask: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
+  /** Reads; once more on a fresh connection when the first one was lost meanwhile. */
+  read<T>(query: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
   /**
-   * Tells one statement once; again only when it failed as a whole, because it met another one at the same rows.
+   * Sends one statement once; again only when it failed as a whole by a conflict with another one at the same rows.
    * @throws OutcomeUnknown when the connection was lost under it, or the database warned that it may not last
    */
-  write<T>(tell: (sql: Sql) => PromiseLike<T>): Promise<T>;
+  write<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T>;
   /**
-   * Asks several questions of one moment: within one read-only transaction, which is begun once more as a whole when its
-   * connection was lost. What is asked of the pool itself meanwhile is of another moment.
+   * Reads several times from one moment: within one read-only transaction, which is repeated once as a whole when its
+   * connection was lost. A read of the pool itself meanwhile is of another moment.
    */
-  snapshot<T>(ask: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
+  snapshot<T>(query: (sql: ReadSql) => PromiseLike<T>): Promise<T>;
   /** Waits for what is in flight, so many seconds at the most. */
   end(options: { timeout: number }): Promise<void>;
 }
 
-/** What reads only, one query at a time. */
+/** The part of a pool that reads, one query at a time. */
 export type Reader = Pick<Pool, "read">;
 
-/** Whether a write took effect, and lasts, is not known, and it is not sent again. */
+/** It is not known whether a write took effect and will last; it is not sent again. */
 export class OutcomeUnknown extends ConnectionLost {
   constructor(cause: unknown) {
     super(cause);
@@ -43,7 +43,7 @@ export interface PoolOptions {
   deadlineMs: number;
 }
 
-/** What statements in flight on other connections may still take when one connection was lost, in seconds. */
+/** How long statements in flight on other connections may still take when one connection was lost, in seconds. */
 const DRAIN_SEC = 10;
 
 /** Errors of connections that were never made: what was to be sent on them has not been sent. */
@@ -94,27 +94,27 @@ export function openPool(open: (max: number) => Sql, { max, snapshots = 1, deadl
   }
 
   return {
-    read: (ask) => twice(({ shared }) => ask(shared)),
-    write: (tell) =>
-      afterConflicts(() => once(({ shared }) => confirmed(shared, tell(shared)))).catch((error: unknown) => {
+    read: (query) => twice(({ shared }) => query(shared)),
+    write: (statement) =>
+      afterConflicts(() => once(({ shared }) => confirmed(shared, statement(shared)))).catch((error: unknown) => {
         if (error instanceof Unconfirmed) throw new OutcomeUnknown(error);
         throw isLoss(error) && !NEVER_SENT.has(codeOf(error)) ? new OutcomeUnknown(error) : error;
       }),
-    snapshot: (ask) =>
+    snapshot: (query) =>
       places.hold((place) =>
         twice(({ alone }) => {
           const sql = alone[place];
           if (!sql) throw new RangeError("A snapshot has a place among those there are");
-          return inOneTransaction(sql, ask);
+          return inOneTransaction(sql, query);
         }),
       ),
     end: ({ timeout }) => endAll(clients, timeout),
   };
 }
 
-/** A client of one's own as a reader: it is not replaced, and nothing is asked again. */
+/** A single client as a reader: it is not replaced, and no query is repeated. */
 export function readerOf(sql: Sql): Reader {
-  return { read: async (ask) => ask(sql) };
+  return { read: async (query) => query(sql) };
 }
 
 /** Names the transaction: a replacement of the connection is another backend, or has begun later. */
@@ -122,13 +122,13 @@ const TRANSACTION = "select pg_backend_pid() || ' ' || extract(epoch from now())
 
 /**
  * Plain `begin` and `commit` on a client's only connection, which a pooler of transactions keeps together too. When the
- * connection dies in between, the driver sends the questions that follow on the next one, without a transaction; hence the
- * second look at which transaction it is. The driver's own `begin` would write to the socket that is gone and end the process.
+ * connection dies in between, the driver sends the following queries on the next one, without a transaction; hence the
+ * comparison of the transaction's name at the end. The driver's own `begin` would write to the socket that is gone and end the process.
  */
-async function inOneTransaction<T>(sql: Sql, ask: (sql: ReadSql) => PromiseLike<T>): Promise<T> {
+async function inOneTransaction<T>(sql: Sql, query: (sql: ReadSql) => PromiseLike<T>): Promise<T> {
   try {
     const begun = transactionIn(await sql.unsafe(`begin isolation level repeatable read read only; ${TRANSACTION}`));
-    const answer = await ask(sql);
+    const answer = await query(sql);
     if (transactionIn(await sql.unsafe(`${TRANSACTION}; commit`)) === begun) return answer;
   } catch (error) {
     if (!isLoss(error)) await sql.unsafe("rollback");
@@ -154,7 +154,7 @@ async function endAll({ shared, alone }: Clients, timeout: number): Promise<void
   await Promise.all([shared, ...alone].map((sql) => sql.end({ timeout })));
 }
 
-/** So many places, held by one at a time each, in the order of asking. */
+/** A number of places, each held by one caller at a time, given in the order of asking. */
 class Places {
   readonly #free: number[];
   readonly #waiting: ((place: number) => void)[] = [];

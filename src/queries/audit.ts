@@ -1,6 +1,7 @@
 import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditType } from "../domain/audit/audit-payloads.ts";
 import type { SealedLines } from "../domain/audit/chain-walk.ts";
+import { TABLES } from "../ledger/tables.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 export interface AuditQuery {
@@ -15,13 +16,13 @@ export interface AuditQuery {
 
 /** Entries, newest first unless `after` is given. However long the log is, a page reads about as many rows as it holds. */
 export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
-  const rows = await sql<AuditRow[]>`
-    select a.seq, a.type, a.actor, a.payload, a.ts, a.key_id, a.hash
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.audit.selected("a"))}
       from (${candidates(sql, query)}) c
       join audit a on a.seq = c.seq
      order by a.seq ${query.after === undefined ? sql`desc` : sql`asc`}
      limit ${query.limit}`;
-  return rows.map(toEntry);
+  return rows.map(TABLES.audit.decode);
 }
 
 const TRADE: AuditType = "trade.executed";
@@ -83,28 +84,4 @@ export async function readAuditHead(sql: ReadSql): Promise<ChainPoint & { readAt
     select seq, hash, (extract(epoch from clock_timestamp()) * 1000)::float8 as read_at from head where id = 1`;
   if (!row) throw new Error("The head row is missing");
   return { seq: BigInt(row.seq), hash: row.hash, readAt: Math.floor(row.read_at) };
-}
-
-/** A row of the log, as the driver gives it. */
-export interface AuditRow {
-  seq: string;
-  type: string;
-  actor: string;
-  payload: string;
-  ts: string;
-  key_id: string;
-  hash: string;
-}
-
-/** The entry that a row of the log holds. */
-export function toEntry(row: AuditRow): AuditEntry {
-  return {
-    seq: BigInt(row.seq),
-    type: row.type,
-    actor: row.actor,
-    payloadText: row.payload,
-    ts: row.ts,
-    keyId: row.key_id,
-    hash: row.hash,
-  };
 }

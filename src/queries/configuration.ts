@@ -1,6 +1,7 @@
 import { payloadOf } from "../domain/audit/audit-link.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
 import type { Market } from "../engine/rows.ts";
+import { json, rowReader, text, whole } from "../ledger/codec.ts";
 import { loadRows } from "../ledger/load.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
@@ -41,14 +42,15 @@ export async function listFileMarkets(sql: ReadSql): Promise<FileMarket[]> {
   });
 }
 
+const toEntry = rowReader({
+  seq: whole(),
+  type: text(),
+  actor: text(),
+  ts: text(),
+  payload: { ...json<Record<string, unknown>>(), decode: (stored) => payloadOf({ payloadText: stored }) },
+});
 /** An entry that changed the configuration, live or by an apply. */
-export interface ConfigurationEntry {
-  seq: number;
-  type: string;
-  actor: string;
-  ts: string;
-  payload: Record<string, unknown>;
-}
+export type ConfigurationEntry = ReturnType<typeof toEntry>;
 
 /** Word for word the condition of the partial index, so that a million trades in between cost nothing. */
 const ofConfiguration = (sql: ReadSql) =>
@@ -56,7 +58,7 @@ const ofConfiguration = (sql: ReadSql) =>
 
 /** The latest entries of changes that no apply made, newest first: applies carry whole documents. */
 export async function listLiveChanges(sql: ReadSql, limit: number): Promise<ConfigurationEntry[]> {
-  const rows = await sql<EntryRow[]>`
+  const rows = await sql`
     select seq, type, actor, payload, ts
       from audit
      where ${ofConfiguration(sql)}
@@ -66,7 +68,7 @@ export async function listLiveChanges(sql: ReadSql, limit: number): Promise<Conf
   return rows.map((row) => withoutStates(toEntry(row)));
 }
 
-/** Whole states, and hashes of keys, stand in entries for the log's own sake: who changed what is told by the rest. */
+/** Leaves out whole states and hashes of keys, which serve verification and do not say who changed what. */
 function withoutStates({ payload, ...entry }: ConfigurationEntry): ConfigurationEntry {
   const { state: _state, keys: _keys, sha256: _sha256, ...change } = payload;
   return { ...entry, payload: change };
@@ -77,7 +79,7 @@ export async function readApplies(
   sql: ReadSql,
   { limit, before, seq }: { limit: number; before?: number | undefined; seq?: number | undefined },
 ): Promise<ConfigurationEntry[]> {
-  const rows = await sql<EntryRow[]>`
+  const rows = await sql`
     select seq, type, actor, payload, ts
       from audit
      where ${ofConfiguration(sql)}
@@ -87,16 +89,4 @@ export async function readApplies(
      order by seq desc
      limit ${limit}`;
   return rows.map(toEntry);
-}
-
-interface EntryRow {
-  seq: string;
-  type: string;
-  actor: string;
-  payload: string;
-  ts: string;
-}
-
-function toEntry({ seq, payload, ...entry }: EntryRow): ConfigurationEntry {
-  return { ...entry, seq: Number(seq), payload: payloadOf({ payloadText: payload }) };
 }

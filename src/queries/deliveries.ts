@@ -1,22 +1,11 @@
-import type { ReadSql, Sql } from "../postgres/connect.ts";
-import { nowMs } from "../postgres/database-time.ts";
-
-export type DeliveryStatus = "pending" | "delivered" | "dead";
-
-export interface DeliveryRow {
-  receiver: string;
-  eventId: string;
-  seq: number;
-  type: string;
-  status: DeliveryStatus;
-  attempts: number;
-  createdAt: number;
-  nextAttemptAt: number;
-  lastAttemptAt: number | null;
-  lastStatus: number | null;
-  /** Null until an attempt has ended. */
-  lastExcerpt: string | null;
-}
+import { integer, nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import {
+  type DeliveryRow,
+  type DeliveryStatus,
+  deliveryColumns,
+  toDelivery,
+} from "../ledger/unchained/webhook-replay.ts";
+import type { ReadSql } from "../postgres/connect.ts";
 
 export interface DeliveryQuery {
   receiver?: string | undefined;
@@ -26,16 +15,11 @@ export interface DeliveryQuery {
   limit: number;
 }
 
-function columns(sql: ReadSql) {
-  return sql`receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at, last_attempt_at, last_status,
-             last_excerpt`;
-}
-
 /** Newest event first. */
 export async function listDeliveries(sql: ReadSql, query: DeliveryQuery): Promise<DeliveryRow[]> {
   const { receiver, status, after, limit } = query;
-  const rows = await sql<StoredDelivery[]>`
-    select ${columns(sql)}
+  const rows = await sql`
+    select ${deliveryColumns(sql)}
       from webhook_delivery
      where true
        ${receiver === undefined ? sql`` : sql`and receiver = ${receiver}`}
@@ -46,30 +30,14 @@ export async function listDeliveries(sql: ReadSql, query: DeliveryQuery): Promis
   return rows.map(toDelivery);
 }
 
-/**
- * Makes an event's deliveries due at once, with the whole schedule of attempts before them again.
- * @param receiver only to this one
- */
-export async function replayDeliveries(
-  sql: Sql,
-  { eventId, receiver }: { eventId: string; receiver: string | undefined },
-): Promise<DeliveryRow[]> {
-  const rows = await sql<StoredDelivery[]>`
-    update webhook_delivery
-       set status = 'pending', attempts = 0, next_attempt_at = ${nowMs(sql)}
-     where event_id = ${eventId}
-       ${receiver === undefined ? sql`` : sql`and receiver = ${receiver}`}
-    returning ${columns(sql)}`;
-  return rows.map(toDelivery);
-}
-
-export interface ReceiverRow {
-  name: string;
-  position: number;
-  disabledAt: number | null;
-  pending: number;
-  dead: number;
-}
+const toReceiver = rowReader({
+  name: text(),
+  position: whole(),
+  disabledAt: nullable(whole()),
+  pending: integer(),
+  dead: integer(),
+});
+export type ReceiverRow = ReturnType<typeof toReceiver>;
 
 /** @param name only this one */
 export async function listReceivers(sql: ReadSql, name?: string): Promise<ReceiverRow[]> {
@@ -82,47 +50,5 @@ export async function listReceivers(sql: ReadSql, name?: string): Promise<Receiv
      ${name === undefined ? sql`` : sql`where r.name = ${name}`}
      group by r.name
      order by r.name`;
-  return rows.map((row) => ({
-    name: row.name,
-    position: Number(row.position),
-    disabledAt: row.disabled_at === null ? null : Number(row.disabled_at),
-    pending: row.pending,
-    dead: row.dead,
-  }));
-}
-
-/** Serves a receiver again as if it had never failed; its deliveries go on where they ended. */
-export async function enableReceiver(sql: Sql, name: string): Promise<void> {
-  await sql`update webhook_receiver set disabled_at = null, failures = 0, paused_until = 0 where name = ${name}`;
-}
-
-/** Columns of bigint arrive as text. */
-interface StoredDelivery {
-  receiver: string;
-  event_id: string;
-  seq: string;
-  type: string;
-  status: DeliveryRow["status"];
-  attempts: number;
-  created_at: string;
-  next_attempt_at: string;
-  last_attempt_at: string | null;
-  last_status: number | null;
-  last_excerpt: DeliveryRow["lastExcerpt"];
-}
-
-function toDelivery(row: StoredDelivery): DeliveryRow {
-  return {
-    receiver: row.receiver,
-    eventId: row.event_id,
-    seq: Number(row.seq),
-    type: row.type,
-    status: row.status,
-    attempts: row.attempts,
-    createdAt: Number(row.created_at),
-    nextAttemptAt: Number(row.next_attempt_at),
-    lastAttemptAt: row.last_attempt_at === null ? null : Number(row.last_attempt_at),
-    lastStatus: row.last_status,
-    lastExcerpt: row.last_excerpt,
-  };
+  return rows.map(toReceiver);
 }

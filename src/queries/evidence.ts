@@ -1,9 +1,9 @@
 import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
+import { TABLES } from "../ledger/tables.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
-import { type AuditRow, toEntry } from "./audit.ts";
 
-/** The head and what stands around it, all of one moment. */
+/** The head and the log's first and last rows, all of one moment. */
 export interface LogReading {
   /** Undefined when the head row is missing; `ts` as an entry writes it. */
   head: (ChainPoint & { ts: string }) | undefined;
@@ -67,12 +67,12 @@ export async function firstGap(sql: ReadSql, seq: bigint): Promise<bigint | unde
 
 /** Entries of accepted rollbacks, each with the hash of the entry before it: enough to check its seal. */
 export async function readRollbacks(sql: ReadSql): Promise<(AuditEntry & { previousHash: string })[]> {
-  const rows = await sql<(AuditRow & { previous_hash: string })[]>`
-    select a.seq, a.type, a.actor, a.payload, a.ts, a.key_id, a.hash, p.hash as previous_hash
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.audit.selected("a"))}, p.hash as previous_hash
       from audit a
       join audit p on p.seq = a.seq - 1
       join head h on h.id = 1 and a.seq <= h.seq
      where a.type = 'rollback.accepted'
      order by a.seq`;
-  return rows.map((row) => ({ ...toEntry(row), previousHash: row.previous_hash }));
+  return rows.map((row) => ({ ...TABLES.audit.decode(row), previousHash: row.previous_hash }));
 }

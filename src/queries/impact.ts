@@ -1,16 +1,18 @@
 import type { KycState } from "../domain/trader.ts";
+import { bigint, flag, nullable, rowReader, smallint, text, whole } from "../ledger/codec.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
 /** Users who stand alike, and what they traded since a day. */
-export interface Standing {
-  jurisdiction: string | null;
-  kyc: KycState;
-  restricted: boolean;
-  suitabilityScore: number | null;
-  users: number;
-  trades: number;
-  volumeMicro: bigint;
-}
+const toStanding = rowReader({
+  jurisdiction: nullable(text()),
+  kyc: text<KycState>(),
+  restricted: flag(),
+  suitabilityScore: nullable(smallint()),
+  users: whole(),
+  trades: whole(),
+  volumeMicro: bigint(),
+});
+export type Standing = ReturnType<typeof toStanding>;
 
 /** @param sinceDay the beginning of a UTC day, milliseconds since 1970 */
 export async function listStandings(sql: ReadSql, sinceDay: number): Promise<Standing[]> {
@@ -25,15 +27,7 @@ export async function listStandings(sql: ReadSql, sinceDay: number): Promise<Sta
          group by trader_id
       ) d on d.trader_id = t.id
      group by t.jurisdiction, t.kyc, t.restricted, t.suitability_score`;
-  return rows.map((row) => ({
-    jurisdiction: row.jurisdiction as string | null,
-    kyc: row.kyc as KycState,
-    restricted: row.restricted as boolean,
-    suitabilityScore: row.suitability_score as number | null,
-    users: Number(row.users),
-    trades: Number(row.trades),
-    volumeMicro: BigInt(row.volume_micro),
-  }));
+  return rows.map(toStanding);
 }
 
 /** Trades looked at, at the most: the latest. */

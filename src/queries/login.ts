@@ -8,7 +8,7 @@ export interface LoginRights {
   excess: string[];
 }
 
-/** Predefined roles with which what the database does not grant is taken from it, or from its machine. */
+/** Predefined roles that reach data of the database, or its machine, without a grant. */
 const POWERFUL = [
   "pg_write_all_data",
   "pg_execute_server_program",
@@ -17,7 +17,7 @@ const POWERFUL = [
   "pg_create_subscription",
 ];
 
-/** What happens to what a journal already holds; who owns a table may alter it. */
+/** Privileges to change what a journal already holds. `alter` belongs to the table's owner. */
 const ACTS = "alter update delete truncate trigger";
 
 /**

@@ -1,15 +1,18 @@
 import type { HourPrice } from "../domain/history.ts";
 import { DAY_MS } from "../domain/time/units.ts";
+import { bigint, named, rowReader, text } from "../ledger/codec.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
-import { type Priced, pricedColumns, toPriced } from "./priced.ts";
+import { PRICED, pricedColumns } from "./priced.ts";
 
-export interface TrendingRow extends Priced {
-  id: string;
-  question: string;
-  volume24hMicro: bigint;
-}
+const toTrending = rowReader({
+  id: text(),
+  question: text(),
+  ...PRICED,
+  volume24hMicro: named("volume_24h", bigint()),
+});
+export type TrendingRow = ReturnType<typeof toTrending>;
 
 /** Markets that take trades now, by the volume of the last 24 hours. The rollup is read once, by its index on time. */
 export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<TrendingRow[]> {
@@ -28,12 +31,7 @@ export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<
        and m.close_at > ${nowMs(sql)}
      order by volume_24h desc, m.id
      limit ${limit}`;
-  return rows.map((row) => ({
-    id: row.id,
-    question: row.question,
-    ...toPriced(row),
-    volume24hMicro: BigInt(row.volume_24h),
-  }));
+  return rows.map(toTrending);
 }
 
 /** For each of the markets the hours of the last day in which it traded, ascending, and the last one before. */

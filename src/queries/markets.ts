@@ -1,51 +1,37 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
 import { DAY_MS } from "../domain/time/units.ts";
+import { bigint, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { textArray } from "../postgres/arrays.ts";
-import type { ReadSql, Row } from "../postgres/connect.ts";
+import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
-import { type Priced, pricedColumns, toPriced } from "./priced.ts";
+import { PRICED, pricedColumns } from "./priced.ts";
 
-/** A market with its state, as the views need it. `now` is the database's clock, which decides whether it is closed. */
-export interface MarketRow extends Priced {
-  id: string;
-  question: string;
-  category: string;
-  closeAt: number;
-  resolutionRef: string;
-  meta: string;
-  createdAt: number;
-  status: StoredStatus;
-  volumeMicro: bigint;
-  outcome: Side | null;
-  settledAt: number | null;
-  now: number;
-}
+const MARKET = {
+  id: text(),
+  question: text(),
+  category: text(),
+  closeAt: whole(),
+  resolutionRef: text(),
+  meta: text(),
+  createdAt: whole(),
+  status: text<StoredStatus>(),
+  ...PRICED,
+  volumeMicro: bigint(),
+  outcome: nullable(text<Side>()),
+  settledAt: nullable(whole()),
+  /** The database's clock, which decides whether the market is closed. */
+  now: whole(),
+};
+const toMarket = rowReader(MARKET);
+const toListed = rowReader({ ...MARKET, volume24hMicro: named("volume_24h", bigint()) });
 
-export interface MarketListRow extends MarketRow {
-  volume24hMicro: bigint;
-}
+/** A market with its state, as the views need it. */
+export type MarketRow = ReturnType<typeof toMarket>;
+export type MarketListRow = ReturnType<typeof toListed>;
 
 function columns(sql: ReadSql) {
   return sql`m.id, m.question, m.category, m.close_at, m.resolution_ref, m.meta, m.created_at, b.status, b.volume_micro,
              b.outcome, b.settled_at, ${pricedColumns(sql)}, ${nowMs(sql)} as now`;
-}
-
-function toMarket(row: Row): MarketRow {
-  return {
-    id: row.id,
-    question: row.question,
-    category: row.category,
-    closeAt: Number(row.close_at),
-    resolutionRef: row.resolution_ref,
-    meta: row.meta,
-    createdAt: Number(row.created_at),
-    status: row.status,
-    ...toPriced(row),
-    volumeMicro: BigInt(row.volume_micro),
-    outcome: row.outcome,
-    settledAt: row.settled_at === null ? null : Number(row.settled_at),
-    now: Number(row.now),
-  };
 }
 
 /** Markets by id; those that do not exist are not in the map. */
@@ -95,5 +81,5 @@ export async function listOpenMarkets(
        ${after ? sql`and (m.close_at, m.id) > (${after.closeAt}, ${after.id})` : sql``}
      order by m.close_at, m.id
      limit ${limit}`;
-  return rows.map((row) => ({ ...toMarket(row), volume24hMicro: BigInt(row.volume_24h) }));
+  return rows.map(toListed);
 }

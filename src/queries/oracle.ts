@@ -1,5 +1,7 @@
+import { nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import { type TickRow, toTick } from "../ledger/unchained/oracle-ticks.ts";
 import { textArray } from "../postgres/arrays.ts";
-import type { ReadSql, Sql } from "../postgres/connect.ts";
+import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 
 /** A resolution as its audit entry tells it. */
@@ -37,14 +39,15 @@ export async function readOracleFigures(sql: ReadSql, limit: number): Promise<Or
   };
 }
 
-export interface HeldRow {
-  id: string;
-  question: string;
-  resolutionRef: string;
-  reason: string;
-  detail: string;
-  heldAt: number;
-}
+const toHeld = rowReader({
+  id: text(),
+  question: text(),
+  resolutionRef: text(),
+  reason: text(),
+  detail: text(),
+  heldAt: whole(),
+});
+export type HeldRow = ReturnType<typeof toHeld>;
 
 /** A failed request to `resolution_url` holds nothing any more once the address is cleared. */
 function isHeld(sql: ReadSql) {
@@ -67,14 +70,7 @@ export async function listHeldMarkets(
        ${id === undefined ? sql`` : sql`and w.market_id = ${id}`}
      order by w.held_at, w.market_id
      limit ${limit}`;
-  return rows.map((row) => ({
-    id: row.id,
-    question: row.question,
-    resolutionRef: row.resolution_ref,
-    reason: row.reason,
-    detail: row.detail,
-    heldAt: Number(row.held_at),
-  }));
+  return rows.map(toHeld);
 }
 
 /** How many markets are held, and how old the youngest observation of each source's symbol is, of the last day. */
@@ -110,14 +106,15 @@ export async function readNextInstant(sql: ReadSql, now: number): Promise<number
   return row?.instant ? Number(row.instant) : null;
 }
 
-export interface WatchedRow {
-  id: string;
-  closeAt: number;
-  instantAt: number;
-  terms: string;
+const toWatched = rowReader({
+  id: text(),
+  closeAt: whole(),
+  instantAt: whole(),
+  terms: text(),
   /** Why it is held already; null while it is not. */
-  reason: string | null;
-}
+  reason: nullable(text()),
+});
+export type WatchedRow = ReturnType<typeof toWatched>;
 
 /** Markets of the built-in oracle whose instant is at or before `until`, suspended ones left out, by instant. */
 export async function listWatchedMarkets(
@@ -136,13 +133,7 @@ export async function listWatchedMarkets(
        ${after ? sql`and (w.instant_at, w.market_id) > (${String(after.at)}::bigint, ${after.id})` : sql``}
      order by w.instant_at, w.market_id
      limit ${limit}`;
-  return rows.map((row) => ({
-    id: row.id,
-    closeAt: Number(row.close_at),
-    instantAt: Number(row.instant_at),
-    terms: row.terms,
-    reason: row.reason,
-  }));
+  return rows.map(toWatched);
 }
 
 /** What markets that are not settled froze of one feed. */
@@ -168,14 +159,15 @@ export async function listPromises(sql: ReadSql): Promise<PromiseRow[]> {
   return [...rows];
 }
 
-export interface ClosedRow {
-  id: string;
-  question: string;
-  resolutionRef: string;
-  closeAt: number;
-  meta: string;
-  terms: string | null;
-}
+const toClosed = rowReader({
+  id: text(),
+  question: text(),
+  resolutionRef: text(),
+  closeAt: whole(),
+  meta: text(),
+  terms: nullable(text()),
+});
+export type ClosedRow = ReturnType<typeof toClosed>;
 
 /** Markets past their closing time and not settled, suspended ones left out, by id. */
 export async function listClosedMarkets(
@@ -191,54 +183,7 @@ export async function listClosedMarkets(
        and m.id > ${page.after}
      order by m.id
      limit ${page.limit}`;
-  return rows.map((row) => ({
-    id: row.id,
-    question: row.question,
-    resolutionRef: row.resolution_ref,
-    closeAt: Number(row.close_at),
-    meta: row.meta,
-    terms: row.terms,
-  }));
-}
-
-/** Puts down that a sweep has run. The time never steps back, whichever process wrote last. */
-export async function recordSweep(sql: Sql, now: number): Promise<void> {
-  await sql`update oracle_sweep set swept_at = greatest(swept_at, ${String(now)}::bigint) where id = 1`;
-}
-
-export interface TickRow {
-  source: string;
-  symbol: string;
-  observedAt: number;
-  price: string;
-  conf: string | null;
-  receivedAt: number;
-  confirmedAt: number;
-}
-
-/**
- * Keeps what sources have shown. Of an observation that is there already only the time of its last confirmation moves:
- * a price that was revised later is the same observation, and its first price counts.
- */
-export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<void> {
-  if (ticks.length === 0) return;
-  const column = (of: (tick: TickRow) => string | number) => textArray(ticks.map((tick) => String(of(tick))));
-  await sql`
-    insert into oracle_tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
-    select source, symbol, observed_at, price, nullif(conf, ''), received_at, confirmed_at
-      from unnest(
-        ${column((tick) => tick.source)}::text[],
-        ${column((tick) => tick.symbol)}::text[],
-        ${column((tick) => tick.observedAt)}::bigint[],
-        ${column((tick) => tick.price)}::text[],
-        ${column((tick) => tick.conf ?? "")}::text[],
-        ${column((tick) => tick.receivedAt)}::bigint[],
-        ${column((tick) => tick.confirmedAt)}::bigint[]
-      ) as tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
-     -- Two processes take the rows in one order, so neither waits for the other in a circle.
-     order by source, symbol, observed_at
-    on conflict (source, symbol, observed_at)
-       do update set confirmed_at = greatest(oracle_tick.confirmed_at, excluded.confirmed_at)`;
+  return rows.map(toClosed);
 }
 
 /** Ticks of some symbols observed from `from` on, by time. */
@@ -257,20 +202,7 @@ export async function listTicks(
              ))
        and observed_at >= ${String(from)}::bigint
      order by observed_at`;
-  return rows.map((row) => ({
-    source: row.source,
-    symbol: row.symbol,
-    observedAt: Number(row.observed_at),
-    price: row.price,
-    conf: row.conf,
-    receivedAt: Number(row.received_at),
-    confirmedAt: Number(row.confirmed_at),
-  }));
-}
-
-/** Forgets what was received before an instant. */
-export async function pruneTicks(sql: Sql, before: number): Promise<void> {
-  await sql`delete from oracle_tick where received_at < ${String(before)}::bigint`;
+  return rows.map(toTick);
 }
 
 /** The youngest price that any of a feed's sources has shown. */

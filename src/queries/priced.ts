@@ -1,22 +1,17 @@
-import type { Mechanism } from "../domain/market/market.ts";
-import type { Pool } from "../domain/market/pool.ts";
-import type { ReadSql, Row } from "../postgres/connect.ts";
+import type { MarketKind } from "../domain/market/market.ts";
+import { bigint, integer, text } from "../ledger/codec.ts";
+import type { ReadSql } from "../postgres/connect.ts";
 
-/** What a market's prices follow from: how it is made, and its pool as it stands. */
-export type Priced = Mechanism & Pool;
+/** What a market's prices follow from, as fields of a row: how it is made, and its pool as it stands. */
+export const PRICED = {
+  kind: text<MarketKind>(),
+  p0Ppm: integer(),
+  fundMicro: bigint(),
+  yesMicro: bigint(),
+  noMicro: bigint(),
+};
 
-/** The columns of `toPriced`, of a market `m` and its state `b`. */
+/** The columns of `PRICED`, of a market `m` and its state `b`. */
 export function pricedColumns(sql: ReadSql) {
   return sql`m.kind, m.p0_ppm, m.fund_micro, b.yes_micro, b.no_micro`;
-}
-
-/** A row that has the `pricedColumns`. */
-export function toPriced(row: Row): Priced {
-  return {
-    kind: row.kind,
-    p0Ppm: row.p0_ppm,
-    fundMicro: BigInt(row.fund_micro),
-    yesMicro: BigInt(row.yes_micro),
-    noMicro: BigInt(row.no_micro),
-  };
 }

@@ -1,5 +1,6 @@
 import { DAY_MS } from "../domain/time/units.ts";
 import { accountOf, isOfKind } from "../ledger/account-sql.ts";
+import { bigint, integer, named, rowReader, text } from "../ledger/codec.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 
@@ -19,14 +20,15 @@ function houseResult(sql: ReadSql) {
              - m.fund_micro`;
 }
 
-export interface CategoryRow {
-  category: string;
-  volumeMicro: bigint;
-  feeMicro: bigint;
+const toCategory = rowReader({
+  category: text(),
+  volumeMicro: named("volume", bigint()),
+  feeMicro: named("fees", bigint()),
   /** The market maker's realised result of the markets settled within the period. */
-  spreadMicro: bigint;
-  settledMarkets: number;
-}
+  spreadMicro: named("spread", bigint()),
+  settledMarkets: named("settled", integer()),
+});
+export type CategoryRow = ReturnType<typeof toCategory>;
 
 /** Volume, fees and market-making result by category. Reads the hours and the settlements of the period. */
 export async function listCategoryResults(sql: ReadSql, startMs: number): Promise<CategoryRow[]> {
@@ -53,13 +55,7 @@ export async function listCategoryResults(sql: ReadSql, startMs: number): Promis
       from results
      group by category
      order by category collate "C"`;
-  return rows.map((row) => ({
-    category: row.category,
-    volumeMicro: BigInt(row.volume),
-    feeMicro: BigInt(row.fees),
-    spreadMicro: BigInt(row.spread),
-    settledMarkets: row.settled,
-  }));
+  return rows.map(toCategory);
 }
 
 /** Users who traded since the beginning of a UTC day. */
@@ -71,11 +67,12 @@ export async function countActiveTraders(sql: ReadSql, startMs: number): Promise
   return row?.traders ?? 0;
 }
 
-export interface FundingRow {
-  provider: string;
-  inflowMicro: bigint;
-  outflowMicro: bigint;
-}
+const toFunding = rowReader({
+  provider: text(),
+  inflowMicro: named("inflow", bigint()),
+  outflowMicro: named("outflow", bigint()),
+});
+export type FundingRow = ReturnType<typeof toFunding>;
 
 /** Money in and out by provider since the beginning of a UTC day. */
 export async function listFunding(sql: ReadSql, startMs: number): Promise<FundingRow[]> {
@@ -85,11 +82,7 @@ export async function listFunding(sql: ReadSql, startMs: number): Promise<Fundin
      where day >= ${startMs}
      group by provider
      order by provider collate "C"`;
-  return rows.map((row) => ({
-    provider: row.provider,
-    inflowMicro: BigInt(row.inflow),
-    outflowMicro: BigInt(row.outflow),
-  }));
+  return rows.map(toFunding);
 }
 
 /** What has left wallets and has neither been paid out nor given back. */
@@ -99,14 +92,15 @@ export async function sumPendingWithdrawals(sql: ReadSql): Promise<bigint> {
   return BigInt(row?.pending ?? 0);
 }
 
-export interface RiskRow {
-  marketId: string;
-  question: string;
-  yesPayoutMicro: bigint;
-  noPayoutMicro: bigint;
+const toRisk = rowReader({
+  marketId: named("id", text()),
+  question: text(),
+  yesPayoutMicro: named("yes_payout", bigint()),
+  noPayoutMicro: named("no_payout", bigint()),
   /** What traders have paid into the market, fees aside, less what it has paid out to them. */
-  stakesMicro: bigint;
-}
+  stakesMicro: named("stakes", bigint()),
+});
+export type RiskRow = ReturnType<typeof toRisk>;
 
 /**
  * Open markets with what traders hold of each side. Escrow = YES outstanding = NO outstanding, so their shares are what
@@ -125,11 +119,5 @@ export async function listRisks(sql: ReadSql): Promise<RiskRow[]> {
      where b.status = 'open'
        and m.close_at > ${nowMs(sql)}
      order by m.close_at, m.id`;
-  return rows.map((row) => ({
-    marketId: row.id,
-    question: row.question,
-    yesPayoutMicro: BigInt(row.yes_payout),
-    noPayoutMicro: BigInt(row.no_payout),
-    stakesMicro: BigInt(row.stakes),
-  }));
+  return rows.map(toRisk);
 }

@@ -1,19 +1,22 @@
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import { type AuditContent, contentOf } from "../domain/audit/audit-payloads.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
+import { rowReader, text, whole } from "../ledger/codec.ts";
 import { textArray } from "../postgres/arrays.ts";
-import type { ReadSql } from "../postgres/connect.ts";
+import type { ReadSql, Row } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
-import { type Priced, pricedColumns, toPriced } from "./priced.ts";
+import { PRICED, pricedColumns } from "./priced.ts";
 
 /** What a page needs of a market before it follows the changes. */
-export interface LiveMarket extends Priced {
-  id: string;
-  closeAt: number;
-  status: StoredStatus;
+const toLive = rowReader({
+  id: text(),
+  closeAt: whole(),
+  status: text<StoredStatus>(),
+  ...PRICED,
   /** The database's clock. */
-  now: number;
-}
+  now: whole(),
+});
+export type LiveMarket = ReturnType<typeof toLive>;
 
 /** The markets with these ids, whatever their state, or else the open ones that close next. */
 export async function listLiveMarkets(
@@ -27,24 +30,18 @@ export async function listLiveMarkets(
      where ${ids ? sql`m.id = any(${textArray(ids)}::text[])` : sql`b.status = 'open' and m.close_at > ${nowMs(sql)}`}
      order by m.close_at, m.id
      limit ${limit}`;
-  return rows.map((row) => ({
-    id: row.id,
-    closeAt: Number(row.close_at),
-    status: row.status,
-    ...toPriced(row),
-    now: Number(row.now),
-  }));
+  return rows.map(toLive);
 }
 
 /** An audit entry as followers read it: parsed, once for all of them, and not verified. */
 export interface FollowedEntry extends Pick<AuditEntry, "seq" | "ts" | "hash"> {
-  /** Undefined for one whose text says nothing, which only a row that was changed holds. */
+  /** Undefined for a payload that is not of its type, as in a row that was tampered with. */
   content: AuditContent | undefined;
 }
 
 /** Entries after `after`, oldest first. */
 export async function readEntriesAfter(sql: ReadSql, after: bigint, limit: number): Promise<FollowedEntry[]> {
-  const rows = await sql<EntryRow[]>`
+  const rows = await sql`
     select seq, type, payload, ts, hash
       from audit
      where seq > ${String(after)}
@@ -55,19 +52,11 @@ export async function readEntriesAfter(sql: ReadSql, after: bigint, limit: numbe
 
 /** The entries with these numbers, in no order. */
 export async function readEntries(sql: ReadSql, seqs: readonly bigint[]): Promise<FollowedEntry[]> {
-  const rows = await sql<EntryRow[]>`
+  const rows = await sql`
     select seq, type, payload, ts, hash from audit where seq = any(${textArray(seqs.map(String))}::bigint[])`;
   return rows.map(toFollowed);
 }
 
-interface EntryRow {
-  seq: string;
-  type: string;
-  payload: string;
-  ts: string;
-  hash: string;
-}
-
-function toFollowed({ seq, type, payload, ts, hash }: EntryRow): FollowedEntry {
+function toFollowed({ seq, type, payload, ts, hash }: Row): FollowedEntry {
   return { seq: BigInt(seq), ts, hash, content: contentOf({ type, payloadText: payload }) };
 }

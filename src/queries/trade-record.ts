@@ -1,25 +1,28 @@
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
-import type { Mechanism, Side } from "../domain/market/market.ts";
+import type { Side } from "../domain/market/market.ts";
+import { bigint, integer, nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import { TABLES } from "../ledger/tables.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** A trade with what was true around it. */
-export interface TradeRecord {
-  id: string;
-  marketId: string;
-  question: string;
-  traderId: string;
-  side: Side;
-  amountMicro: bigint;
-  feeMicro: bigint;
+const toTrade = rowReader({
+  id: text(),
+  marketId: text(),
+  question: text(),
+  traderId: text(),
+  side: text<Side>(),
+  amountMicro: bigint(),
+  feeMicro: bigint(),
   /** Negative when sold. */
-  sharesMicro: bigint;
-  yesPricePpm: number;
+  sharesMicro: bigint(),
+  yesPricePpm: integer(),
   /** Of the trade before it in this market; null for the first one. */
-  previousPricePpm: number | null;
-  p0Ppm: Mechanism["p0Ppm"];
-  ts: number;
-  entry: AuditEntry;
-}
+  previousPricePpm: nullable(integer()),
+  p0Ppm: integer(),
+  ts: whole(),
+});
+
+/** A trade with its market, the price before it, and its audit entry. */
+export type TradeRecord = ReturnType<typeof toTrade> & { entry: AuditEntry };
 
 /** One trade of any user. Nothing indexes trades by market, so the price before it is looked for backwards. */
 export async function findTradeRecord(sql: ReadSql, id: string): Promise<TradeRecord | undefined> {
@@ -31,33 +34,10 @@ export async function findTradeRecord(sql: ReadSql, id: string): Promise<TradeRe
              where before.market_id = t.market_id
                and before.seq < t.seq
              order by before.seq desc
-             limit 1) as previous_ppm
+             limit 1) as previous_price_ppm
       from trade t
       join market m on m.id = t.market_id
       join audit a on a.seq = t.seq
      where t.id = ${id}`;
-  if (!row) return undefined;
-  return {
-    id: row.id,
-    marketId: row.market_id,
-    question: row.question,
-    traderId: row.trader_id,
-    side: row.side,
-    amountMicro: BigInt(row.amount_micro),
-    feeMicro: BigInt(row.fee_micro),
-    sharesMicro: BigInt(row.shares_micro),
-    yesPricePpm: row.yes_price_ppm,
-    previousPricePpm: row.previous_ppm,
-    p0Ppm: Number(row.p0_ppm),
-    ts: Number(row.ts),
-    entry: {
-      seq: BigInt(row.seq),
-      type: row.type,
-      actor: row.actor,
-      payloadText: row.payload,
-      ts: row.entry_ts,
-      keyId: row.key_id,
-      hash: row.hash,
-    },
-  };
+  return row && { ...toTrade(row), entry: TABLES.audit.decode({ ...row, ts: row.entry_ts }) };
 }

@@ -1,13 +1,7 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
-import {
-  type DeliveryRow,
-  enableReceiver,
-  listDeliveries,
-  listReceivers,
-  type ReceiverRow,
-  replayDeliveries,
-} from "../queries/deliveries.ts";
+import { type DeliveryRow, enableReceiver, replayDeliveries } from "../ledger/unchained/webhook-replay.ts";
+import { listDeliveries, listReceivers, type ReceiverRow } from "../queries/deliveries.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 

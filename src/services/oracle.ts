@@ -5,14 +5,9 @@ import { numberTextAt, parseExactJson } from "../domain/exact-json.ts";
 import { Fault } from "../domain/fault.ts";
 import { MAX_AHEAD_MS } from "../domain/market/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
+import { recordTicks } from "../ledger/unchained/oracle-ticks.ts";
 import { readClock } from "../postgres/database-time.ts";
-import {
-  listHeldMarkets,
-  type ResolutionRow,
-  readLatestPrice,
-  readOracleFigures,
-  recordTicks,
-} from "../queries/oracle.ts";
+import { listHeldMarkets, type ResolutionRow, readLatestPrice, readOracleFigures } from "../queries/oracle.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 

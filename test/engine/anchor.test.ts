@@ -104,7 +104,7 @@ describe("a log that was set back", () => {
       expect(newestNotHeld([later], head, [rollback])?.anchor).toEqual(later);
     });
 
-    test("takes with it what was gone before: an earlier anchor of a higher entry", () => {
+    test("gives up an earlier anchor of a higher entry too, which an earlier set-back had lost", () => {
       const lost = [at(24, "o24", "2026-01-02T00:00:10.000Z"), at(30, "p30", "2026-01-02T00:00:09.000Z")];
       expect(newestNotHeld(lost, head, [rollback])).toBeUndefined();
       expect(newestNotHeld([at(30, "o30", "2026-01-02T00:00:11.000Z"), ...lost], head, [rollback])?.anchor.seq).toBe(

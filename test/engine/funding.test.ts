@@ -50,7 +50,7 @@ describe("withdrawals", () => {
     expect(world.refusal(decide(!approve))).toBe("WITHDRAWAL_DECIDED");
   });
 
-  test("that nobody asked for cannot be decided", () => {
+  test("that were never requested cannot be decided", () => {
     expect(world.refusal(decide(true))).toBe("NOT_FOUND");
   });
 

@@ -128,7 +128,7 @@ describe("revoking a key", () => {
   });
 });
 
-describe("what a key gives", () => {
+describe("the scopes that a key gives to another", () => {
   const keys = { heldScopes: ["keys"] } as const;
 
   test("is never a scope that it lacks: to a new key, or with a value of one that has more", () => {

@@ -18,7 +18,7 @@ function inForce(world: World) {
 }
 
 describe("an override", () => {
-  test("holds until its time and not a millisecond longer, whether or not anybody swept", () => {
+  test("holds until its time and not a millisecond longer, with or without a sweep", () => {
     const world = openWorld({ maxTradeUsd: 100 });
     world.run(marketOf({ closeAt: world.now + 10 * HOUR }));
     world.trader("ann");
@@ -73,7 +73,7 @@ describe("an override", () => {
     expect(inForce(world)).toMatchObject({ maxTradeUsd: 5, feeBps: 0 });
   });
 
-  test("on one list of jurisdictions leaves the other to itself", () => {
+  test("on one list of jurisdictions does not change the other", () => {
     const world = openWorld();
     world.run(set({ jurisdictions: { blocked: ["US"] } }, HOUR));
     world.run(set({ jurisdictions: { allowed: ["CH"] } }));

@@ -62,7 +62,7 @@ describe("a sale", () => {
     expect(world.refusal(saleOf({ sharesMicro: sharesOf(world) }))).toBe("PRICE_BOUND");
   });
 
-  test("waits for nobody's limits, but for the market and the user's standing", () => {
+  test("is bound by the market's state and the user's standing, and by no limit", () => {
     world.run(tradeOf({ amountMicro: usd(100) }));
     world.policy({ maxTradeUsd: 1, maxUserExposureUsd: 1 });
     expect(world.refusal(saleOf())).toBe("accepted");

@@ -47,7 +47,7 @@ describe.each(["cpmm", "lmsr"] as const)("settlement of a %s market", (kind) => 
     expect(Number(houseResult)).toBeGreaterThanOrEqual(-1000);
   });
 
-  test("a market settles once: the second attempt, either way, is refused and pays nobody", () => {
+  test("a market settles once: the second attempt, either way, is refused and pays nothing", () => {
     const world = tradedWorld(kind);
     world.run({ type: "settleMarket", marketId: "m1", outcome: "yes" });
     expect(world.refusal({ type: "settleMarket", marketId: "m1", outcome: "yes" })).toBe("MARKET_SETTLED");
@@ -63,7 +63,7 @@ describe.each(["cpmm", "lmsr"] as const)("settlement of a %s market", (kind) => 
   });
 });
 
-test("a market that nobody traded returns the whole fund", () => {
+test("a market without trades returns the whole fund", () => {
   const world = openWorld();
   world.run(marketOf({ p0Ppm: 123_456 }));
   const { result } = world.run({ type: "settleMarket", marketId: "m1", outcome: "no" });
@@ -71,7 +71,7 @@ test("a market that nobody traded returns the whole fund", () => {
   expect(world.balance("treasury")).toBe(usd(100_000));
 });
 
-test("a market without winners pays nobody and keeps the stakes", () => {
+test("a market without winners pays nothing out and keeps the stakes", () => {
   const world = openWorld();
   world.run(marketOf());
   world.fund("ann", 50);

@@ -110,7 +110,7 @@ describe("applyConfig", () => {
 
   const declared = { ...marketOf(), fileKey: "rain", liquidityMicro: usd(500), state: "suspended" as const };
 
-  test("its markets are created in the same commit, funded by the capital that it brings", () => {
+  test("markets of the document are created in the same commit, funded by the capital that it brings", () => {
     const world = new World();
     const { draft } = world.run(configOf({ capitalMicro: usd(500), markets: [declared] }));
     expect(world.get("market", "m1")).toMatchObject({ fileKey: "rain", fundMicro: usd(500) });

@@ -122,7 +122,7 @@ describe("what a trade does", () => {
     ]);
   });
 
-  test("it must be committed before the market closes", () => {
+  test("a trade must be committed before its market closes", () => {
     expect(world.decide(tradeOf()).draft.before).toBe(CLOSE);
     world.now = CLOSE - 1;
     expect(world.refusal(tradeOf())).toBe("accepted");
@@ -130,7 +130,7 @@ describe("what a trade does", () => {
     expect(world.refusal(tradeOf())).toBe("MARKET_CLOSED");
   });
 
-  test("a user whom nobody named before exists from its first trade", () => {
+  test("a user not seen before exists from its first trade", () => {
     world.fund("new", 10);
     world.run(tradeOf({ traderId: "new" }));
     expect(world.get("trader", "new")).toMatchObject({ kyc: "unverified", restricted: false, createdAt: NOW });

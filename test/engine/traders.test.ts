@@ -27,7 +27,7 @@ function kycOf(change: Partial<Command<"recordKyc">> = {}): Command<"recordKyc">
 const standing = () => world.get("trader", "ann");
 
 describe("KYC events", () => {
-  test("a passed one verifies, and creates the user that nobody named before", () => {
+  test("a passed check verifies the user, and creates one not seen before", () => {
     const { draft } = world.run(kycOf());
     expect(standing()).toMatchObject({ kyc: "verified", kycAt: TUESDAY, jurisdiction: "AE", createdAt: NOW });
     expect(draft.audit).toEqual([
@@ -44,13 +44,13 @@ describe("KYC events", () => {
     ]);
   });
 
-  test("a later failed one locks again", () => {
+  test("a later failed check ends the verification", () => {
     world.run(kycOf({ verifiedAt: MONDAY }));
     world.run(kycOf({ status: "failed", verifiedAt: TUESDAY }));
     expect(standing()).toMatchObject({ kyc: "rejected", kycAt: TUESDAY });
   });
 
-  test("a later passed one unlocks", () => {
+  test("a later passed check verifies again", () => {
     world.run(kycOf({ status: "failed", verifiedAt: MONDAY }));
     world.run(kycOf({ verifiedAt: TUESDAY }));
     expect(standing()?.kyc).toBe("verified");
@@ -85,7 +85,7 @@ describe("KYC events", () => {
     expect(standing()).toMatchObject({ kyc: "verified" });
   });
 
-  test("one of the future that an older version took locks no later result out", () => {
+  test("an event of the future that an older version accepted does not keep later results from counting", () => {
     world.run(kycOf({ verifiedAt: MONDAY }));
     world.put("trader", "ann", { ...(standing() as Trader), kycAt: Date.UTC(2099, 0, 1) });
     world.run(kycOf({ status: "failed", verifiedAt: TUESDAY }));
@@ -118,7 +118,7 @@ function depositOf(change: Partial<Command<"recordDeposit">> = {}): Command<"rec
 }
 
 describe("deposits", () => {
-  test("are credited from outside, and create the user that nobody named before", () => {
+  test("are credited from outside, and create a user not seen before", () => {
     const { draft } = world.run(depositOf());
     expect(draft.transfers).toEqual([
       { debit: "external:payments", credit: "wallet:ann", amountMicro: usd(250), entry: 0 },
@@ -144,7 +144,7 @@ describe("deposits", () => {
   test.each<[string, Partial<Command<"recordDeposit">>]>([
     ["another amount", { amountMicro: usd(250) + 1n }],
     ["another user", { traderId: "bob" }],
-  ])("the same txRef with %s credits nobody and is recorded as a conflict", (_what, change) => {
+  ])("the same txRef with %s credits nothing and is recorded as a conflict", (_what, change) => {
     world.run(depositOf());
     const { draft } = world.run(depositOf(change));
     expect(draft.transfers).toEqual([]);

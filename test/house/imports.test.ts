@@ -15,7 +15,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   services: { values: ["contract", "domain", "engine", "ledger", "postgres", "queries"] },
   outgoing: { values: ["contract", "domain", "ledger", "postgres", "queries", "services"] },
   providers: { values: ["contract", "domain", "engine", "ledger", "outgoing", "services"], types: ["postgres"] },
-  oracle: { values: ["domain", "outgoing", "queries", "services"], types: ["engine", "postgres"] },
+  oracle: { values: ["domain", "ledger", "outgoing", "queries", "services"], types: ["engine", "postgres"] },
   config: { values: ["contract", "domain"] },
   plan: { values: ["config", "contract", "domain"] },
   server: {

@@ -150,7 +150,7 @@ describe("a batch that does not fit the database fails as a whole", () => {
     await refusedWith(batch, "22012");
   });
 
-  test("a row that somebody else created in the meantime", async () => {
+  test("a row that another writer created in the meantime", async () => {
     await live.owner`insert into account (id, balance_micro, version) values ('wallet:bob', 7, 4)`;
     const state = new World();
     for (const id of ["wallet:ann", "external:payments"]) {
@@ -176,18 +176,18 @@ describe("a batch that does not fit the database fails as a whole", () => {
     await refusedWith(batchOf([deposit("c\0t", DOLLAR, "tx_9")], head), "22021");
   });
 
-  test("a transfer of nothing", async () => {
+  test("a transfer of zero", async () => {
     const batch = batchOf([deposit("cat", DOLLAR, "tx_9")], head);
     for (const transfer of batch.transfers) transfer.amountMicro = 0n;
     await refusedWith(batch, "23514");
   });
 });
 
-describe("what is written is what was meant", () => {
+describe("a commit writes every value exactly", () => {
   beforeEach(open);
   afterEach(() => live.close());
 
-  test("whatever the text: quotes, array syntax, NULL, nothing, line breaks, other scripts, placeholders", async () => {
+  test("texts with quotes, array syntax, NULL, line breaks, other scripts or placeholders, and the empty text", async () => {
     const texts = [
       `"a" 'b' \\ \\" \\\\`,
       '{a,b,"c"},{}',
@@ -228,7 +228,7 @@ describe("what is written is what was meant", () => {
   });
 });
 
-describe("a settlement of many", () => {
+describe("a settlement of a market with many holders", () => {
   let crowd: Live;
   beforeAll(async () => {
     crowd = await openLive({ processes: 2 });

@@ -43,7 +43,7 @@ describe("a client of the journal", () => {
   });
 
   /** The driver alone hangs here for ever in some rounds, and rejects the statement in others. */
-  test("a statement sent the moment that a connection is lost is answered, a hundred times", {
+  test("a statement sent at the moment that a connection is lost is answered, in each of a hundred runs", {
     timeout: 600_000,
   }, async () => {
     const client = clientWith(5000);
@@ -71,7 +71,7 @@ describe("a client of the journal", () => {
     await client.close();
   });
 
-  test("an error of our own stays what it is, and costs no connection", async () => {
+  test("an error thrown by the caller's code passes unchanged and closes no connection", async () => {
     const client = clientWith(5000);
     const bug = new TypeError("ours");
     await expect(client.use(() => Promise.reject(bug))).rejects.toBe(bug);

@@ -116,7 +116,7 @@ describe("two processes on one database", () => {
 });
 
 describe("connections that are torn down under load", () => {
-  test("what was acknowledged is there once, what was refused is not, and nobody waits for ever", {
+  test("what was acknowledged is there once, what was refused is not, and every caller is answered", {
     timeout: 600_000,
   }, async () => {
     const live = await open();

@@ -79,7 +79,7 @@ describe("readHead", () => {
 });
 
 describe("a statement that waits behind another writer", () => {
-  test("finds the head moved when that one commits, and writes nothing", async () => {
+  test("finds the head moved when the other writer commits, and writes nothing", async () => {
     const other = await holdHead();
     await moveHead(other.sql);
     const { head } = await two.readHead();
@@ -90,7 +90,7 @@ describe("a statement that waits behind another writer", () => {
     expect(await live.owner`select 1 from transfer`).toHaveLength(0);
   });
 
-  test("goes through when that one rolls back", async () => {
+  test("goes through when the other writer rolls back", async () => {
     const { head } = await two.readHead();
     const other = await holdHead();
     await moveHead(other.sql);
@@ -194,7 +194,7 @@ describe("exclusively", () => {
   });
 });
 
-describe("errors are of two kinds", () => {
+describe("the journal's errors are StatementFailed or ConnectionLost", () => {
   test.each([
     ["ERROR", "23505", "a constraint", StatementFailed],
     ["ERROR", "57014", "the statement's time is up", StatementFailed],
@@ -214,7 +214,7 @@ describe("errors are of two kinds", () => {
     await expect(one.commit(batch)).rejects.toBeInstanceOf(StatementFailed);
   });
 
-  test("a connection that dies under a waiting statement tells nothing: ConnectionLost", async () => {
+  test("a connection that dies under a waiting statement leaves its outcome unknown: ConnectionLost", async () => {
     const { head } = await one.readHead();
     const other = await holdHead();
     const commit = one.commit(batchOn(head)).catch((error: unknown) => error);

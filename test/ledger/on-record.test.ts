@@ -78,13 +78,13 @@ const traderAfter = (id: string, tamper: (sql: Sql) => PromiseLike<unknown>) =>
   within(tamper, async (sql) => (await loadRows(sql, [{ table: "trader", key: id }], isSealed))[0]?.row);
 const keysAfter = (tamper: (sql: Sql) => PromiseLike<unknown>) => within(tamper, (sql) => listApiKeys(sql, isSealed));
 
-test("what was done through the door is all on record", async () => {
+test("every change made through the services has its audit entry", async () => {
   const checks = await reconcileLedger(live.owner);
   expect(checks.filter(({ differenceMicro }) => differenceMicro !== 0n)).toEqual([]);
   expect((await listApiKeys(live.owner, isSealed)).every(({ onRecord }) => onRecord)).toBe(true);
 });
 
-describe("what somebody writes beside the log is found by reconciliation, and named", () => {
+describe("reconciliation finds and names what was written to a table without an audit entry", () => {
   test.each<[string, string, Record<string, bigint>]>([
     ["a key", `insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1)`, { keys: DOLLAR }],
     ["a key's type", "update api_key set type = 'admin' where name = 'app'", { keys: DOLLAR }],
@@ -118,7 +118,7 @@ describe("what somebody writes beside the log is found by reconciliation, and na
     expect(policy).toBeGreaterThanOrEqual(7n * DOLLAR);
   });
 
-  test("an entry that nobody can read is a difference, and no error", async () => {
+  test("an unreadable entry is a difference, and no error", async () => {
     for (const text of ["gone", "", "{", "null", "[1]", '"x"', '{"keys":[1]}', '{"keys":{"a":1}}', '{"userId":{}}'])
       for (const [type, check] of [
         ["key.created", "keys"],
@@ -133,7 +133,7 @@ describe("what somebody writes beside the log is found by reconciliation, and na
       }
   });
 
-  test("entries beyond the head make nothing true", async () => {
+  test("entries beyond the head count for nothing", async () => {
     const forge = (sql: Sql) => sql`
       insert into audit (seq, type, actor, payload, ts, key_id, hash)
       select max(seq) + 1, 'kyc.updated', 'provider:idv',
@@ -143,7 +143,7 @@ describe("what somebody writes beside the log is found by reconciliation, and na
     expect(await found(forge)).toEqual({ head: DOLLAR });
   });
 
-  test("in words: what the table holds, and what the log says", async () => {
+  test("a difference shows in words what the table holds and what the log says", async () => {
     const tamper = (sql: Sql) =>
       sql.unsafe(`update api_key set type = 'admin' where name = 'app';
                   insert into api_key values ('${hashOf("9")}', 'thief', 'admin', 0, null, 1);
@@ -174,7 +174,7 @@ describe("what no entry says counts for nothing", () => {
     expect(keys.filter(({ onRecord }) => !onRecord).map(({ hash }) => hash)).toEqual([hashOf("9")]);
   });
 
-  test("name, type and end of a key are the log's", async () => {
+  test("a key's name, type and end are those in the log, whatever its row says", async () => {
     const [before, after] = [
       await listApiKeys(live.owner, isSealed),
       await keysAfter((sql) => sql`update api_key set type = 'admin', name = 'x', expires_at = null, created_at = 0`),
@@ -183,7 +183,7 @@ describe("what no entry says counts for nothing", () => {
     expect(sorted(after)).toEqual(sorted(before));
   });
 
-  test("a key whose row is gone is as the log says, in force or not, and an end of another hand ends none", async () => {
+  test("a key whose row was deleted stays as the log has it, in force or not, and an end forged in the table ends no key", async () => {
     const sorted = (keys: Awaited<ReturnType<typeof keysAfter>>) => keys.map((key) => ({ ...key, version: 0 }));
     const all = await listApiKeys(live.owner, isSealed);
     const inForce = await listApiKeys(live.owner, isSealed, { inForce: true });
@@ -194,7 +194,7 @@ describe("what no entry says counts for nothing", () => {
     expect(await within(ended, (sql) => listApiKeys(sql, isSealed, { inForce: true }))).toEqual(inForce);
   });
 
-  test("a user's standing is the log's", async () => {
+  test("a user's standing is the one in the log, whatever the row says", async () => {
     const all = (sql: Sql) => sql`
       update trader set kyc = 'verified', restricted = false, jurisdiction = 'FR', kyc_at = 1, suitability_score = 20`;
     expect(await traderAfter("bob", all)).toMatchObject({
@@ -225,7 +225,7 @@ describe("what no entry says counts for nothing", () => {
     expect(await traderAfter("ann", gone)).toMatchObject({ restricted: true, version: 0 });
   });
 
-  test("an entry with a time that is none breaks no load", async () => {
+  test("an entry whose time is no time does not break the load", async () => {
     const broken = (sql: Sql) => sql`
       update audit set payload = replace(payload, '2026-02-01', '2026-99-99'), ts = 'never' where type = 'kyc.updated'`;
     expect(await traderAfter("ann", broken)).toMatchObject({ kycAt: null });
@@ -249,7 +249,7 @@ describe("a key whose row is gone", () => {
   });
 });
 
-describe("a tenant's row that another hand wrote, under a running server", () => {
+describe("a tenant's row that was forged while the server runs", () => {
   const differences = async () =>
     (await reconcileLedger(live.owner)).filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
   const feeBps = async () => (await live.owner`select policy::jsonb ->> 'feeBps' as bps from tenant`)[0]?.bps;
@@ -278,7 +278,7 @@ describe("a tenant's row that another hand wrote, under a running server", () =>
     }
   });
 
-  test("an apply of the same document writes it again, and once", async () => {
+  test("an apply of the same document restores it, once", async () => {
     const same = config({ suitabilityRequired: true });
     await live.run({ ...same, policy: {} } as Command);
     for (const statement of ["update tenant set document = '{}', kyc_required = true", "delete from tenant"]) {
@@ -290,14 +290,14 @@ describe("a tenant's row that another hand wrote, under a running server", () =>
     }
   });
 
-  test("without another hand, what changes nothing leaves no trace", async () => {
+  test("a change that changes nothing leaves no entry where no row was forged", async () => {
     await live.run({ type: "updatePolicy", patch: { feeBps: 120 } });
     const [before] = await live.owner`select seq from head`;
     await live.run({ type: "updatePolicy", patch: { feeBps: 120 } });
     expect((await live.owner`select seq from head`)[0]).toEqual(before);
   });
 
-  test("an entry that was broken is no ground to write on: the row stands", async () => {
+  test("an entry whose seal was broken restores nothing: the row stays as it is", async () => {
     await live.owner`
       update audit set payload = jsonb_set(payload::jsonb, '{state,capital}', '"much"')::text
        where seq = (select max(seq) from audit where type in ('config.applied', 'policy.updated'))`;
@@ -311,7 +311,7 @@ describe("an entry counts only while its seal holds", () => {
     sql`
     update audit set payload = replace(payload, ${from}, ${to}) where type = ${type}`;
 
-  test("what was edited is taken for the worse", async () => {
+  test("an edited entry counts as the stricter case: unverified, restricted, no key", async () => {
     expect(await traderAfter("bob", edit("kyc.updated", "failed", "passed"))).toMatchObject({
       kyc: "unverified",
       kycAt: null,
@@ -348,7 +348,7 @@ describe("an entry counts only while its seal holds", () => {
     expect(await keysAfter(headless)).toEqual(await listApiKeys(live.owner, isSealed));
   });
 
-  test("no apply takes a key for one of an older version because an entry was robbed of what it states", async () => {
+  test("an apply does not treat a key as one of an older version because an entry lost its statement", async () => {
     const past = (sql: Sql) => loadRows(sql, [{ table: "pastRecord", key: "" }], isSealed);
     const known = { complete: false, made: [], ended: [], applied: { keys: [] } };
     const robbed = edit("config.applied", '"state"', '"stole"');
@@ -370,7 +370,7 @@ describe("an entry counts only while its seal holds", () => {
     for (const { row } of await loadRows(live.owner, needs, other)) expect(row).toMatchObject({ kyc: "unverified" });
   });
 
-  test("a genuine log gives all that its entries say, whatever was done", async () => {
+  test("a genuine log gives all that its entries say, after any sequence of commands", async () => {
     const random = new Random(20_261_122);
     const users = Array.from({ length: 6 }, (_, index) => `u${index} "é\\\u2028`);
     for (const id of users) await live.run({ type: "restrictUser", traderId: id, restricted: true });

@@ -54,7 +54,7 @@ describe("rollups of a batch", () => {
     ]);
   });
 
-  test("funding is what crosses the border: not trades, not what waits, not the house's capital", () => {
+  test("funding counts money that enters or leaves the platform, without trades, pending withdrawals and the house's capital", () => {
     const move = (debit: string, credit: string, amountMicro: bigint) => ({
       debit,
       credit,
@@ -92,7 +92,7 @@ describe("a database from before the rollups", () => {
   });
   afterAll(() => scene.close());
 
-  test("gets the same ones from its journals when it is migrated", async () => {
+  test("gets the same rollups from its journals when it is migrated", async () => {
     const old = await createTestDatabase();
     const [source, copy] = [scene.database, old].map(({ connection }) => connect(connection, { name: "test", max: 1 }));
     if (!source || !copy) throw new Error("two connections");

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { enableReceiver } from "../../src/queries/deliveries.ts";
+import { enableReceiver } from "../../src/ledger/unchained/webhook-replay.ts";
 import { answer, hang, type TestReceiver } from "./support/receiver.ts";
 import { receiverAt, Stage } from "./support/stage.ts";
 

@@ -55,7 +55,7 @@ describe("the programs of the embedded PostgreSQL", () => {
     expect(await digestOf(native(""))).toBe(digest);
   });
 
-  test("are not run when a program, a library or a file of settings differs, is missing, is more, or leads elsewhere", async () => {
+  test("are not run when a program, a library or a file of settings differs, is missing, was added, or is a link elsewhere", async () => {
     const trace = join(dirname(copy), "trace");
     const evil = `#!/bin/sh\necho ran >> ${trace}\n`;
     const [program, aside] = [native("bin/postgres"), join(dirname(copy), "aside")];

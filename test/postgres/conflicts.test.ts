@@ -19,15 +19,15 @@ async function run(code: string, failures: number): Promise<{ attempts: number; 
 }
 
 describe("a write that met another one", () => {
-  test.each(["40001", "40P01"])("by %s is made again, each time after a longer pause", async (code) => {
+  test.each(["40001", "40P01"])("by %s is repeated, each time after a longer pause", async (code) => {
     expect(await run(code, 2)).toEqual({ attempts: 3, pauses: [10, 20] });
   });
 
-  test("is made five times at the most", async () => {
+  test("is sent five times at the most", async () => {
     expect((await run("40001", 99)).attempts).toBe(5);
   });
 
-  test.each(["40003", "23505", "57014", "57P01", "08006"])("is not made again after %s", async (code) => {
+  test.each(["40003", "23505", "57014", "57P01", "08006"])("is not repeated after %s", async (code) => {
     expect((await run(code, 1)).attempts).toBe(1);
   });
 });

@@ -29,13 +29,13 @@ async function connectAs(user: string, connection: ClusterConnection): Promise<s
   return (await execa(process.execPath, args, { cwd: "/", ...(uid === undefined ? {} : { uid, gid }) })).stdout;
 }
 
-describe("a cluster of one's own", async () => {
+describe("access to an embedded cluster", async () => {
   const directory = await createDirectory();
   const cluster = clusterIn(directory);
   const { dataDir, host } = await cluster.start("acme");
   await cluster.createDatabase("acme");
 
-  test("trusts nobody: only the kernel's word counts, on the socket", async () => {
+  test("is by peer authentication on the socket only; every other way is refused", async () => {
     const rules = (await readFile(join(dataDir, "pg_hba.conf"), "utf8")).split("\n");
     expect(rules.filter((line) => line !== "" && !line.startsWith("#"))).toEqual(["local all all peer map=pmctl"]);
   });
@@ -96,7 +96,7 @@ describe("a cluster of one's own", async () => {
     expect(await serverPid(cluster)).toBe(pid);
   });
 
-  test("so is one that was stopped, at its start", async () => {
+  test("a stopped cluster of an older pmctl is converted at its start", async () => {
     await cluster.stop();
     await trustEveryone();
     await cluster.start();

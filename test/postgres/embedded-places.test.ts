@@ -63,7 +63,7 @@ describe("a cluster in a directory whose path is longer than a socket's may be",
   const cluster = clusterIn(directory);
   const { host } = cluster.connection("postgres");
 
-  test("somebody else's directory or link at the socket's place is refused", async () => {
+  test("another user's directory or link at the socket's place is refused", async () => {
     const elsewhere = await createDirectory();
     await symlink(elsewhere, host);
     await expect(cluster.start()).rejects.toThrow(`${host} is in the way`);
@@ -109,7 +109,9 @@ describe("run by root", () => {
     expect((await cluster.start()).dataDir).toBe(dataDir);
   });
 
-  test("a directory that was closed later takes its data along", async ({ skip }) => {
+  test("a cluster whose directory is closed later moves with its data to where the server can read it", async ({
+    skip,
+  }) => {
     skip(!isRoot, why);
     const base = await createDirectory();
     const directory = join(base, "project");

@@ -22,7 +22,7 @@ describe("a cluster in an ordinary directory", async () => {
   const directory = await createDirectory();
   const cluster = clusterIn(directory);
 
-  test("asking about it creates nothing and says where it would be", async () => {
+  test("asking for its status creates nothing and says where it would be", async () => {
     expect(await cluster.status("acme")).toEqual({
       running: false,
       dataDir: join(directory, ".pmctl/postgres/data"),
@@ -51,7 +51,7 @@ describe("a cluster in an ordinary directory", async () => {
     expect(await ask(cluster.connection("postgres"), role)).toBe("{t,t,t,f}");
   });
 
-  test("what it acknowledges is on the disk, and nobody outside its directory can connect", async () => {
+  test("what it acknowledges is on the disk, and it has no TCP port and a socket that no other user can open", async () => {
     const connection = cluster.connection("postgres");
     for (const setting of ["fsync", "synchronous_commit", "full_page_writes"]) {
       expect(await ask(connection, `show ${setting}`)).toBe("on");
@@ -90,7 +90,7 @@ describe("a cluster in an ordinary directory", async () => {
     await expect(cluster.createDatabase("é".repeat(32))).rejects.toThrow("cannot name a database");
   });
 
-  test("the url works in psql and in URL", async ({ skip }) => {
+  test("its url works in psql and in `new URL`", async ({ skip }) => {
     const { url } = await cluster.status('ac.me "x"');
     expect(decodeURIComponent(new URL(url).hostname)).toBe(cluster.connection("postgres").host);
     const psql = await execa("psql", [url, "-Atc", "select current_user, current_database()"], { reject: false });
@@ -141,7 +141,7 @@ describe("a cluster in an ordinary directory", async () => {
     expect(await cluster.restartAfterCrash()).toBe(false);
   });
 
-  test("an orderly shutdown that somebody else asked for is no crash", async () => {
+  test("an orderly shutdown that another program asked for is no crash", async () => {
     await cluster.start();
     const pid = await serverPid(cluster);
     process.kill(pid, "SIGINT");

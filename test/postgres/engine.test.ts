@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineProblem } from "../../src/postgres/engine.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
-describe("an engine is told by its own words", () => {
+describe("an engine is recognised by the text of its version", () => {
   test.each([
     "PostgreSQL 15.3 (Debian 15.3-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc (Debian 12.2.0-14) 12.2.0, 64-bit",
     "PostgreSQL 18.4 on x86_64-pc-linux-gnu, compiled by gcc (Ubuntu 7.5.0-3ubuntu1~18.04) 7.5.0, 64-bit",

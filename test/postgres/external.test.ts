@@ -118,7 +118,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
       expect(await tables()).toEqual([{ count: 0 }]);
     });
 
-    test("without the owner's login at hand it says which is missing", async () => {
+    test("a plan without the owner's login names the missing variable", async () => {
       vi.stubEnv(OWNER, undefined);
       const { exitCode, stderr } = await operator.run("plan", "globex");
       expect([exitCode, stderr]).toEqual([

@@ -62,7 +62,7 @@ async function both(sql: ReadSql, between: () => Promise<unknown> = async () => 
 }
 
 describe("a read", () => {
-  test("is answered when its connection ended before it, a hundred times in the moment of its end", async () => {
+  test("is answered when its connection has just ended, in each of a hundred runs", async () => {
     for (let round = 0; round < 100; round++) {
       await pool.read(one);
       const [, ...answers] = await Promise.all([kill(), pool.read(one), pool.read(one), pool.read(one)]);
@@ -84,7 +84,7 @@ describe("a read", () => {
     expect(await hopeless).toBeInstanceOf(Error);
   });
 
-  test("keeps the database's refusal, and the connection", async () => {
+  test("passes on the database's refusal and keeps its connection", async () => {
     const pid = (sql: ReadSql) => sql`select pg_backend_pid() as pid`;
     const before = await pool.read(pid);
     await expect(pool.read((sql) => sql`select 1 / 0`)).rejects.toThrow("division by zero");
@@ -138,7 +138,7 @@ describe("a write", () => {
     }
   });
 
-  test("runs at most once, killed at any moment, and every one that is not known to have run is told so", {
+  test("runs at most once, killed at any moment, and its caller hears OutcomeUnknown unless it is known to have run", {
     timeout: 120_000,
   }, async () => {
     let answered = 0;
@@ -161,7 +161,7 @@ describe("a write", () => {
     expect(answered + unknown).toBe(200);
   });
 
-  test("that could not be sent at all keeps the driver's word for it", async () => {
+  test("that could not be sent at all fails with the driver's own error", async () => {
     const nowhere = { ...database.connection, host: "/tmp/pmctl-no-such-directory" };
     const away = openPool((max) => connect(nowhere, { name: "away", max }), { max: 1, deadlineMs: DEADLINE_MS });
     const error = await away.write(add).catch((reason: Error) => reason);
@@ -233,7 +233,7 @@ describe("a snapshot", () => {
     await writing;
   });
 
-  test("cannot change anything, ends with an error of the question, and leaves the next one a moment of its own", async () => {
+  test("cannot change anything, ends when its question fails, and the next snapshot has its own moment", async () => {
     await expect(pool.snapshot((sql) => sql`update tally set n = 9`)).rejects.toThrow("read-only transaction");
     const ours = new TypeError("ours");
     await expect(pool.snapshot((sql) => both(sql).then(() => Promise.reject(ours)))).rejects.toBe(ours);
@@ -267,7 +267,7 @@ describe("a snapshot", () => {
   });
 });
 
-describe("the types", () => {
+describe("the types of reads", () => {
   test("let nothing that changes rows be called where it may run twice", () => {
     const never = () => {
       // @ts-expect-error a write is not a question
@@ -286,7 +286,7 @@ describe("the types", () => {
   });
 
   /** The compiler trusts the parameter's type; this holds the parameter to the statement. */
-  test("tell the truth: no function that asks through a ReadSql changes a row or locks one", () => {
+  test("hold at run time: no function that takes a ReadSql changes or locks a row", () => {
     const folder = new URL("../../src/", import.meta.url).pathname;
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
     const functions = files.flatMap((name) =>

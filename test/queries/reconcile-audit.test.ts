@@ -11,7 +11,7 @@ afterAll(() => live.close());
 
 const found = (tamper: (sql: Sql) => PromiseLike<unknown>) => foundIn(live, tamper);
 
-describe("what somebody changes in the audit log is found by the checks of the ledger", () => {
+describe("the checks of the ledger find what was changed in the audit log", () => {
   /** The last trade's entry and everything after it: the settlement, the withdrawals. */
   const lastTrade = async () => {
     const [last] = await live.owner`
@@ -27,7 +27,7 @@ describe("what somebody changes in the audit log is found by the checks of the l
     expect(differences).toEqual({ head: entries * DOLLAR, trades: amountMicro, fundingDays: 20n * DOLLAR });
   });
 
-  test("the head row set back with it: the trade is still without its entry", async () => {
+  test("the tail cut off and the head row set back: the trade is still without its entry", async () => {
     const { seq, amountMicro } = await lastTrade();
     const tamper = async (sql: Sql) => {
       await sql`delete from audit where seq >= ${seq}`;
@@ -42,7 +42,7 @@ describe("what somebody changes in the audit log is found by the checks of the l
     expect(await found(tamper)).toEqual({ trades: 500_000n });
   });
 
-  test("an audit entry that nobody can read is a difference like any other, and no error", async () => {
+  test("an unreadable audit entry is a difference like any other, and no error", async () => {
     const amount = async (id: string) => {
       const [row] = await live.owner`
         select amount_micro + fee_micro + abs(shares_micro) + coalesce(released_micro, 0) as n from trade where id = ${id}`;

@@ -27,7 +27,7 @@ test("an untouched ledger has seventeen checks, all of them zero", async () => {
   expect(await reconcileLedger(live.owner)).toEqual(CHECKS.map((name) => ({ name, differenceMicro: 0n, rows: 0 })));
 });
 
-describe("what somebody changes in the database is found by name and to the micro-dollar", () => {
+describe("reconciliation names every check that a change in the database breaks, to the micro-dollar", () => {
   test("a wallet", async () => {
     expect(
       await found((sql) => sql`update account set balance_micro = balance_micro + 3 where id = 'wallet:ann'`),
@@ -57,7 +57,7 @@ describe("what somebody changes in the database is found by name and to the micr
     expect(await found((sql) => sql`delete from account where id = 'wallet:bob'`)).toEqual({ accounts: balance });
   });
 
-  test("an account out of nowhere", async () => {
+  test("an account that no transfer touched", async () => {
     const tamper = (sql: Sql) => sql`insert into account (id, balance_micro, version) values ('wallet:eve', 9, 1)`;
     expect(await found(tamper)).toEqual({ accounts: 9n });
   });

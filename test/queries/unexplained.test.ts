@@ -88,7 +88,7 @@ test("every table of the schema is accounted for, by the chain or by a backup's 
   );
 });
 
-test("what only a mac speaks for can be left out, and the log still explains the rest", async () => {
+test("rows that only a backup's mac vouches for can be left out, and the log still explains the rest", async () => {
   const keys: Record<string, unknown>[] = [];
   const leaveOut = async (sql: Sql) => {
     await sql`insert into api_key values (${"b".repeat(64)}, 'forged', 'admin', 0, null, 1)`;
@@ -106,7 +106,7 @@ describe("a row that no entry explains is found", () => {
   test.each<[string, string[], (sql: Sql) => PromiseLike<unknown>]>([
     ["a transfer from nowhere", ["transfer"], money("external:operator", "wallet:ann")],
     ["a transfer between users", ["transfer"], money("wallet:bob", "wallet:ann")],
-    ["capital that nobody moved in", ["tenant", "transfer"], money("external:capital", "treasury")],
+    ["capital that no apply moved in", ["tenant", "transfer"], money("external:capital", "treasury")],
     ["a transfer that is missing", ["transfer"], (sql) => sql`delete from transfer where credit = 'wallet:carl'`],
     [
       "a transfer beyond the head",
@@ -138,7 +138,7 @@ describe("a row that no entry explains is found", () => {
     ],
     ["a payment that is missing", ["receipt"], (sql) => sql`delete from payment where reference = 'pi_1'`],
     [
-      "a payment that nobody made",
+      "a payment without an entry",
       ["payment"],
       (sql) => sql`insert into payment select provider, 'pi_9', '', 0, null, 0, 0, 0, 0, 0, 0, 1 from payment limit 1`,
     ],
@@ -171,7 +171,7 @@ describe("a row that no entry explains is found", () => {
       (sql) => sql`update market set terms = replace(terms, '100000', '1') where id = 'oracle'`,
     ],
     [
-      "a market that nobody created",
+      "a market without an entry of its creation",
       ["book", "market"],
       (sql) =>
         sql`with m as (insert into market select 'm9', question, category, kind, p0_ppm, fund_micro, close_at, resolution_ref, meta, created_at, house_yes_micro, house_no_micro, null, null from market where id = 'm1') insert into book select 'm9', 'open', 1, 1, 0, null, null, 1, false`,
@@ -189,7 +189,7 @@ describe("a row that no entry explains is found", () => {
     ["a market that is open again", ["book"], (sql) => sql`update book set status = 'open' where market_id = 'held'`],
     ["a settlement the other way", ["book"], (sql) => sql`update book set outcome = 'yes' where market_id = 'm2'`],
     [
-      "a closing that nobody recorded",
+      "a closing without an entry",
       ["book"],
       (sql) => sql`update book set closing_recorded = true where market_id = 'm1'`,
     ],
@@ -204,7 +204,7 @@ describe("a row that no entry explains is found", () => {
       (sql) => sql`delete from oracle_watch where market_id = 'oracle'`,
     ],
     [
-      "a hold that nobody recorded",
+      "a hold without an entry",
       ["oracle_watch"],
       (sql) => sql`update oracle_watch set reason = 'jump' where market_id = 'held'`,
     ],
@@ -225,7 +225,7 @@ describe("a row that no entry explains is found", () => {
       (sql) => sql`update assessment set answers = '{"q1":4,"q2":0}' where id = 'a1'`,
     ],
     [
-      "an assessment that nobody made",
+      "an assessment without an entry",
       ["assessment"],
       (sql) => sql`insert into assessment values ('a9', 'bob', '{}', 20, 0)`,
     ],

@@ -50,7 +50,7 @@ test("several writers lose nothing of each other while the file is made compact"
   );
 });
 
-test("lines of a stranger do not push ours out when the file is made compact", async () => {
+test("lines sealed with other keys do not push ours out when the file is made compact", async () => {
   const file = directoryAnchors(directory, "acme");
   await appendToDirectory(directory, line(300), [KEY]);
   const strange = JSON.stringify(line(9000, auditKey("the audit key of a stranger")));
@@ -78,7 +78,7 @@ test("a line that is the file's newest already is not written again, and a missi
   expect((await stat(join(directory, "mounted", "anchors"))).mode & 0o777).toBe(0o700);
 });
 
-test("lines of an earlier audit key count, those of a stranger's are named", async () => {
+test("lines of an earlier audit key count, those of unknown keys are named", async () => {
   const file = join(directory, "kept.ndjson");
   const [later, strange] = [auditKey("the next audit key of these tests"), auditKey("the audit key of a stranger")];
   for (const each of [line(1), line(2, later), line(3, strange)]) await appendAnchor(file, each);
@@ -128,7 +128,7 @@ test("what was read is remembered, and what was appended since is added; another
   expect(await seqsKnown()).toEqual(Array.from({ length: 9 }, () => 7));
 });
 
-test("a pipe or a device is refused with a sentence, and holds up nothing; a link leads to its file", async () => {
+test("a pipe or a device is refused with a message and without waiting; a link leads to its file", async () => {
   const [pipe, link, file] = ["pipe", "link", "kept.ndjson"].map((name) => join(directory, name)) as [
     string,
     string,
@@ -144,7 +144,7 @@ test("a pipe or a device is refused with a sentence, and holds up nothing; a lin
   expect((await known(link)).anchors).toMatchObject([{ seq: 5n }]);
 });
 
-test("a place that a tenant file names is no link and holds nothing else, by what was opened", async () => {
+test("a place that a tenant file names is refused when what was opened is a link or another file", async () => {
   const [kept, link, notes, others] = ["kept", "link", "notes", "others"].map((name) => join(directory, name)) as [
     string,
     string,

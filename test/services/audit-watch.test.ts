@@ -35,7 +35,7 @@ async function tampered(seq: number, work: () => Promise<void>): Promise<void> {
 }
 
 describe("a chain within the limit", () => {
-  test("is verified whole by whoever asks, however often the background has walked it", async () => {
+  test("is verified whole for each caller, however often the background has walked it", async () => {
     const watch = new AuditWatch({ reader, keys: KEYS, wholeUpTo: 1000n, sleep: async () => {} });
     expect(await watch.round()).toBeUndefined();
     expect(await watch.status()).toMatchObject({ verified: true });
@@ -54,7 +54,7 @@ describe("a chain beyond the limit", () => {
     await tampered(3, async () => expect(await watch.status()).toMatchObject({ verified: false }));
   });
 
-  test("rests on the last full walk and says when that was; the tail is verified by whoever asks", async () => {
+  test("rests on the last full walk and says when that was; the tail is verified for each caller", async () => {
     await watch.round();
     const { verifiedAt, count } = await watch.status();
     await tenant.api().reconcile({});

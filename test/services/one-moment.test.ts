@@ -164,7 +164,7 @@ const moneyOf = (wallet: Portfolio["wallet"]) =>
   micro(wallet.balanceUsd) + micro(wallet.exposureUsd) + micro(wallet.pendingWithdrawalsUsd);
 
 describe("under load, one answer is of one moment:", () => {
-  test("what is paid out and what waits to be is what was asked for", () =>
+  test("withdrawals paid out and pending add up to those requested", () =>
     hold(
       () => crowded.api().getFundingReport({ periodDays: 30 }),
       ({ outflows, pendingWithdrawals, inflows, netMovement, byProvider }) => {
@@ -188,7 +188,7 @@ describe("under load, one answer is of one moment:", () => {
       (wallet) => expect(moneyOf(wallet)).toBe(micro(DEPOSIT_USD)),
     ));
 
-  test("so does the operator's view of the user", () =>
+  test("the operator's view of a user who only buys holds what was deposited", () =>
     hold(
       () => tenant.api().getUser({ id: "buyer" }),
       (user) => expect(moneyOf(user)).toBe(micro(DEPOSIT_USD)),
@@ -283,7 +283,7 @@ describe("under load, one answer is of one moment:", () => {
     const rising = () => markets[2] ?? "";
     const risen = (prices: readonly number[]) => expect(prices).toEqual(prices.toSorted((a, b) => a - b));
 
-    test("straight from the database", async () => {
+    test("read straight from the database", async () => {
       for (let round = 0; round < STREAMS; round++) {
         const stop = new AbortController();
         const prices: number[] = [];
@@ -296,7 +296,7 @@ describe("under load, one answer is of one moment:", () => {
       }
     });
 
-    test("and from a server, where others are listening already", async () => {
+    test("from a server on which other streams are open", async () => {
       const hub = new StreamHub(
         tenant.services.tail,
         tenant.services.pool,

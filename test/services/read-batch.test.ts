@@ -34,7 +34,7 @@ describe("reads that form batches", () => {
     expect(await Promise.all(later)).toEqual(["row of b", "row of c", "row of b", undefined]);
   });
 
-  test("nobody is answered by a query that started before the question", async () => {
+  test("no caller is answered by a query that started before its question", async () => {
     const { asked, load } = controlledSource();
     const read = batchReads(load);
     const early = read("a");

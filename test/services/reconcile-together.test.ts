@@ -28,7 +28,7 @@ test("reconciliations asked for at once share a check, each with its own answer 
   expect(entries).toHaveLength(13);
 });
 
-test("and one asked for after a difference has appeared finds it, whatever is under way", async () => {
+test("a reconciliation asked for after a difference has appeared finds it, whatever is under way", async () => {
   const early = tenant.api().reconcile({});
   await tenant.sql`update account set balance_micro = balance_micro + 1000000 where id = 'wallet:usr_1'`;
   expect(await tenant.api().reconcile({})).toMatchObject({ ok: false, discrepancy: 1 });

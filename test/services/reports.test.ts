@@ -196,7 +196,7 @@ describe("the reports of a long run", () => {
     return [answer, new NaiveReports(before, periodDays, happened)];
   }
 
-  test("the run is worth reporting on, and its ledger holds", async () => {
+  test("the run holds many trades, sales and settlements, and its ledger reconciles", async () => {
     expect(happened.trades.length).toBeGreaterThan(TRADES / 2);
     expect(happened.trades.filter(({ action }) => action === "sell").length).toBeGreaterThan(20);
     expect(happened.markets.filter(({ settled }) => settled).length).toBeGreaterThan(5);

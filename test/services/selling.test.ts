@@ -72,7 +72,7 @@ test("two processes that sell the same shares at once: they are sold once", asyn
   expect(await tenant.faults()).toEqual([]);
 });
 
-test("a limit that a trade of this size would break does not keep anybody from selling", async () => {
+test("a limit that a purchase of this size would break does not prevent a sale", async () => {
   const marketId = await tenant.market();
   const api = tenant.api("bob");
   const { shares } = await api.placeTrade({ marketId, selection: { side: "yes" }, amount: 500 });

@@ -100,7 +100,7 @@ test("a row that was forged after the last anchor is not signed for either, nor 
   await undo().catch(() => {});
 });
 
-test("what this process has sealed itself needs no second look, and older entries of the log hold", async () => {
+test("entries that this process sealed itself are not verified again, and older entries of the log hold", async () => {
   const { vouched } = tenant.services.auditWatch;
   const before = await headNow();
   expect(await vouched.vouch(before)).toBe(true);

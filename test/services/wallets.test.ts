@@ -57,7 +57,7 @@ describe("withdrawals", () => {
     expect(await tenant.faults()).toEqual([]);
   });
 
-  test("of more than there is, of a restricted user, or of nobody are refused", async () => {
+  test("of more than there is, of a restricted user, or of an unknown one are refused", async () => {
     await tenant.deposit("dan", 5);
     const api = tenant.api("dan");
     await expect(api.requestWithdrawal({ amount: 5.000001 })).rejects.toMatchObject({ code: "INSUFFICIENT_FUNDS" });
@@ -152,7 +152,7 @@ describe("the statement", () => {
     expect(paged).toEqual(items);
   });
 
-  test("of somebody without money is empty, and a forged cursor is refused", async () => {
+  test("of a user without money is empty, and a forged cursor is refused", async () => {
     expect(await tenant.api("nobody").listStatement({})).toEqual({ items: [], nextCursor: null });
     const cursor = Buffer.from('[1,"x"]').toString("base64url");
     await expect(tenant.api("gil").listStatement({ cursor })).rejects.toMatchObject({ code: "BAD_REQUEST" });
@@ -224,7 +224,7 @@ describe("suitability", () => {
 });
 
 describe("a restriction", () => {
-  test("stops trading until the release, hides the state beneath, and is recorded with the state", async () => {
+  test("stops trading until it is released, is shown in place of the KYC state, and is recorded with that state", async () => {
     const marketId = await tenant.market();
     await tenant.deposit("lea", 100);
     await tenant.api("lea").submitSuitability({ answers: { a: 4 } });

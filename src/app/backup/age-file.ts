@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Fault } from "../../domain/fault.ts";
-import { damaged } from "../../postgres/backup/backup-format.ts";
+import { damaged } from "../../ledger/backup/backup-format.ts";
 
 /** How the files of `age` begin (https://age-encryption.org/v1). */
 export const AGE_MAGIC = "age-encryption.org/v1\n";

@@ -6,8 +6,8 @@ import { crc32, createGunzip, createGzip } from "node:zlib";
 import { isErrno } from "../../config/environment.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { dumpDatabase } from "../../postgres/backup/backup.ts";
-import { type BackupManifest, damaged, noBackup } from "../../postgres/backup/backup-format.ts";
+import { dumpDatabase } from "../../ledger/backup/backup.ts";
+import { type BackupManifest, damaged, noBackup } from "../../ledger/backup/backup-format.ts";
 import type { Connection } from "../../postgres/connect.ts";
 import { AGE_MAGIC, decryptWith, encryptionTo } from "./age-file.ts";
 

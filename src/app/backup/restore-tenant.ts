@@ -1,8 +1,8 @@
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { BackupManifest } from "../../ledger/backup/backup-format.ts";
+import { inspectBackup } from "../../ledger/backup/backup-reader.ts";
 import { VOUCHED } from "../../ledger/schema.ts";
-import type { BackupManifest } from "../../postgres/backup/backup-format.ts";
-import { inspectBackup } from "../../postgres/backup/backup-reader.ts";
 import { type Restored, restoreDatabase } from "../../services/tenant/restore.ts";
 import { checkReason, operatorActor } from "../tenant/actor.ts";
 import { openBackup } from "./backup-file.ts";

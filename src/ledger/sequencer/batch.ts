@@ -51,8 +51,8 @@ export interface Prepared {
 }
 
 /**
- * What is written without an audit entry, where a command moved nothing: what was answered, that it was delivered, and
- * what a provider said of a payment. Executing such a command again finds the row and does nothing, which is what makes its outcome safe to doubt.
+ * What a command that moves no money writes without an audit entry: its answer, a provider's delivery, and what a provider
+ * said of a payment. Executed again, such a command finds the row and does nothing, so an unknown outcome does no harm.
  */
 const QUIET = new Set<Table>(["storedAnswer", "inboundDelivery", "payment", "receipt"]);
 

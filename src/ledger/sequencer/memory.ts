@@ -7,9 +7,9 @@ import type { Loaded } from "../load.ts";
 const MAX_ROWS = 50_000;
 
 /**
- * Found inside another row (the keyring), only true until the next trade (holders), or never read again. The keyring is
- * read anew for each change of keys: there are few, and one that another hand put into the table must be seen to be ended. The tenant's record for
- * the same reason: what another hand wrote into the row must be seen by the commands that write it.
+ * Rows that live within another one (the keyring's keys), that the next trade changes (holders), or that are not read
+ * again. The keyring and the tenant's record are read anew for each command that changes them, so that it sees and
+ * corrects what was forged in their tables meanwhile.
  */
 const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "tenantRecord", "holders", "assessment", "inboundDelivery"]);
 

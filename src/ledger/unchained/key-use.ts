@@ -7,7 +7,7 @@ export async function readKeyUse(sql: ReadSql): Promise<Map<string, number>> {
   return new Map(rows.map((row) => [row.hash as string, Number(row.last_used_at)]));
 }
 
-/** Takes over what a process has seen. Later uses win, so servers tell theirs in any order, and twice does no harm. */
+/** Records the uses that a process has seen. The latest use wins, so servers write in any order, and twice does no harm. */
 export async function recordKeyUse(sql: Sql, seen: ReadonlyMap<string, number>): Promise<void> {
   const hashes = [...seen.keys()].sort();
   await sql`

@@ -3,12 +3,12 @@ import type { Revocation } from "../../engine/rows.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 import { nowMs } from "../../postgres/database-time.ts";
-import { linkOf, saidBy, upToHead, userSaid } from "../on-record.ts";
+import { instantOf, linkOf, saidBy, upToHead, userSaid } from "../on-record.ts";
 
 /** A user whose tokens are refused when they were issued before an instant. */
 export interface RevokedUser {
   userId: string;
-  /** Infinity where the entry that says it was broken: then no token of the user counts, until another entry does. */
+  /** Infinity where the entry's seal is broken: every token of the user is refused until a sealed entry follows. */
   before: number;
 }
 
@@ -30,13 +30,13 @@ export interface Revocations extends RevocationsRead {
 export const NOTHING_READ: RevocationsRead = { seq: "0", hash: "", at: 0 };
 
 /**
- * A statement that began before the last look may have committed after it. Longer than any statement may take, so that
- * none is missed; what is read twice is the same.
+ * A statement that began before the last read may have committed after it. The overlap is longer than any statement may
+ * take, so none is missed; reading an end twice changes nothing.
  */
 const OVERLAP_MS = 20_000;
 
 /**
- * What ended sessions since the last look, in one statement: entries about users, and tokens that were given up.
+ * What ended sessions since the last read, in one statement: entries that revoke users' tokens, and ended tokens.
  * @param longestMs how long a token may live at the most: what was revoked longer ago has expired anyway
  */
 export async function readRevocations(
@@ -81,24 +81,21 @@ export async function readRevocations(
   };
 }
 
-/** Whom an entry is about is read from a broken one too: its user is kept out until an entry that holds says more. */
+/** A broken entry still names its user, whose tokens are all refused until a sealed entry follows. */
 function revokedBy(link: string, isSealed: IsSealed): RevokedUser | undefined {
   const said = saidBy(link, isSealed);
   if (said === undefined) return undefined;
-  if (said !== "broken") return { userId: String(said.payload.userId), before: instantOf(said.payload.revokeBefore) };
+  const always = Number.POSITIVE_INFINITY;
+  if (said !== "broken")
+    return { userId: String(said.payload.userId), before: instantOf(said.payload.revokeBefore) ?? always };
   try {
-    return { userId: String(JSON.parse(JSON.parse(link).payloadText).userId), before: Number.POSITIVE_INFINITY };
+    return { userId: String(JSON.parse(JSON.parse(link).payloadText).userId), before: always };
   } catch {
     return undefined;
   }
 }
 
-function instantOf(text: unknown): number {
-  const at = typeof text === "string" ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? Number.POSITIVE_INFINITY : at;
-}
-
-/** What the last entry about each user's sessions says. One that is broken says nothing, so that a new one takes its place. */
+/** What the last entry about each user's sessions says. A broken one says nothing, so that a new one replaces it. */
 export async function loadRevocations(
   sql: ReadSql,
   userIds: string[],
@@ -111,8 +108,7 @@ export async function loadRevocations(
   return new Map(
     rows.map(({ id, link }) => {
       const said = saidBy(link, isSealed);
-      const before = said === undefined || said === "broken" ? Number.NaN : instantOf(said.payload.revokeBefore);
-      return [id as string, { before: Number.isFinite(before) ? before : null }];
+      return [id as string, { before: said === "broken" ? null : instantOf(said?.payload.revokeBefore) }];
     }),
   );
 }

@@ -1,20 +1,22 @@
 import { arrayLiteral, quoted, textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
+import { nullable, rowReader, text, whole } from "../codec.ts";
 
 /** One event from one address within its window, and how often. */
-export interface SecurityRow {
+const toSecurityRow = rowReader({
   /** Made of the event, reason, address and window, so that all servers write the same row. */
-  id: string;
+  id: text(),
   /** When it first happened in the window, milliseconds. */
-  ts: number;
-  event: string;
-  reason: string;
-  address: string | null;
-  fingerprint: string | null;
-  keyName: string | null;
-  route: string | null;
-  count: number;
-}
+  ts: whole(),
+  event: text(),
+  reason: text(),
+  address: nullable(text()),
+  fingerprint: nullable(text()),
+  keyName: nullable(text()),
+  route: nullable(text()),
+  count: whole(),
+});
+export type SecurityRow = ReturnType<typeof toSecurityRow>;
 
 /** Adds what a process has seen to what others have. A use of a key is told once, however many servers see it. */
 export async function recordSecurityEvents(sql: Sql, entries: readonly SecurityRow[]): Promise<void> {
@@ -58,15 +60,5 @@ export async function listSecurityRows(sql: ReadSql, query: SecurityQuery): Prom
        ${before === undefined ? sql`` : sql`and (ts, id) < (${before.ts}::bigint, ${before.id})`}
      order by ts desc, id desc
      limit ${limit}`;
-  return rows.map((row) => ({
-    id: row.id as string,
-    ts: Number(row.ts),
-    event: row.event as string,
-    reason: row.reason as string,
-    address: row.address as string | null,
-    fingerprint: row.fingerprint as string | null,
-    keyName: row.key_name as string | null,
-    route: row.route as string | null,
-    count: Number(row.count),
-  }));
+  return rows.map(toSecurityRow);
 }

@@ -1,7 +1,7 @@
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Sql } from "../../postgres/connect.ts";
 
-/** How far a receiver has been told, and whether it is served. */
+/** Up to which entry a receiver has its deliveries, and whether it is disabled. */
 export interface ReceiverState {
   position: bigint;
   disabled: boolean;
@@ -85,8 +85,8 @@ export async function fanOut(
 }
 
 /**
- * Makes an event that no entry causes due for these receivers, once however often it is asked for. One that is not
- * registered yet is told as soon as it is.
+ * Makes an event that no entry causes due for these receivers, once for each event's id. A receiver that is not
+ * registered yet gets it as soon as it is.
  */
 export async function announce(
   sql: Sql,
@@ -199,8 +199,8 @@ export async function oldestPending(sql: ReadSql, receivers: readonly string[]):
 }
 
 /**
- * Deletes deliveries that are past their keeping time, a bounded number at a time. What a receiver is still to be told is kept for as long as
- * it is one: one that was disabled may come back much later.
+ * Deletes deliveries that are past their keeping time, a bounded number at a time. Pending deliveries of a receiver are kept
+ * for as long as the tenant file names it: a disabled one may be enabled much later.
  * @param receivers those that the tenant file names
  */
 export async function forgetDeliveries(

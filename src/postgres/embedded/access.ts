@@ -5,15 +5,15 @@ import postgres from "postgres";
 import { type Account, serverAccount } from "./account.ts";
 import { unlessMissing } from "./errors.ts";
 import type { Site } from "./home.ts";
-import { maintenanceDatabase, runStatements } from "./maintenance.ts";
+import { maintenanceDatabase, query } from "./maintenance.ts";
 import { findPostmaster } from "./postmaster.ts";
 import { ownerRole, serverLoginPrefix, superuser } from "./settings.ts";
 
 const map = "pmctl";
 
 /**
- * Who may connect: those whom the kernel names at the other end of the socket, as the logins that pg_ident.conf gives
- * them. Nothing else is listed, so the superuser, TCP and replication are refused.
+ * Who may connect: the user that the kernel names at the other end of the socket, as the logins that pg_ident.conf lists for
+ * it. Nothing else is listed, so the superuser, TCP and replication are refused.
  */
 const rules = `# pmctl writes this file, and pg_ident.conf beside it: changes do not last.
 local all all peer map=${map}
@@ -29,25 +29,23 @@ export const closeCommonDatabases = [
 ] as const;
 
 /**
- * Brings a running cluster to these rules when it has others: one of an older pmctl, which trusted everyone who reached
+ * Brings a running cluster to these rules when it has others: one of an older pmctl, which trusted every user who reached
  * its socket, or one whose directory was given to another user. The server reads the rules anew; no connection ends.
  */
 export async function enforceAccess(site: Site): Promise<void> {
   if (await hasRules(site)) return;
   try {
-    await runStatements(site, superuser, closeCommonDatabases);
+    const close = async (sql: postgres.Sql) => {
+      for (const statement of closeCommonDatabases) await sql.unsafe(statement);
+    };
+    await query(site, close, superuser);
   } catch (error) {
-    // Rules of the operator's own, or ours: then only the users are others.
+    // The superuser is refused by the operator's own rules, or by ours with other users.
     if (!(error instanceof postgres.PostgresError) || !error.code.startsWith("28")) throw error;
   }
-  await writeRules(site.dataDir, await serverAccount(site.dataDir), await operators(site));
+  await writeRules(site, site.dataDir, await serverAccount(site.dataDir));
   const server = await findPostmaster(site.dataDir);
   if (server) process.kill(server.pid, "SIGHUP");
-}
-
-/** Writes the rules of a cluster that is being created in `dataDir`. */
-export async function writeFirstRules(site: Site, dataDir: string, account: Account): Promise<void> {
-  await writeRules(dataDir, account, await operators(site));
 }
 
 /** User ids: root, and the owner of `.pmctl`. The account that root runs the server as is not among them. */
@@ -67,7 +65,9 @@ function headline(users: readonly number[]): string {
   return `# user ids ${users.join(", ")}`;
 }
 
-async function writeRules(dataDir: string, account: Account, users: readonly number[]): Promise<void> {
+/** Writes the rules of a cluster; while it is being created, `dataDir` is not in its place yet. */
+export async function writeRules(site: Site, dataDir: string, account: Account): Promise<void> {
+  const users = await operators(site);
   const names = (await Promise.all(users.map(nameOf))).filter((name) => name !== undefined);
   const lines = names.flatMap((name) => [`${map} "${name}" ${ownerRole}`, `${map} "${name}" /^${serverLoginPrefix}`]);
   // The rules last: a cluster that has them is not looked at again.

@@ -64,7 +64,7 @@ export async function canReach(account: Account, directory: string): Promise<boo
 
 /**
  * How to start a program as the account: execa options. The environment is a neutral one, so that neither the
- * operator's `PG*` variables nor the home directory reach the server, and `/` is a directory that everyone may be in.
+ * operator's `PG*` variables nor the home directory reach the server, and `/` is open to every user.
  * Node drops the supplementary groups by itself whenever it changes the user.
  */
 export function runAs(account: Account) {

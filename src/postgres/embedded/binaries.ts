@@ -65,7 +65,7 @@ export async function prepareBinaries(
   });
   if ((await failureOf(native, account)) === undefined) return programsIn(native);
   const copiesDir = await findCopiesDir();
-  // The digest is in its name: a copy of anything else is none of this one.
+  // The digest is in the name, so a copy of other programs is never taken for this one.
   const copy = join(copiesDir, `postgres-${version}-${build}-${digest.slice(0, 8)}`);
   return withLock(join(copiesDir, "copy.lock"), copyWaitMs, async () => {
     if ((await failureOf(copy, account)) !== undefined) await copyPrograms(packageRoot, copy);

@@ -3,7 +3,7 @@ import { type ClusterConnection, connectionTo, connectionUrl } from "./connectio
 import { ClusterError } from "./errors.ts";
 import { findSite } from "./home.ts";
 import { ensureStarted, isReady, restartAfterCrash, stop } from "./lifecycle.ts";
-import { askVersion, createDatabase, maintenanceDatabase, prepareCluster } from "./maintenance.ts";
+import { createDatabase, maintenanceDatabase, prepareCluster } from "./maintenance.ts";
 
 /** What `pmctl db status` shows. When the server is down, the fields say what they would be. */
 export interface ClusterStatus {
@@ -79,7 +79,7 @@ export function embeddedCluster(directory: string, options: ClusterOptions = {})
 
     async status(database = maintenanceDatabase) {
       const running = await isReady(directory);
-      const version = running ? await askVersion(site()).catch(() => undefined) : undefined;
+      const version = running ? await prepareCluster(site(), undefined).catch(() => undefined) : undefined;
       return describe(database, running, version ?? serverVersion(await packageVersion(findPackageRoot())));
     },
   };

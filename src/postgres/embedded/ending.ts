@@ -9,7 +9,7 @@ import type { Site } from "./home.ts";
 const stateOffset = 16;
 const stateShutDown = 1;
 
-/** Notes that the server is meant to be down, before it is stopped: also when it had crashed already. */
+/** Records that the server is meant to be down, before it is stopped, also when it had crashed already. */
 export async function markStopped(home: string): Promise<void> {
   try {
     // Exclusively, so that root never writes through a link that the home's owner may have put there.
@@ -19,7 +19,7 @@ export async function markStopped(home: string): Promise<void> {
   }
 }
 
-/** Notes that the server is meant to run. */
+/** Records that the server is meant to run. */
 export async function clearStopped(home: string): Promise<void> {
   await rm(markOf(home), { force: true });
 }

@@ -120,7 +120,7 @@ async function reserveOutside(root: string, systemDir: string): Promise<string> 
   return mkdtemp(join(clusters, `${shortHash(root)}-`));
 }
 
-/** Creates a directory of root's that everyone can pass through, and refuses one in which others could swap files. */
+/** Creates a directory of root's that every user can pass through; refuses one in which others could replace files. */
 export async function createSystemDirectory(path: string): Promise<string> {
   if ((await mkdir(path, { recursive: true })) !== undefined) await chmod(path, 0o755);
   const { uid, mode } = await lstat(path);

@@ -1,7 +1,7 @@
 import { lchown, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { closeCommonDatabases, writeFirstRules } from "./access.ts";
+import { closeCommonDatabases, writeRules } from "./access.ts";
 import { type Account, runAs } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import { ClusterError, unlessMissing } from "./errors.ts";
@@ -44,7 +44,7 @@ export async function initialise(site: Site, binaries: Binaries, account: Accoun
     ["--single", "-D", unfinished, ...asOptions({ exit_on_error: "on", logging_collector: "off" }), "postgres"],
     [`create role ${ownerRole} login createdb createrole`, ...closeCommonDatabases, ""].join("\n"),
   );
-  await writeFirstRules(site, unfinished, account);
+  await writeRules(site, unfinished, account);
   await rename(unfinished, site.dataDir);
   await syncDirectory(site.home);
 }

@@ -6,7 +6,7 @@ import { unlessMissing } from "./errors.ts";
 const shownLines = 15;
 const shownBytes = 8192;
 
-/** What a server says before its log collector runs: why it did not start, most of all. */
+/** The output of a server before its log collector runs, such as why it did not start. */
 export function startLog(home: string): string {
   return join(home, "start.log");
 }

@@ -5,18 +5,18 @@ import type { Site } from "./home.ts";
 import { quoted } from "./identifier.ts";
 import { ownerRole, serverLogin } from "./settings.ts";
 
-/** The database that every cluster has, and that holds nothing. */
+/** The empty database that every cluster has. */
 export const maintenanceDatabase = "postgres";
 
 const connectTimeoutSeconds = 10;
 const longestNameBytes = 63;
 // duplicate_database, duplicate_object, and the unique violation that two creations in the same moment end in.
 const alreadyThere = new Set(["42P04", "42710", "23505"]);
-const nobodyListens = new Set(["ENOENT", "ECONNREFUSED"]);
+const serverIsDown = new Set(["ENOENT", "ECONNREFUSED"]);
 
 /**
- * Makes sure that the login that serves a database exists. It can do nothing before it is granted what it needs.
- * @param database undefined for none
+ * Creates the login that serves a database unless it exists. It has no rights before they are granted to it.
+ * @param database undefined to ask for the version only
  * @returns the version of the server that runs, such as "18.4"
  */
 export async function prepareCluster(site: Site, database: string | undefined): Promise<string> {
@@ -33,25 +33,9 @@ export async function prepareCluster(site: Site, database: string | undefined): 
   });
 }
 
-/** The version of the server that runs. */
-export async function askVersion(site: Site): Promise<string> {
-  return prepareCluster(site, undefined);
-}
-
-/** Runs statements one by one as another role than the owner. */
-export async function runStatements(site: Site, role: string, statements: readonly string[]): Promise<void> {
-  await query(
-    site,
-    async (sql) => {
-      for (const statement of statements) await sql.unsafe(statement);
-    },
-    role,
-  );
-}
-
 /**
  * Creates a database of the owner role unless it exists.
- * @throws ClusterError when the server does not run, or nothing can be called that.
+ * @throws ClusterError when the server does not run, or PostgreSQL allows no such name.
  */
 export async function createDatabase(site: Site, name: string): Promise<void> {
   const bytes = Buffer.byteLength(name);
@@ -67,7 +51,7 @@ export async function createDatabase(site: Site, name: string): Promise<void> {
   });
 }
 
-/** Another command may be quicker, by a moment or by less. */
+/** Passes over that another command created the same thing first, or at the same moment. */
 async function unlessThere(creation: PromiseLike<unknown>): Promise<void> {
   try {
     await creation;
@@ -76,14 +60,14 @@ async function unlessThere(creation: PromiseLike<unknown>): Promise<void> {
   }
 }
 
-/** Runs statements in the maintenance database, on a connection of their own. */
-async function query<T>(site: Site, work: (sql: postgres.Sql) => Promise<T>, role?: string): Promise<T> {
+/** Runs statements in the maintenance database on a connection of their own, as the owner role unless told otherwise. */
+export async function query<T>(site: Site, work: (sql: postgres.Sql) => Promise<T>, role?: string): Promise<T> {
   const connection = connectionTo(site, maintenanceDatabase, role);
   const sql = postgres({ ...connection, ssl: false, max: 1, connect_timeout: connectTimeoutSeconds });
   try {
     return await work(sql);
   } catch (error) {
-    if (!nobodyListens.has(errorCode(error) ?? "")) throw error;
+    if (!serverIsDown.has(errorCode(error) ?? "")) throw error;
     throw new ClusterError("The embedded PostgreSQL is not running. Start it: pmctl db start", { cause: error });
   } finally {
     await sql.end({ timeout: 1 });

@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 /** The role that owns the databases. It may create databases and roles, and is no superuser. */
 export const ownerRole = "pmctl";
 
-/** What names of the logins that serve begin with; no other role's does. */
+/** How the names of the logins that serve begin, and of no other role. */
 export const serverLoginPrefix = "pmctl-server-";
 
 /** The login that serves a database: it owns nothing, is a member of nothing, and connects to that database only. */

@@ -3,8 +3,8 @@ import { settings } from "../../ledger/tenant-record.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
 /**
- * The checks of what lives beside the chain. What a table holds and what the log says are put into the same words, which
- * are compared and shown alike; null is no row, or no entry. A difference counts 1,000,000: a dollar of discrepancy.
+ * The checks of the tables that no journal adds up to. What a table holds and what the log says are written as texts of
+ * one form, which are compared and shown; null is no row, or no entry. A difference counts 1,000,000: a dollar of discrepancy.
  */
 export function standingChecks(sql: ReadSql) {
   return sql`

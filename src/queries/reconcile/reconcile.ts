@@ -38,7 +38,7 @@ const NAMES = [
   ...["positions", "restrictions", "suitability", "traderDays", "trades", "volume", "withdrawals"],
 ];
 
-/** Checks that count rows. A whole one stands for a dollar in the sum of discrepancies, and is none. */
+/** Checks that count rows instead of money: each row adds a dollar to the sum of discrepancies. */
 export const COUNTING_CHECKS: ReadonlySet<string> = new Set([
   ...["head", "hedges"],
   ...["configuration", "keys", "kyc", "policy", "restrictions", "suitability"],

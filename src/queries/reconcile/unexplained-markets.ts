@@ -1,8 +1,5 @@
+import { isoOf } from "../../ledger/on-record.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-
-/** Milliseconds since the epoch as entries write an instant. */
-const isoOf = (sql: ReadSql, column: string) =>
-  sql.unsafe(`to_char(to_timestamp(${column} / 1000.0) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
 
 /** Whether an instant is the one that an entry names. Years of five digits are written in another way, and pass. */
 const isInstant = (sql: ReadSql, column: string, text: string) =>
@@ -52,7 +49,7 @@ export function stateRows(sql: ReadSql) {
     )`;
 }
 
-/** What the oracle goes by: the instant that decides, and why it waits. */
+/** What the oracle reads of a market: the instant that decides it, and why it waits. */
 export function watchRows(sql: ReadSql) {
   return sql`
     held as (

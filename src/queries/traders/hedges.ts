@@ -1,14 +1,16 @@
+import { bigint, integer, named, rowReader, text, whole } from "../../ledger/codec.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { readClock } from "../../postgres/database-time.ts";
 
-export interface HedgeSymbol {
-  symbol: string;
-  openTrades: number;
-  longHedges: number;
-  shortHedges: number;
-  totalNotionalMinor: number;
-  activeCostMicro: bigint;
-}
+const toSymbol = rowReader({
+  symbol: text(),
+  openTrades: integer(),
+  longHedges: integer(),
+  shortHedges: integer(),
+  totalNotionalMinor: named("notional_minor", whole()),
+  activeCostMicro: named("active_micro", bigint()),
+});
+export type HedgeSymbol = ReturnType<typeof toSymbol>;
 
 /**
  * The hedge book by symbol: tagged purchases in markets not settled, since their position was last empty. A sale does
@@ -83,14 +85,7 @@ export async function readHedgeBook(sql: ReadSql): Promise<{ symbols: HedgeSymbo
     readClock(sql),
   ]);
   return {
-    symbols: rows.map((row) => ({
-      symbol: row.symbol,
-      openTrades: row.open_trades,
-      longHedges: row.long_hedges,
-      shortHedges: row.short_hedges,
-      totalNotionalMinor: Number(row.notional_minor),
-      activeCostMicro: BigInt(row.active_micro),
-    })),
+    symbols: rows.map(toSymbol),
     now,
   };
 }

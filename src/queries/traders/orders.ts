@@ -1,21 +1,24 @@
-import type { HedgeRef } from "../../domain/hedge.ts";
 import type { Side } from "../../domain/market/market.ts";
+import { bigint, integer, rowReader, text, whole } from "../../ledger/codec.ts";
+import { TABLES } from "../../ledger/tables.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
 
-export interface OrderRow {
-  seq: number;
-  id: string;
-  marketId: string;
-  question: string;
-  side: Side;
-  amountMicro: bigint;
-  feeMicro: bigint;
+const toTrade = rowReader({
+  seq: whole(),
+  id: text(),
+  marketId: text(),
+  question: text(),
+  side: text<Side>(),
+  amountMicro: bigint(),
+  feeMicro: bigint(),
   /** Negative when sold. */
-  sharesMicro: bigint;
-  yesPricePpm: number;
-  ts: number;
-  hedgeRef: HedgeRef | undefined;
-}
+  sharesMicro: bigint(),
+  yesPricePpm: integer(),
+  ts: whole(),
+});
+
+/** A trade with the hedge that it was tagged with. */
+export type OrderRow = ReturnType<typeof toOrder>;
 
 export interface OrderQuery {
   traderId: string;
@@ -48,30 +51,12 @@ export async function listOrders(sql: ReadSql, { traderId, marketId, before, lim
 
 /** Another user's trade is answered like an unknown one, so ids cannot be probed. */
 export async function findOrder(sql: ReadSql, traderId: string, id: string): Promise<OrderRow | undefined> {
-  const rows = await sql`${select(sql)} where t.id = ${id} and t.trader_id = ${traderId}`;
-  return rows.map(toOrder)[0];
+  const [row] = await sql`${select(sql)} where t.id = ${id} and t.trader_id = ${traderId}`;
+  return row && toOrder(row);
 }
 
-function toOrder(row: Row): OrderRow {
-  return {
-    seq: Number(row.seq),
-    id: row.id,
-    marketId: row.market_id,
-    question: row.question,
-    side: row.side,
-    amountMicro: BigInt(row.amount_micro),
-    feeMicro: BigInt(row.fee_micro),
-    sharesMicro: BigInt(row.shares_micro),
-    yesPricePpm: row.yes_price_ppm,
-    ts: Number(row.ts),
-    hedgeRef:
-      row.symbol === null
-        ? undefined
-        : {
-            symbol: row.symbol,
-            direction: row.direction,
-            notional: Number(row.notional_minor),
-            externalRef: row.external_ref,
-          },
-  };
+function toOrder(row: Row) {
+  if (row.symbol === null) return { ...toTrade(row), hedgeRef: undefined };
+  const { symbol, direction, notional, externalRef } = TABLES.hedge.decode(row);
+  return { ...toTrade(row), hedgeRef: { symbol, direction, notional, externalRef } };
 }

@@ -1,14 +1,21 @@
 import type { Side } from "../../domain/market/market.ts";
+import { bigint, rowReader, text, whole } from "../../ledger/codec.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import { type Priced, pricedColumns, toPriced } from "../priced.ts";
+import { PRICED, pricedColumns } from "../priced.ts";
 
-export interface OpenPosition extends Priced {
-  marketId: string;
-  question: string;
-  side: Side;
-  sharesMicro: bigint;
-  costMicro: bigint;
-}
+const POSITION = {
+  marketId: text(),
+  question: text(),
+  side: text<Side>(),
+  sharesMicro: bigint(),
+  costMicro: bigint(),
+};
+
+const toOpen = rowReader({
+  ...POSITION,
+  ...PRICED,
+});
+export type OpenPosition = ReturnType<typeof toOpen>;
 
 /** A trader's positions in markets not settled, with what is needed to price them. */
 export async function listOpenPositions(sql: ReadSql, traderId: string): Promise<OpenPosition[]> {
@@ -21,25 +28,15 @@ export async function listOpenPositions(sql: ReadSql, traderId: string): Promise
        and b.status <> 'settled'
        and p.shares_micro > 0
      order by m.close_at, m.id, p.side`;
-  return rows.map((row) => ({
-    marketId: row.market_id,
-    question: row.question,
-    side: row.side,
-    sharesMicro: BigInt(row.shares_micro),
-    costMicro: BigInt(row.cost_micro),
-    ...toPriced(row),
-  }));
+  return rows.map(toOpen);
 }
 
-export interface SettledPosition {
-  marketId: string;
-  question: string;
-  side: Side;
-  outcome: Side;
-  sharesMicro: bigint;
-  costMicro: bigint;
-  settledAt: number;
-}
+const toSettled = rowReader({
+  ...POSITION,
+  outcome: text<Side>(),
+  settledAt: whole(),
+});
+export type SettledPosition = ReturnType<typeof toSettled>;
 
 /** A trader's last positions in settled markets, newest first. What was sold before the end is not among them. */
 export async function listSettledPositions(sql: ReadSql, traderId: string, limit: number): Promise<SettledPosition[]> {
@@ -53,13 +50,5 @@ export async function listSettledPositions(sql: ReadSql, traderId: string, limit
        and p.shares_micro > 0
      order by b.settled_at desc, p.market_id, p.side
      limit ${limit}`;
-  return rows.map((row) => ({
-    marketId: row.market_id,
-    question: row.question,
-    side: row.side,
-    outcome: row.outcome,
-    sharesMicro: BigInt(row.shares_micro),
-    costMicro: BigInt(row.cost_micro),
-    settledAt: Number(row.settled_at),
-  }));
+  return rows.map(toSettled);
 }

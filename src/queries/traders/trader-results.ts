@@ -1,16 +1,18 @@
+import { bigint, integer, named, rowReader, text } from "../../ledger/codec.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
-export interface TraderResult {
-  traderId: string;
-  volumeMicro: bigint;
-  trades: number;
-  markets: number;
+const toResult = rowReader({
+  traderId: text(),
+  volumeMicro: named("volume", bigint()),
+  trades: integer(),
+  markets: integer(),
   /** Positions in markets settled within the period, and how many of them were on the winning side. */
-  settledPositions: number;
-  wins: number;
-  realizedMicro: bigint;
-  unrealizedMicro: bigint;
-}
+  settledPositions: named("positions", integer()),
+  wins: integer(),
+  realizedMicro: named("realized", bigint()),
+  unrealizedMicro: named("unrealized", bigint()),
+});
+export type TraderResult = ReturnType<typeof toResult>;
 
 /** Sums over all traders of the period, those beyond the list included. */
 export interface TraderTotals {
@@ -94,16 +96,7 @@ export async function listTraderResults(
      order by l.volume desc, l.trader_id collate "C"`;
   const [first] = rows;
   return {
-    traders: rows.map((row) => ({
-      traderId: row.trader_id,
-      volumeMicro: BigInt(row.volume),
-      trades: row.trades,
-      markets: row.markets,
-      settledPositions: row.positions,
-      wins: row.wins,
-      realizedMicro: BigInt(row.realized),
-      unrealizedMicro: BigInt(row.unrealized),
-    })),
+    traders: rows.map(toResult),
     totals: {
       traders: first?.all_traders ?? 0,
       trades: Number(first?.all_trades ?? 0),

@@ -4,14 +4,13 @@ import { auditKey } from "../../domain/audit/seal.ts";
 import type { SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Command } from "../../engine/commands.ts";
-import { followMarketSearch } from "../../ledger/market-search.ts";
-import { GRANTS, leaveOutVouched } from "../../ledger/schema.ts";
-import { loadDatabase } from "../../postgres/backup/backup.ts";
-import { type BackupManifest, damaged } from "../../postgres/backup/backup-format.ts";
-import type { Inspected } from "../../postgres/backup/backup-reader.ts";
-import { createReplacement } from "../../postgres/backup/swap-database.ts";
+import { loadDatabase } from "../../ledger/backup/backup.ts";
+import { type BackupManifest, damaged } from "../../ledger/backup/backup-format.ts";
+import type { Inspected } from "../../ledger/backup/backup-reader.ts";
+import { leaveOutVouched } from "../../ledger/schema.ts";
 import { type Connection, connect, type Sql } from "../../postgres/connect.ts";
 import { readerOf } from "../../postgres/pool.ts";
+import { createReplacement } from "../../postgres/swap-database.ts";
 import { reconcileLedger } from "../../queries/reconcile/reconcile.ts";
 import { findUnexplained, findWrongPools } from "../../queries/reconcile/unexplained.ts";
 import { appendToDirectory } from "../anchors/anchor-file.ts";
@@ -67,11 +66,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   const { keptAs } = replacement;
   try {
     onStep("Loading the backup into a fresh database");
-    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, {
-      grants: GRANTS,
-      server,
-      follow: followMarketSearch,
-    });
+    const { manifest, sha256 } = await loadDatabase(replacement.connection, content, server);
     if (sha256 !== inspected.sha256) throw damaged("it changed while it was being read");
     onStep("Verifying the audit chain, and every row against it");
     const setBack = await withChecks(replacement.connection, async (sql) => {

@@ -29,12 +29,12 @@ function refuseAll(journal: FakeJournal, statement: Statement): void {
 }
 
 describe("two processes on one tenant", () => {
-  test("alone, a process commits in one statement and never locks the head", async () => {
+  test("a process alone on its tenant commits in one statement and never locks the head", async () => {
     for (const reference of ["a", "b", "c"]) await bench.run(bench.submit(depositOf(reference)));
     expect(sent(0)).toEqual({ load: 3, commit: 3 });
   });
 
-  test("a lost swap takes the slow path, and the fast one again when the other is quiet", async () => {
+  test("a process that loses a swap takes the slow path, and the fast one again once the other process is quiet", async () => {
     await bench.run(bench.submit(depositOf("theirs"), 1));
     bench.journals[0].sent.clear();
     await bench.run(bench.submit(depositOf("a")));
@@ -55,7 +55,7 @@ describe("two processes on one tenant", () => {
     expect(heard.filter((each) => each === "INSUFFICIENT_FUNDS")).toHaveLength(2);
   });
 
-  test("both make progress, however busy the other is", async () => {
+  test("both processes make progress, however busy the other is", async () => {
     const stream = async (process: 0 | 1) => {
       let answered = 0;
       for (let index = 0; index < 60; index++)
@@ -72,7 +72,7 @@ describe("two processes on one tenant", () => {
     expect(sent(0)).toEqual({ readHead: 1 });
   });
 
-  test("and when the head has moved, the command is judged anew: a cap that was raised elsewhere counts", async () => {
+  test("a refused command whose head has moved is decided again: a cap that another process raised counts", async () => {
     await bench.run(bench.submit(buy(200n * DOLLAR)));
     expect(code(await bench.run(bench.submit(buy(30n * DOLLAR))))).toBe("answered");
     expect(code(await bench.run(bench.submit(buy(30n * DOLLAR))))).toBe("EXPOSURE_EXCEEDED");
@@ -81,7 +81,7 @@ describe("two processes on one tenant", () => {
     expect(code(await bench.run(bench.submit(buy(30n * DOLLAR))))).toBe("answered");
   });
 
-  test("a no-op is confirmed too: a market resumed elsewhere is suspended again", async () => {
+  test("a command that changes nothing is confirmed too: a market that another process resumed is suspended again", async () => {
     const suspend: Command = { type: "suspendMarket", marketId: "m0" };
     await bench.run(bench.submit(suspend));
     await bench.run(bench.submit({ type: "resumeMarket", marketId: "m0" }, 1));
@@ -113,7 +113,7 @@ describe("two processes on one tenant", () => {
   });
 });
 
-describe("a poisoned command", () => {
+describe("a command that the database refuses", () => {
   test("fails alone: the batch is halved until it is found, and all others go through in order", async () => {
     const commands = Array.from({ length: 9 }, (_, index) => (index === 5 ? TENANT_POISON : depositOf(`d${index}`)));
     const heard = await bench.run(Promise.all(commands.map((command) => bench.submit(command))));
@@ -123,7 +123,7 @@ describe("a poisoned command", () => {
     expect(references).toEqual(["d0", "d1", "d2", "d3", "d4", "d6", "d7", "d8"]);
   });
 
-  test("rows that were changed behind the process's back cost one attempt, not the command", async () => {
+  test("rows that another process changed cost one attempt, and the command succeeds", async () => {
     await bench.run(bench.submit(buy(DOLLAR)));
     const wallet = bench.database.row("account", "wallet:u0");
     if (wallet) bench.database.rows.set("account/wallet:u0", { ...wallet, version: wallet.version + 3 });

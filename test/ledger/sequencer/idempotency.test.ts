@@ -52,7 +52,7 @@ describe("an Idempotency-Key", () => {
     expect(bench.entries("trade.executed")).toBe(2);
   });
 
-  test("whose request was refused is judged anew: what was refused for its moment may pass later", async () => {
+  test("whose request was refused is decided again: what was refused for its moment may pass later", async () => {
     const suspend: Command = { type: "suspendMarket", marketId: "m0" };
     await bench.run(bench.submit(suspend));
     expect(code(await bench.run(bench.submit(buy(DOLLAR), 0, keyed())))).toBe("MARKET_SUSPENDED");
@@ -66,7 +66,7 @@ describe("an Idempotency-Key", () => {
     const resume: Command = { type: "resumeMarket", marketId: "m0" };
     const shown = keyed({ render: (result) => ({ status: 200, body: JSON.stringify(result) }) });
 
-    test("stands for its first answer too: sent again it does not take effect later", async () => {
+    test("keeps its first answer too: sent again it does not take effect later", async () => {
       await bench.run(bench.submit(suspend));
       expect(await bench.run(bench.submit(suspend, 0, shown))).toMatchObject({ answer: { result: { id: "m0" } } });
       await bench.run(bench.submit(resume));
@@ -75,7 +75,7 @@ describe("an Idempotency-Key", () => {
       expect([bench.entries("market.suspended"), bench.database.row("marketState", "m0")?.status]).toEqual([1, "open"]);
     });
 
-    test("is told to the other process, although the journal stands still", async () => {
+    test("is known to the other process, although the audit log has no new entry", async () => {
       await bench.run(bench.submit(suspend));
       // The other process remembers that the key is unknown.
       expect(code(await bench.run(bench.submit(buy(DOLLAR), 1, shown)))).toBe("MARKET_SUSPENDED");
@@ -131,7 +131,7 @@ describe("an answer is made before the commit", () => {
     expect(bench.balance("wallet:u0")).toBe(248n * DOLLAR);
   });
 
-  test("again when another process was first: what is given belongs to the execution that was committed", async () => {
+  test("an answer is made again when another process committed first: it belongs to the execution that was committed", async () => {
     const rendered: string[] = [];
     const render = (result: unknown) => {
       rendered.push(String((result as TradeResult).sharesMicro));
@@ -159,7 +159,7 @@ describe("what a process remembers", () => {
     expect(bench.balance("escrow:m0")).toBe(0n);
   });
 
-  test("after a fence it goes on at the new epoch, on the fast path", async () => {
+  test("stays valid after a fence: the process goes on at the new epoch, on the fast path", async () => {
     const [journal] = bench.journals;
     journal.plan.push({ statement: "commit", fate: "answerLost" });
     await bench.run(bench.submit(depositOf("a")));

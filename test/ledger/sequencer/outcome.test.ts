@@ -86,7 +86,7 @@ describe("a database that stays away", () => {
     expect(bench.entries("trade.executed")).toBe(1);
   });
 
-  test("before anything was sent it is DATABASE_UNAVAILABLE, and nothing is executed later", async () => {
+  test("answers DATABASE_UNAVAILABLE before anything was sent, and nothing is executed later", async () => {
     bench.journals[1].faults.outage = [0, bench.scheduler.now + 100];
     expect(code(await bench.run(bench.submit(buy(DOLLAR), 1)))).toBe("DATABASE_UNAVAILABLE");
     await bench.run(bench.scheduler.sleep(20_000));
@@ -130,7 +130,7 @@ describe("a commit that the database warns about", () => {
     expect(bench.entries("trade.executed")).toBe(1);
   });
 
-  test("ends a transaction as it ends a statement: a second process at work changes nothing about it", async () => {
+  test("leaves a commit unconfirmed within a transaction too, while a second process is at work", async () => {
     await bench.run(bench.submit(buy(DOLLAR), 1));
     await bench.run(bench.submit(buy(DOLLAR), 0));
     bench.journals[1].plan.push({ statement: "end", fate: "warned" });
@@ -140,14 +140,14 @@ describe("a commit that the database warns about", () => {
     expect(bench.entries("trade.executed")).toBe(3);
   });
 
-  test("costs a refusal nothing: it promises nothing, so it is confirmed by a read", async () => {
+  test("does not hold up a refusal, which is confirmed by a read because it promises nothing", async () => {
     for (const { faults } of bench.journals) faults.standbyAway = [0, bench.scheduler.now + 30_000];
     expect(code(await bench.run(bench.submit(buy(10_000n * DOLLAR))))).toBe("MAX_TRADE_EXCEEDED");
   });
 });
 
 describe("a conflict with another statement", () => {
-  test("is made again after a pause, since nothing was written, and is there once", async () => {
+  test("is repeated after a pause, since nothing was written, and takes effect once", async () => {
     for (let time = 0; time < 5; time++) bench.journals[0].plan.push({ statement: "commit", fate: "conflict" });
     const before = bench.scheduler.now;
     expect(code(await bench.run(bench.submit(buy(DOLLAR))))).toBe("answered");

@@ -101,7 +101,7 @@ describe("the queue", () => {
 });
 
 describe("the time gate", () => {
-  test("after ten seconds without a word of the database its clock is read again before anything is decided", async () => {
+  test("after ten seconds without an answer of the database its clock is read again before anything is decided", async () => {
     await bench.run(bench.submit({ type: "suspendMarket", marketId: "m0" }));
     await bench.run(bench.scheduler.sleep(10_001));
     bench.database.stepClock(10 * 86_400_000);
@@ -120,7 +120,7 @@ describe("the time gate", () => {
     expect(bench.entries("trade.executed")).toBe(1);
   });
 
-  test("it takes nothing else down with it: the rest of its batch goes through", async () => {
+  test("a trade that is refused as closed fails alone: the rest of its batch goes through", async () => {
     await bench.run(Promise.all([bench.submit(buy(DOLLAR, "m2")), bench.submit(buy(DOLLAR, "m0"))]));
     await bench.run(millisecondsAway(1));
     bench.journals[0].faults.slow = 1;
@@ -136,7 +136,7 @@ describe("the time gate", () => {
     expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("MARKET_CLOSED");
   });
 
-  test("a clock that was wrong and is set back closes nothing any more, and time in the journal does not step back", async () => {
+  test("a database clock that was wrong and is set back closes no market too early, and time in the journal does not step back", async () => {
     bench.database.stepClock(3_600_000);
     await bench.run(bench.submit(depositOf("an hour early")));
     expect(code(await bench.run(bench.submit(buy(DOLLAR, "m2"))))).toBe("MARKET_CLOSED");

@@ -32,7 +32,7 @@ test("the batch that follows one lost in a failover leaves another head, so that
   expect(next.epoch).toBeGreaterThan(lost.epoch);
 });
 
-test("an epoch rises where the clock is behind it too", () => {
+test("an epoch rises also when the clock is behind it", () => {
   const ahead = BigInt(NOW) + 10n;
   expect(headAfter("a", ahead, NOW).epoch).toBe(ahead + 1n);
 });

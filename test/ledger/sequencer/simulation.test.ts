@@ -36,7 +36,7 @@ describe("whatever happens, answers and journal agree with a naive replay of the
     },
   );
 
-  test.runIf(SEEDS >= 1000)("the histories were eventful enough to mean something", () => {
+  test.runIf(SEEDS >= 1000)("the histories contain every kind of event often enough", () => {
     for (const event of [
       ...["done", "replayed", "silence", "crashes", "failovers that lost something", "batches of several"],
       ...["OUTCOME_UNKNOWN", "DATABASE_UNAVAILABLE", "OVERLOADED", "INTERNAL", "IDEMPOTENCY_MISMATCH"],
@@ -46,7 +46,7 @@ describe("whatever happens, answers and journal agree with a naive replay of the
       expect(statistics.get(event) ?? 0, event).toBeGreaterThan(10);
   });
 
-  test("a seed is a history: the same one twice is the same to the last entry", async () => {
+  test("the same seed gives the same history, to the last entry", async () => {
     const [one, two] = [await simulate(FIRST + 6), await simulate(FIRST + 6)];
     expect(one.database.audit).toEqual(two.database.audit);
     expect(one.attempts.map(({ outcome }) => outcome.kind)).toEqual(two.attempts.map(({ outcome }) => outcome.kind));

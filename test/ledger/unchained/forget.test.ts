@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("stored answers go when they are not given any more, however many, by the hand of the server's own role", async () => {
+test("stored answers that have expired are deleted, however many, with the rights of the server's own role", async () => {
   await sql`
     insert into stored_answer (caller, key, request_hash, status, body, created_at)
     select 'public:web:usr_1', age || ' h, ' || n, 'hash', 200, '{}',

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 
-/** The first line of a backup: what it holds, so that it can be judged before anything is restored. */
+/** The first line of a backup: what it holds, for the checks before anything is restored. */
 export interface BackupManifest {
   format: typeof BACKUP_FORMAT | typeof FORMER_FORMAT;
   tenant: string;
@@ -63,12 +63,12 @@ export function parseManifest(line: string): BackupManifest {
     const manifest = JSON.parse(line) as BackupManifest;
     if (isManifest(manifest)) return manifest;
   } catch {
-    // Said below.
+    // Refused below.
   }
   throw noBackup();
 }
 
-/** Every field that is printed or compared; the rows are checked against them later. */
+/** Checks every field that is printed or compared; the rows are checked against them later. */
 function isManifest({ format, tenant, created, schemaVersion, migrations, head, count }: BackupManifest): boolean {
   return (
     [BACKUP_FORMAT, FORMER_FORMAT].includes(format) &&
@@ -88,7 +88,7 @@ export function parseTrailer(line: string): Trailer {
     const trailer = JSON.parse(line) as Trailer;
     if (Number.isSafeInteger(trailer.rows) && /^[0-9a-f]{64}$/.test(trailer.sha256)) return trailer;
   } catch {
-    // Said below.
+    // Refused below.
   }
   throw damaged("its end is not where it should be");
 }

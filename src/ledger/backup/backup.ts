@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type Connection, connect, type Sql } from "../connect.ts";
-import { type Grants, migrate, readMigrations } from "../migrate.ts";
+import { type Connection, connect, type Sql, withClient } from "../../postgres/connect.ts";
+import { migrate, readMigrations } from "../../postgres/migrate.ts";
+import { followMarketSearch } from "../market-search.ts";
+import { GRANTS } from "../schema.ts";
 import {
   BACKUP_FORMAT,
   type BackupManifest,
@@ -99,31 +101,22 @@ async function tables(sql: Sql): Promise<{ name: string; copy: string }[]> {
   return rows.map(({ name, columns }) => ({ name, copy: `copy ${name} (${columns})` }));
 }
 
-export interface LoadOptions {
-  /** What the login that will serve it, or the role that it takes, may do with each table. */
-  grants: Grants;
-  /** The login that will serve it; undefined where it is the owner's. */
-  server?: string | undefined;
-  /** Brings what the schema derives from the rows up to them. */
-  follow: (sql: Sql) => Promise<void>;
-}
-
 /**
  * Fills an empty database from a backup and brings its schema to this binary's version.
  *
  * @param content the unpacked backup
+ * @param server the login that will serve it; undefined where it is the owner's
  * @throws Fault INTEGRITY when the backup is damaged, REFUSED when it is of a newer pmctl or of another build
  */
 export async function loadDatabase(
   connection: Connection,
   content: AsyncIterable<Buffer>,
-  { grants, server, follow }: LoadOptions,
+  server?: string,
 ): Promise<{ manifest: BackupManifest; sha256: string }> {
-  const sql = connect(connection, { name: "restore", max: 1 });
   const reader = new BackupReader(content);
-  try {
+  const load = async (sql: Sql) => {
     const manifest = parseManifest(await reader.line());
-    await migrate(sql, { grants, migrations: await migrationsOf(manifest), server });
+    await migrate(sql, { grants: GRANTS, migrations: await migrationsOf(manifest), server });
     const known = await tables(sql);
     // Migrations put the head's first row in.
     await sql.unsafe(`truncate ${known.map(({ name }) => name).join(", ")}`);
@@ -136,14 +129,12 @@ export async function loadDatabase(
       line = await reader.line();
     }
     const { sha256 } = await reader.finish(line);
-    await migrate(sql, { grants, server });
-    await follow(sql);
+    await migrate(sql, { grants: GRANTS, server });
+    await followMarketSearch(sql);
     await sql.unsafe("analyze");
     return { manifest, sha256 };
-  } finally {
-    await reader.close();
-    await sql.end({ timeout: 5 });
-  }
+  };
+  return withClient(connection, { name: "restore", max: 1 }, load).finally(() => reader.close());
 }
 
 /**

@@ -1,8 +1,8 @@
 import postgres from "postgres";
-import { Fault } from "../../domain/fault.ts";
-import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "../connect.ts";
-import { administer, atDatabase, ensureDatabase } from "../database.ts";
-import { quoted } from "../embedded/identifier.ts";
+import { Fault } from "../domain/fault.ts";
+import { type Connection, classify, confirmed, connect, type Sql, Unconfirmed } from "./connect.ts";
+import { administer, atDatabase, ensureDatabase } from "./database.ts";
+import { quoted } from "./embedded/identifier.ts";
 
 const OBJECT_IN_USE = "55006";
 const LONGEST_NAME = 63;
@@ -37,7 +37,7 @@ export async function createReplacement(connection: Connection, stamp: string): 
   const keptAs = exists ? kept : undefined;
   const replacement = atDatabase(connection, fresh);
   await ensureDatabase(replacement);
-  // Says for as long as the restore lasts that this one is no leftover.
+  // This session shows, as long as the restore lasts, that the database is no leftover (`dropLeftovers`).
   const hold = connect(replacement, { name: "restore", max: 1 });
   await hold`select 1`;
   const letGo = () => hold.end({ timeout: 5 });
@@ -62,8 +62,8 @@ function freshName(name: string, stamp: string): string {
 }
 
 /**
- * Drops what restores that were killed have left behind: whole copies, which nothing else would ever remove. One that is
- * connected to is a restore under way, and stays.
+ * Drops the databases that killed restores have left behind, which nothing else removes. One with a session is a restore
+ * under way, and stays.
  * @returns the names of those that are gone; none where the login may not drop databases
  */
 export async function dropLeftovers(connection: Connection): Promise<string[]> {
@@ -129,10 +129,10 @@ async function isThere(sql: Sql, name: string): Promise<boolean> {
 
 async function refuseWhileInUse(sql: Sql, name: string): Promise<void> {
   const users = await sql<{ name: string }[]>`
-    select distinct coalesce(nullif(application_name, ''), 'somebody') as name
+    select distinct coalesce(nullif(application_name, ''), 'a client without a name') as name
       from pg_stat_activity
      where datname = ${name} and pid <> pg_backend_pid()
-       -- What kind a session is of another login's, its own login and superusers are told only.
+       -- Only a login itself and superusers see what kind its sessions are.
        and (backend_type = 'client backend' or backend_type is null and usesysid is not null)`;
   if (users.length > 0)
     throw inUse(

@@ -1,0 +1,118 @@
+import type { HedgeRef } from "../domain/hedge.ts";
+import type { Trade } from "../engine/draft.ts";
+import type { Tables } from "../engine/rows.ts";
+import { bigint, converted, flag, integer, journal, line, merged, named, replaced, text, whole } from "./codec.ts";
+import type { MarketHour, TraderDay } from "./rollups.ts";
+
+type WatchFields = Omit<Tables["watch"], "hold"> & {
+  reason: string | null;
+  detail: string | null;
+  heldAt: number | null;
+};
+
+/** Markets, what is traded on them, and who holds what. */
+export const MARKET_TABLES = {
+  hedge: journal<{ seq: bigint } & HedgeRef & { marketId: string }>("hedge", ["seq"], "chain", {
+    seq: bigint(),
+    marketId: text(),
+    symbol: text(),
+    direction: text(),
+    notional: named("notional_minor", whole()),
+    externalRef: text(),
+  }),
+  hour: merged<MarketHour>(
+    "market_hour",
+    ["marketId", "hour"],
+    "chain",
+    {
+      marketId: line(),
+      hour: whole(),
+      volumeMicro: bigint(),
+      yesPricePpm: integer(),
+      feeMicro: bigint(),
+    },
+    { server: "update", adds: ["volumeMicro", "feeMicro"] },
+  ),
+  market: journal<Tables["market"]>("market", ["id"], "chain", {
+    id: text(),
+    question: text(),
+    category: text(),
+    kind: text(),
+    p0Ppm: integer(),
+    fundMicro: bigint(),
+    closeAt: whole(),
+    resolutionRef: text(),
+    meta: text(),
+    createdAt: whole(),
+    fileKey: text(),
+    houseYesMicro: bigint(),
+    houseNoMicro: bigint(),
+    terms: text(),
+  }),
+  // The table keeps its first name.
+  marketState: replaced<Tables["marketState"]>("book", ["marketId"], "chain", {
+    marketId: text(),
+    status: text(),
+    yesMicro: bigint(),
+    noMicro: bigint(),
+    volumeMicro: bigint(),
+    outcome: text(),
+    settledAt: whole(),
+    closingRecorded: flag(),
+  }),
+  position: replaced<Tables["position"]>("position", ["traderId", "marketId", "side"], "chain", {
+    traderId: line(),
+    marketId: line(),
+    side: line(),
+    sharesMicro: bigint(),
+    costMicro: bigint(),
+  }),
+  trade: journal<{ seq: bigint } & Omit<Trade, "hedgeRef">>("trade", ["seq"], "chain", {
+    seq: bigint(),
+    id: line(),
+    marketId: line(),
+    traderId: line(),
+    side: line(),
+    amountMicro: bigint(),
+    feeMicro: bigint(),
+    sharesMicro: bigint(),
+    releasedMicro: bigint(),
+    yesPricePpm: integer(),
+    ts: whole(),
+  }),
+  traderDay: merged<TraderDay>(
+    "trader_day",
+    ["day", "traderId", "marketId"],
+    "chain",
+    {
+      day: whole(),
+      traderId: line(),
+      marketId: line(),
+      volumeMicro: bigint(),
+      trades: integer(),
+      realizedMicro: bigint(),
+    },
+    { server: "update", adds: ["volumeMicro", "trades", "realizedMicro"] },
+  ),
+  watch: converted<Tables["watch"], WatchFields>(
+    replaced("oracle_watch", ["marketId"], "chain", {
+      marketId: text(),
+      instantAt: whole(),
+      parsed: flag(),
+      settled: flag(),
+      reason: text(),
+      detail: text(),
+      heldAt: whole(),
+    }),
+    ({ hold, ...watch }) => ({
+      ...watch,
+      reason: hold?.reason ?? null,
+      detail: hold?.detail ?? null,
+      heldAt: hold?.at ?? null,
+    }),
+    ({ reason, detail, heldAt, ...watch }) => ({
+      ...watch,
+      hold: reason === null || detail === null || heldAt === null ? null : { reason, detail, at: heldAt },
+    }),
+  ),
+};

@@ -1,0 +1,50 @@
+import { textArray } from "../../postgres/arrays.ts";
+import type { Sql } from "../../postgres/connect.ts";
+import { nullable, rowReader, text, whole } from "../codec.ts";
+
+/** Records that a sweep has run. The time never steps back, whichever process wrote last. */
+export async function recordSweep(sql: Sql, now: number): Promise<void> {
+  await sql`update oracle_sweep set swept_at = greatest(swept_at, ${String(now)}::bigint) where id = 1`;
+}
+
+/** A row of `oracle_tick`: a price that a source has shown. */
+export const toTick = rowReader({
+  source: text(),
+  symbol: text(),
+  observedAt: whole(),
+  price: text(),
+  conf: nullable(text()),
+  receivedAt: whole(),
+  confirmedAt: whole(),
+});
+export type TickRow = ReturnType<typeof toTick>;
+
+/**
+ * Keeps what sources have shown. Of an observation that is there already only the time of its last confirmation moves:
+ * a price that was revised later is the same observation, and its first price counts.
+ */
+export async function recordTicks(sql: Sql, ticks: readonly TickRow[]): Promise<void> {
+  if (ticks.length === 0) return;
+  const column = (of: (tick: TickRow) => string | number) => textArray(ticks.map((tick) => String(of(tick))));
+  await sql`
+    insert into oracle_tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
+    select source, symbol, observed_at, price, nullif(conf, ''), received_at, confirmed_at
+      from unnest(
+        ${column((tick) => tick.source)}::text[],
+        ${column((tick) => tick.symbol)}::text[],
+        ${column((tick) => tick.observedAt)}::bigint[],
+        ${column((tick) => tick.price)}::text[],
+        ${column((tick) => tick.conf ?? "")}::text[],
+        ${column((tick) => tick.receivedAt)}::bigint[],
+        ${column((tick) => tick.confirmedAt)}::bigint[]
+      ) as tick (source, symbol, observed_at, price, conf, received_at, confirmed_at)
+     -- Two processes take the rows in one order, so neither waits for the other in a circle.
+     order by source, symbol, observed_at
+    on conflict (source, symbol, observed_at)
+       do update set confirmed_at = greatest(oracle_tick.confirmed_at, excluded.confirmed_at)`;
+}
+
+/** Deletes ticks that were received before an instant. */
+export async function pruneTicks(sql: Sql, before: number): Promise<void> {
+  await sql`delete from oracle_tick where received_at < ${String(before)}::bigint`;
+}

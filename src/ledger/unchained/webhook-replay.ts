@@ -1,0 +1,50 @@
+import type { ReadSql, Sql } from "../../postgres/connect.ts";
+import { nowMs } from "../../postgres/database-time.ts";
+import { integer, nullable, rowReader, text, whole } from "../codec.ts";
+
+export type DeliveryStatus = "pending" | "delivered" | "dead";
+
+/** A row of `webhook_delivery`. */
+export const toDelivery = rowReader({
+  receiver: text(),
+  eventId: text(),
+  seq: whole(),
+  type: text(),
+  status: text<DeliveryStatus>(),
+  attempts: integer(),
+  createdAt: whole(),
+  nextAttemptAt: whole(),
+  lastAttemptAt: nullable(whole()),
+  lastStatus: nullable(integer()),
+  /** Null until an attempt has ended. */
+  lastExcerpt: nullable(text()),
+});
+export type DeliveryRow = ReturnType<typeof toDelivery>;
+
+/** The columns of `toDelivery`. */
+export function deliveryColumns(sql: ReadSql) {
+  return sql`receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at, last_attempt_at, last_status,
+             last_excerpt`;
+}
+
+/**
+ * Makes an event's deliveries due at once, with the whole schedule of attempts before them again.
+ * @param receiver only to this one
+ */
+export async function replayDeliveries(
+  sql: Sql,
+  { eventId, receiver }: { eventId: string; receiver: string | undefined },
+): Promise<DeliveryRow[]> {
+  const rows = await sql`
+    update webhook_delivery
+       set status = 'pending', attempts = 0, next_attempt_at = ${nowMs(sql)}
+     where event_id = ${eventId}
+       ${receiver === undefined ? sql`` : sql`and receiver = ${receiver}`}
+    returning ${deliveryColumns(sql)}`;
+  return rows.map(toDelivery);
+}
+
+/** Serves a receiver again as if it had never failed; its deliveries go on where they ended. */
+export async function enableReceiver(sql: Sql, name: string): Promise<void> {
+  await sql`update webhook_receiver set disabled_at = null, failures = 0, paused_until = 0 where name = ${name}`;
+}
