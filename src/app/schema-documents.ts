@@ -1,4 +1,4 @@
-import { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } from "../config/schema/json-schema.ts";
+import { jsonSchemaOf } from "../config/schema/json-schema.ts";
 
 /**
  * A document for editors and other programs: the JSON Schema (draft-07) of a file that an operator writes, `tenant`
@@ -7,6 +7,5 @@ import { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } from "../confi
 export async function schemaDocument(of: string | undefined): Promise<object> {
   // Loaded here: the other documents need nothing of the server.
   if (of === "openapi") return (await import("../server/openapi/openapi.ts")).openApiDocument();
-  if (of === "operator") return operatorJsonSchema();
-  return of === "market" ? marketJsonSchema() : tenantJsonSchema();
+  return jsonSchemaOf(of === "operator" || of === "market" ? of : "tenant");
 }

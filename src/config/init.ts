@@ -6,7 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import { type FieldRow, POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
 import { ConfigError } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
-import { tenantSchemaFiles } from "./schema/json-schema.ts";
+import { schemaFiles } from "./schema/json-schema.ts";
 import { BaseUrl } from "./schema/scalars.ts";
 import { loadTenantFile } from "./tenant-file.ts";
 import { openWorkspace, problemOfTenant, tenantPath } from "./workspace.ts";
@@ -84,7 +84,9 @@ export function randomSecret(): string {
 export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSecret }: InitOptions): InitFile[] {
   const problem = problemOfTenant(tenant) ?? (baseUrl === undefined ? undefined : problemOfBaseUrl(baseUrl));
   if (problem !== undefined) throw new Fault("USAGE", problem);
-  const schemas = Object.entries(tenantSchemaFiles()).map(([name, content]) => plain(`tenants/${name}`, content));
+  const schemas = Object.entries(schemaFiles("tenant", "market")).map(([name, content]) =>
+    plain(`tenants/${name}`, content),
+  );
   const secrets = Object.entries(freshSecrets(tenant, makeSecret));
   return [
     plain(`tenants/${tenant}/tenant.yaml`, withPorts(tenantFile({ tenant, template, baseUrl }), ports)),

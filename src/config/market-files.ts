@@ -1,10 +1,9 @@
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
-import { findingsFrom, sentenceFor } from "./issues.ts";
+import { decode } from "./issues.ts";
 import { matchMarketFiles } from "./market-walk.ts";
-import { marketJsonSchema } from "./schema/json-schema.ts";
+import { guideTo } from "./schema/json-schema.ts";
 import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "./schema/market-schema.ts";
-import { SchemaGuide } from "./schema/schema-guide.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 
 /** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
@@ -12,7 +11,7 @@ export interface PlacedMarket extends MarketEntry {
   source: Position & { file: string };
 }
 
-export interface CheckedMarkets {
+interface CheckedMarkets {
   /** Those that are sound in themselves. */
   markets: PlacedMarket[];
   problems: Problem[];
@@ -52,7 +51,7 @@ export function checkMarketFiles(
  * @param taken where each key was met first; grows
  */
 export function checkMarketFile(text: string, file: string, taken: Map<string, string>): CheckedMarkets {
-  const guide = new SchemaGuide(marketJsonSchema());
+  const guide = guideTo("market");
   const yaml = new YamlSource(text, displayPath(file), guide);
   if (yaml.syntaxProblems.length > 0) return { markets: [], problems: [...yaml.syntaxProblems] };
   if (yaml.value === null) return { markets: [], problems: [fileProblem(yaml.file, "is empty")] };
@@ -65,17 +64,17 @@ export function checkMarketFile(text: string, file: string, taken: Map<string, s
   if (entries.length > MAX_MARKETS_PER_FILE)
     findings.push({ path: [MAX_MARKETS_PER_FILE], message: `a file holds at most ${MAX_MARKETS_PER_FILE} markets` });
   for (const [path, entry] of entries.slice(0, MAX_MARKETS_PER_FILE)) {
-    const parsed = MarketEntrySchema.safeParse(entry, { error: sentenceFor });
-    if (!parsed.success) {
-      findings.push(...findingsFrom(parsed.error.issues, yaml.value, guide, path));
+    const { data: market, findings: wrong } = decode(MarketEntrySchema, entry, { guide, root: yaml.value, base: path });
+    if (wrong) {
+      findings.push(...wrong);
       continue;
     }
     const keyPath = [...path, "key"];
     const position = yaml.positionOf(keyPath);
-    const earlier = taken.get(parsed.data.key);
+    const earlier = taken.get(market.key);
     if (earlier !== undefined) findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}` });
-    else taken.set(parsed.data.key, `${yaml.file}:${position.line}`);
-    markets.push({ ...parsed.data, source: { file: yaml.file, ...position } });
+    else taken.set(market.key, `${yaml.file}:${position.line}`);
+    markets.push({ ...market, source: { file: yaml.file, ...position } });
   }
   return { markets, problems: yaml.problems(findings) };
 }

@@ -3,10 +3,9 @@ import { dirname, join, resolve } from "node:path";
 import { nearest } from "../domain/nearest.ts";
 import { ConfigError, fileProblem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
-import { findingsFrom, sentenceFor } from "./issues.ts";
-import { operatorJsonSchema } from "./schema/json-schema.ts";
+import { decode } from "./issues.ts";
+import { guideTo } from "./schema/json-schema.ts";
 import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./schema/operator-schema.ts";
-import { SchemaGuide } from "./schema/schema-guide.ts";
 import { openWorkspace } from "./workspace.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 
@@ -55,7 +54,7 @@ export function strayGrants(directory: string): string[] {
   const strays = Object.keys(readOperatorFile(directory).tenants).filter((tenant) => !known.includes(tenant));
   if (strays.length === 0) return [];
   const file = join(directory, OPERATOR_FILE);
-  const yaml = new YamlSource(readConfigFile(file), displayPath(file), new SchemaGuide(operatorJsonSchema()));
+  const yaml = new YamlSource(readConfigFile(file), displayPath(file), guideTo("operator"));
   return strays.map((tenant) => {
     const { line, column } = yaml.positionOf(["tenants", tenant], true);
     const meant = nearest(tenant, known);
@@ -64,19 +63,15 @@ export function strayGrants(directory: string): string[] {
   });
 }
 
+/** @throws ConfigError with every problem, each at its place */
 function readOperatorFile(directory: string): OperatorFile {
   const file = join(directory, OPERATOR_FILE);
   if (!existsSync(file)) return OperatorFileSchema.parse({ version: 1 });
-  return parseOperatorFile(readConfigFile(file), file);
-}
-
-/** @throws ConfigError with every problem, each at its place */
-export function parseOperatorFile(text: string, file: string): OperatorFile {
-  const guide = new SchemaGuide(operatorJsonSchema());
-  const yaml = new YamlSource(text, displayPath(file), guide);
+  const guide = guideTo("operator");
+  const yaml = new YamlSource(readConfigFile(file), displayPath(file), guide);
   if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
   if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds at least version: 1")]);
-  const parsed = OperatorFileSchema.safeParse(yaml.value, { error: sentenceFor });
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(yaml.problems(findingsFrom(parsed.error.issues, yaml.value, guide)));
+  const { data, findings } = decode(OperatorFileSchema, yaml.value, { guide });
+  if (findings) throw new ConfigError(yaml.problems(findings));
+  return data;
 }
