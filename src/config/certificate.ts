@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { Fault } from "../domain/fault.ts";
-import { OutOfBounds, readBelow } from "./bounded-file.ts";
+import { readBelow, UnusableFile } from "./bounded-file.ts";
 import { ConfigError } from "./config-error.ts";
 import { type Environment, isErrno } from "./environment.ts";
 import { resolveSecret } from "./secrets/secrets.ts";
@@ -20,7 +20,7 @@ export interface Certificate {
   expires: number;
 }
 
-const MAX_FILE_BYTES = 256 * 1024;
+const MAX_FILE_KIB = 256;
 
 /** Why a certificate cannot be served. The message holds nothing of the key. */
 export class CertificateProblem extends Error {
@@ -67,28 +67,18 @@ export function readCertificate(config: TenantConfig, environment: Environment, 
   const file = certificateFile(config);
   if (!server.tls || file === undefined) return undefined;
   try {
-    const cert = readCertificateFile(file, server.tls.cert, [source.directory, ...source.roots]);
+    const cert = readBelow(file, [source.directory, ...source.roots], MAX_FILE_KIB).bytes.toString("utf8");
     const key = resolveSecret(server.tls.key, { environment, directory: source.directory, roots: source.roots });
     return checkCertificate(cert, key, now);
   } catch (error) {
-    if (!(error instanceof CertificateProblem || error instanceof Fault)) throw error;
-    const part = error instanceof CertificateProblem ? error.part : "key";
-    throw new ConfigError(source.problems([{ path: ["server", "tls", part], message: error.message }]));
+    const problem =
+      error instanceof UnusableFile
+        ? new CertificateProblem("cert", `the file ${server.tls.cert} ${error.message}`)
+        : error;
+    if (!(problem instanceof CertificateProblem || problem instanceof Fault)) throw error;
+    const part = problem instanceof CertificateProblem ? problem.part : "key";
+    throw new ConfigError(source.problems([{ path: ["server", "tls", part], message: problem.message }]));
   }
-}
-
-function readCertificateFile(file: string, shown: string, roots: readonly string[]): string {
-  let bytes: Buffer;
-  try {
-    ({ bytes } = readBelow(file, roots, MAX_FILE_BYTES));
-  } catch (cause) {
-    if (cause instanceof OutOfBounds)
-      throw new CertificateProblem("cert", `the file ${shown} leads out of the folders that it may lie in`, cause);
-    const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
-    throw new CertificateProblem("cert", `the file ${shown} ${reason}`, cause);
-  }
-  if (bytes.length > MAX_FILE_BYTES) throw new CertificateProblem("cert", `the file ${shown} is larger than 256 KiB`);
-  return bytes.toString("utf8");
 }
 
 function attempt<Result>(part: "cert" | "key", message: string, work: () => Result): Result {

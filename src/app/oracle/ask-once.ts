@@ -1,6 +1,6 @@
 import { loadEnvironment } from "../../config/environment.ts";
 import { checkSecretsAtHand, type TenantSecrets } from "../../config/resolve-tenant.ts";
-import { resolutionSecretsOf } from "../../config/secrets/resolution-secrets.ts";
+import { resolutionSecretsOf } from "../../config/secrets/secret-places.ts";
 import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/sweep.ts";

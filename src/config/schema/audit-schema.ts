@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { text } from "../../contract/scalars.ts";
 import { isMapping } from "../yaml/mapping.ts";
-import { OutgoingUrl, SecretReference } from "./scalars.ts";
+import { OutgoingUrl, previousSecrets, SecretReference } from "./scalars.ts";
 
 const MOST_TARGETS = 5;
 
@@ -21,11 +21,7 @@ const TARGETS = [
   z.strictObject({
     url: OutgoingUrl.meta({ description: "Where anchors are posted, signed like outgoing webhooks." }),
     secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
-    previousSecrets: z
-      .array(SecretReference)
-      .max(4)
-      .default([])
-      .meta({ description: "Secrets that are being replaced: anchors are signed with them too." }),
+    previousSecrets: previousSecrets("anchors are signed with them"),
   }),
 ] as const;
 const AnchorTarget = z.union(TARGETS, { error: ({ input }) => (isMapping(input) ? undefined : NO_TARGET) });

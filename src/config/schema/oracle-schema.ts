@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Name, text } from "../../contract/scalars.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
-import { duration, OutgoingUrl, Percentage, SecretReference } from "./scalars.ts";
+import { duration, OutgoingUrl, Percentage, previousSecrets, SecretReference } from "./scalars.ts";
 
 /** RFC 6901, plus `*` (the only key) and `-1` (the last element). */
 const Pointer = z
@@ -133,11 +133,7 @@ export const OracleSection = z.strictObject({
   resolutionSecret: SecretReference.optional().meta({
     description: "Signs requests to resolution_url; without it the shared inbound webhook secrets do.",
   }),
-  previousResolutionSecrets: z
-    .array(SecretReference)
-    .max(4)
-    .default([])
-    .meta({ description: "Secrets that are being replaced: requests to resolution_url are signed with them too." }),
+  previousResolutionSecrets: previousSecrets("requests to resolution_url are signed with them"),
   sources: z
     .record(Name, Source)
     .default({})
@@ -147,5 +143,3 @@ export const OracleSection = z.strictObject({
     .default({})
     .meta({ description: "Feeds by venue and instrument; pm is the built-in venue, others add feeds." }),
 });
-
-export type OracleSection = z.output<typeof OracleSection>;

@@ -116,3 +116,12 @@ export const SecretReference = z
   .meta({ id: "SecretReference", description: "Where a secret is kept; never the secret itself.", writeOnly: true });
 
 export type SecretReference = z.output<typeof SecretReference>;
+
+/** @param effect what the secrets still do, as the rest of a sentence */
+export function previousSecrets(effect: string) {
+  return z
+    .array(SecretReference)
+    .max(4)
+    .default([])
+    .meta({ description: `Secrets that are being replaced: ${effect} too.` });
+}

@@ -25,6 +25,16 @@ export function referencesIn(value: unknown, path: Path = []): SecretPlace[] {
   );
 }
 
+/** What requests to `resolution_url` are signed with. A receiver may hold any of several, while one is replaced. */
+export function resolutionSecretsOf({ oracle, webhooks }: TenantConfig): SecretPlace[] {
+  const { resolutionSecret, previousResolutionSecrets } = oracle;
+  if (resolutionSecret === undefined) return referencesIn(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
+  return [
+    { reference: resolutionSecret, path: ["oracle", "resolutionSecret"] },
+    ...referencesIn(previousResolutionSecrets, ["oracle", "previousResolutionSecrets"]),
+  ];
+}
+
 function isReference(value: object): value is SecretReference {
   return ["env", "file", "exec", "path,sops"].includes(Object.keys(value).sort().join());
 }

@@ -13,10 +13,11 @@ const TIMEOUT_MS = 30_000;
 
 export interface ProgramContext {
   environment: Environment;
-  /** Where programs run, and what SOPS files are relative to: the tenant's folder. */
+  /** Where programs run, and what files are relative to: the tenant's folder. */
   directory: string;
-  /** Other folders that SOPS files may lie below. */
+  /** Other folders that files may lie below, absolute. */
   roots?: readonly string[] | undefined;
+  /** How long a program may take; 30 s unless given. */
   timeoutMs?: number | undefined;
 }
 
