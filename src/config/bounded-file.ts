@@ -6,8 +6,8 @@ import { isErrno } from "./environment.ts";
 export class UnusableFile extends Error {}
 
 /**
- * Where a path leads once every link of it is followed. What does not exist yet is taken as it is written, below the
- * nearest folder that does.
+ * Where a path leads once every link in it is followed. Steps that do not exist yet stay as they are written, below the
+ * nearest folder that exists.
  */
 export function realPlace(path: string): string {
   try {
@@ -28,7 +28,7 @@ export function isBelow(path: string, roots: readonly string[]): boolean {
   });
 }
 
-/** What the operator's directory holds that no tenant file may name: our own state, the history, variables. */
+/** Names that no tenant file may refer to: pmctl's state, the Git history, variables. */
 const RESERVED = /^(\.pmctl|\.git|\.env(\..*)?)$/;
 
 /**

@@ -8,7 +8,7 @@ import { type Environment, isErrno } from "./environment.ts";
 import { resolveSecret } from "./secrets/secrets.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 
-/** What a server shows to its clients, checked. */
+/** A certificate that passed {@link checkCertificate}, with its key. */
 export interface Certificate {
   /** The certificate and its chain in PEM. */
   cert: string;
@@ -22,7 +22,7 @@ export interface Certificate {
 
 const MAX_FILE_KIB = 256;
 
-/** Why a certificate cannot be served. The message holds nothing of the key. */
+/** Why a certificate cannot be served. The message never quotes the key. */
 export class CertificateProblem extends Error {
   readonly part: "cert" | "key";
 
@@ -44,7 +44,7 @@ export function checkCertificate(cert: string, key: string, now: number): Certif
     createPrivateKey(key),
   );
   if (!parsed.checkPrivateKey(privateKey))
-    throw new CertificateProblem("key", "is not the key of the certificate: the two must come from one issue");
+    throw new CertificateProblem("key", "is not the key of the certificate: put the key there that it was issued for");
   const [begins, expires] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
   if (expires <= now) throw new CertificateProblem("cert", `expired on ${parsed.validTo}: put a renewed one there`);
   if (begins > now) throw new CertificateProblem("cert", `is not valid before ${parsed.validFrom}`);
@@ -52,7 +52,7 @@ export function checkCertificate(cert: string, key: string, now: number): Certif
   return { cert, key, fingerprint: parsed.fingerprint256, expires };
 }
 
-/** Where the tenant file says that the certificate lies; undefined when it names none. */
+/** The absolute path of the tenant file's certificate; undefined when it names none. */
 export function certificateFile({ server, source }: Pick<TenantConfig, "server" | "source">): string | undefined {
   return server.tls && resolve(source.directory, server.tls.cert);
 }
@@ -85,7 +85,7 @@ function attempt<Result>(part: "cert" | "key", message: string, work: () => Resu
   try {
     return work();
   } catch (cause) {
-    // What OpenSSL says may quote the key's bytes in a later version; its code never does.
+    // OpenSSL's message may quote the key's bytes in a later version; its code never does.
     const code = isErrno(cause) && cause.code !== undefined ? ` (${cause.code})` : "";
     throw new CertificateProblem(part, `${message}${code}`, cause);
   }

@@ -75,8 +75,8 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
 }
 
 /**
- * Of a union's branches the one that the writer probably meant, when their issues say more than the union's own
- * sentence: for a mapping that with the fewest issues, for a scalar the first that accepts its type.
+ * The branch of a union that the writer probably meant: for a mapping the one with the fewest issues, for a scalar the
+ * first that accepts its type. Undefined where the union's own sentence says more.
  */
 function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown): readonly Issue[] | undefined {
   const fitting = branches.filter(
@@ -86,7 +86,7 @@ function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown
   return fitting.toSorted((a, b) => a.length - b.length)[0];
 }
 
-/** A key that another kind of mapping has here is known, and still does not go with what stands beside it. */
+/** A key that is known here may still belong to another kind of mapping than the keys beside it. */
 function misplacedKey(key: string, path: Path, value: unknown, known: readonly string[]): string {
   if (!known.includes(key)) return unknownKey(key, known);
   const beside = Object.keys(value ?? {}).filter((each) => each !== key);

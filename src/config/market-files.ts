@@ -12,7 +12,7 @@ export interface PlacedMarket extends MarketEntry {
 }
 
 interface CheckedMarkets {
-  /** Those that are sound in themselves. */
+  /** Those without problems of their own. */
   markets: PlacedMarket[];
   problems: Problem[];
 }
@@ -22,7 +22,7 @@ interface CheckedMarkets {
  *
  * @param directory the tenant's folder
  * @param patterns `markets.files`
- * @param locate gives problems of the patterns themselves their place in the tenant file
+ * @param locate gives findings about the patterns their place in the tenant file
  */
 export function checkMarketFiles(
   directory: string,
@@ -48,7 +48,7 @@ export function checkMarketFiles(
 /**
  * One market file: one market, or a list.
  *
- * @param taken where each key was met first; grows
+ * @param taken where each key stands first; this file's keys are added
  */
 export function checkMarketFile(text: string, file: string, taken: Map<string, string>): CheckedMarkets {
   const guide = guideTo("market");

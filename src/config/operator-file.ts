@@ -20,7 +20,7 @@ export interface SecretBounds {
   env: readonly string[];
   /** Folders, absolute. */
   roots: readonly string[];
-  /** Hosts by what is sent there: `env NAME`, `file PATH` or `sops PATH`. */
+  /** The hosts that a secret may be sent to, by `env NAME`, `file PATH` or `sops PATH`. */
   destinations: readonly (readonly [secret: string, hosts: readonly string[]])[];
 }
 
@@ -46,8 +46,8 @@ export function secretBounds(tenantDirectory: string, tenant: string): SecretBou
 }
 
 /**
- * What to say of tenants that `pmctl.yaml` grants something to and that the directory has not: it may be a slip, and it
- * may be a tenant that was removed, so nothing is refused for it.
+ * Warnings about grants of `pmctl.yaml` to tenants that the directory does not have. The name may be misspelt or the
+ * tenant removed, so this is no error.
  */
 export function strayGrants(directory: string): string[] {
   const known = openWorkspace(directory).tenants;

@@ -33,7 +33,7 @@ export function loadTenant(file: string): Tenant {
 }
 
 /**
- * The tenant file alone, for what has no use for markets.
+ * Reads the tenant file without its market files.
  *
  * @throws ConfigError with every problem of the file
  */
@@ -44,7 +44,7 @@ export function loadTenantFile(file: string): TenantConfig {
 /**
  * Like {@link loadTenantFile} for a text that is already read.
  *
- * @param file where the text stands; its folder's name is the tenant that the text must name
+ * @param file the text's path; its folder has the name of the tenant that the text must name
  */
 export function parseTenantFile(text: string, file: string): TenantConfig {
   const { config, problems } = checkTenantFile(text, file);
@@ -55,7 +55,7 @@ export function parseTenantFile(text: string, file: string): TenantConfig {
 interface CheckedTenant {
   /** Undefined where there are problems. */
   config?: TenantConfig;
-  /** The sections that are sound, also beside problems. */
+  /** The sections that the schema accepts, also where others have problems. */
   draft: Draft;
   problems: readonly Problem[];
   source: LayeredSource;
@@ -80,7 +80,7 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
   const draft: Draft = data ?? soundSections(source.value);
   const misplaced = tenantIsItsFolder(draft, tenant);
   findings.push(
-    // Whose secrets it may use is known once it is known whose file it is.
+    // The file's secrets are checked only for the tenant that it really belongs to.
     ...(misplaced.length > 0 ? misplaced : secretsStayInBounds(draft, { directory, tenant, bounds })),
     ...RULES.flatMap((rule) => rule(draft)),
     ...anchorFilesAreTheirOwn(draft, file, source),
@@ -99,7 +99,7 @@ function soundSections(value: unknown): Draft {
   return Object.fromEntries(sections) as Draft;
 }
 
-/** A copied folder whose file still names the old tenant would otherwise write into the old tenant's database. */
+/** Without this, a copied folder whose file still names the old tenant would write into the old tenant's database. */
 function tenantIsItsFolder({ tenant }: Draft, folder: string): Finding[] {
   if (tenant === undefined || tenant === folder) return [];
   return [

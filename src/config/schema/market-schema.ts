@@ -11,7 +11,7 @@ export const MarketEntrySchema = ConfigMarketInput.extend({
   .strict()
   .meta({ id: "MarketEntry", description: "A market: created once, never settled or deleted by a file." });
 
-/** More in one file is a mistake, or a job for the API. */
+/** More in one file are a mistake, or a job for the API. */
 export const MAX_MARKETS_PER_FILE = 1000;
 
 /** `tenants/<id>/markets/*.yaml`: one market, or a list of them. */

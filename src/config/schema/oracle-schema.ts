@@ -50,8 +50,8 @@ const Simulated = z.strictObject({
 });
 
 const Limit = z.strictObject({
-  requests: z.number().int().min(1).max(1_000_000).meta({ description: "So many requests at the most." }),
-  per: duration(DAY_MS).meta({ description: "Within so much time, such as 1m." }),
+  requests: z.number().int().min(1).max(1_000_000).meta({ description: "Largest number of requests within the time." }),
+  per: duration(DAY_MS).meta({ description: "The time that the number is for, such as 1m." }),
 });
 
 const Headers = z.record(
@@ -59,7 +59,7 @@ const Headers = z.record(
   z.union([SecretReference, z.string().max(512)]).meta({ writeOnly: true }),
 );
 
-/** Which of these a source needs is a rule: one that bears a preset's name states only what it changes. */
+/** Every field is optional, because a source with a preset's name states only what it changes; a rule checks the rest. */
 const Source = z
   .strictObject({
     url: OutgoingUrl.optional().meta({ description: "Address of a price; {id} becomes the feed's id at this source." }),

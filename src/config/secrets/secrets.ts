@@ -97,7 +97,7 @@ function warnOfFile(message: string): void {
  * @param key the tenant's audit key, which never leaves the operator's side
  */
 export function fingerprint(secret: string, key: string): string {
-  // The key is never used as it is: that is the audit chain's.
+  // A derived key, because the audit key itself is for the chain only.
   const ownKey = createHmac("sha256", key).update("pmctl-fingerprint-v1").digest();
   return `fp:${createHmac("sha256", ownKey).update(secret).digest("hex").slice(0, 8)}`;
 }

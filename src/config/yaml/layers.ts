@@ -8,9 +8,9 @@ import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { isMapping } from "./mapping.ts";
 import { YamlSource } from "./yaml-source.ts";
 
-/** More is a mistake, or a machine's. */
+/** Files in one chain of `extends`. */
 const MAX_LAYERS = 20;
-/** Files that are named in all: two names in each of a few files make millions of ways. */
+/** Files named in all: with two names in each file, a few files make millions of paths. */
 const MAX_BASES = 50;
 
 /** What reading the bases of one tenant file shares. */
@@ -21,7 +21,7 @@ interface Reading {
   /** Folders that the bases may lie below, the operator's among them, absolute. */
   roots: readonly string[];
   problems: Problem[];
-  /** Names that may still be followed; negative once that was said. */
+  /** Names that may still be followed; negative once the excess was reported. */
   left: number;
 }
 
@@ -87,7 +87,7 @@ export class LayeredSource {
       for (const { layer, value } of holders) {
         if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) continue;
         const child = (value as Record<string | number, unknown>)[step];
-        // Only mappings are merged: anything else hides what the files below say, and is hidden by a mapping above.
+        // Only mappings are merged: any other value hides those of the files below, and a mapping above hides it.
         if (next.length === 0 || isMapping(child)) next.push({ layer, value: child });
         if (!isMapping(child)) break;
       }
@@ -124,7 +124,7 @@ function basesOf(source: YamlSource, chain: readonly string[], reading: Reading)
     }
     const file = resolve(dirname(chain.at(-1) ?? ""), name);
     if (chain.includes(file)) report(`must not lead back to itself: ${[...chain, file].map(displayPath).join(" -> ")}`);
-    else if (chain.length >= MAX_LAYERS) report(`is the ${MAX_LAYERS}th file on the way: that is too deep`);
+    else if (chain.length >= MAX_LAYERS) report(`is too deep: at most ${MAX_LAYERS} files may extend one another`);
     else layers.push(...readBase(file, [...chain, file], reading, report));
   }
   return layers;
@@ -160,7 +160,7 @@ function readBase(
   return [base, ...basesOf(base, chain, reading)];
 }
 
-/** Decided before anything is read: problems show lines of a file, and whether there is one. */
+/** Checked before the file is read, because problems show its lines, and whether it exists. */
 function refusalOf(file: string, { operator, roots }: Reading): string | undefined {
   if (!isBelow(file, roots))
     return `leads out of the operator's directory: list its folder in ${OPERATOR_FILE} under secrets.files`;
