@@ -1,9 +1,8 @@
-import { marketJsonSchema, operatorJsonSchema, tenantJsonSchema } from "../config/schema/json-schema.ts";
+import { jsonSchemaOf } from "../config/schema/json-schema.ts";
 
 /** The JSON Schema (draft-07) of an operator's file, by default the tenant file, or the service's OpenAPI document. */
 export async function schemaDocument(of: string | undefined): Promise<object> {
   // Loaded here, because the other documents do not need the server's modules.
   if (of === "openapi") return (await import("../server/openapi/openapi.ts")).openApiDocument();
-  if (of === "operator") return operatorJsonSchema();
-  return of === "market" ? marketJsonSchema() : tenantJsonSchema();
+  return jsonSchemaOf(of === "operator" || of === "market" ? of : "tenant");
 }

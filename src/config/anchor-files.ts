@@ -10,7 +10,7 @@ import type { Draft } from "./rules.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 
-/** Where a tenant's files may lie. */
+/** Folders that a tenant's files may lie in. */
 interface Places {
   /** The tenant's folder, absolute. */
   directory: string;
@@ -19,8 +19,8 @@ interface Places {
 }
 
 /**
- * A file of anchors is for anchors alone: what is appended elsewhere would spoil the configuration, the secrets, or
- * another program's files, all with the rights of the server.
+ * Anchors need a file of their own: the server appends to it with all its rights, which would damage configuration,
+ * secrets or another program's files.
  *
  * @param file the tenant file
  */
@@ -30,7 +30,7 @@ export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, 
   const seen = new Set<string>();
   return (audit ? statedFiles(audit, directory) : []).flatMap(({ place, path }) => {
     const real = realPlace(place);
-    const problem = seen.has(real) ? "this one is a target already" : problemOf(place, real);
+    const problem = seen.has(real) ? "another target has this one already" : problemOf(place, real);
     seen.add(real);
     return problem === undefined ? [] : [{ path, message: `must be a file of its own: ${problem}` }];
   });
@@ -52,7 +52,7 @@ export function anchorFilesAreTheirOwn({ audit, markets }: Draft, file: string, 
   }
 }
 
-/** What an operator should know of a sound file: anchors that go to files outside of the tenant's folders. */
+/** Warnings about anchors that go to files outside the tenant's folders, which is allowed. */
 export function anchorWarnings({ audit, source }: TenantConfig): string[] {
   return statedFiles(audit, source.directory)
     .filter(({ place }) => isOutside(place, source))
@@ -73,7 +73,7 @@ function isOutside(place: string, { directory, roots }: Places): boolean {
   return !isBelow(place, [directory, ...roots]);
 }
 
-/** What is there, a link as itself; undefined for nothing. */
+/** What a path names, without following a link; undefined where nothing is there. */
 function kindOf(place: string): "file" | "folder" | "link" | "other" | undefined {
   try {
     const stats = lstatSync(place, { throwIfNoEntry: false });
@@ -92,10 +92,12 @@ function problemOfContent(place: string, tenant: string): string | undefined {
   if (kind === "folder" || kind === "link") return `this is a ${kind}`;
   if (kind === "other") return "this is no regular file";
   const text = headOf(place);
-  return text === undefined || beginsAsAnchors(text, tenant) ? undefined : "this holds something else than its anchors";
+  return text === undefined || beginsAsAnchors(text, tenant)
+    ? undefined
+    : "this holds something other than the tenant's anchors";
 }
 
-/** Undefined for what this user may not read: the server looks again, by what it has opened. */
+/** Undefined where this user may not read the file: the server checks again once it has opened it. */
 function headOf(file: string): string | undefined {
   let descriptor: number | undefined;
   try {

@@ -2,12 +2,12 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, 
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { isErrno } from "./environment.ts";
 
-/** Of a file that leads out of every folder that it may lie in. */
-export class OutOfBounds extends Error {}
+/** Why a file cannot be used. The message goes on after its name, such as "does not exist". */
+export class UnusableFile extends Error {}
 
 /**
- * Where a path leads once every link of it is followed. What does not exist yet is taken as it is written, below the
- * nearest folder that does.
+ * Where a path leads once every link in it is followed. Steps that do not exist yet stay as they are written, below the
+ * nearest folder that exists.
  */
 export function realPlace(path: string): string {
   try {
@@ -28,7 +28,7 @@ export function isBelow(path: string, roots: readonly string[]): boolean {
   });
 }
 
-/** What the operator's directory holds that no tenant file may name: our own state, the history, variables. */
+/** Names that no tenant file may refer to: pmctl's state, the Git history, variables. */
 const RESERVED = /^(\.pmctl|\.git|\.env(\..*)?)$/;
 
 /**
@@ -46,21 +46,25 @@ export function isReserved(path: string, directory: string): boolean {
  * The bytes of a file below one of these folders. It is opened first and looked at afterwards, so that a link that is
  * swapped between the look and the reading changes nothing: what is read is what was found to lie there.
  *
- * @param limitBytes one byte more is read of a file that is longer
- * @throws OutOfBounds, or the system's error
+ * @throws UnusableFile
  */
-export function readBelow(file: string, roots: readonly string[], limitBytes: number): { bytes: Buffer; mode: number } {
-  // A pipe without a writer would wait for ever.
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+export function readBelow(file: string, roots: readonly string[], limitKiB: number): { bytes: Buffer; mode: number } {
+  let descriptor: number | undefined;
   try {
+    // A pipe without a writer would wait for ever.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const opened = fstatSync(descriptor);
     const place = realPlace(file);
     const found = statSync(place);
-    if (!isBelow(place, roots) || found.ino !== opened.ino || found.dev !== opened.dev) throw new OutOfBounds();
-    if (!opened.isFile()) throw Object.assign(new Error("not a file"), { code: "EISDIR" });
-    const bytes = opened.size > limitBytes ? Buffer.alloc(limitBytes + 1) : readFileSync(descriptor);
-    return { bytes, mode: opened.mode };
+    if (!isBelow(place, roots) || found.ino !== opened.ino || found.dev !== opened.dev)
+      throw new UnusableFile("leads out of the tenant's folder and of what pmctl.yaml lists under secrets.files");
+    if (!opened.isFile()) throw new UnusableFile("is not a file");
+    if (opened.size > limitKiB * 1024) throw new UnusableFile(`is larger than ${limitKiB} KiB`);
+    return { bytes: readFileSync(descriptor), mode: opened.mode };
+  } catch (cause) {
+    if (!isErrno(cause)) throw cause;
+    throw new UnusableFile(cause.code === "ENOENT" ? "does not exist" : `cannot be read (${cause.code})`, { cause });
   } finally {
-    closeSync(descriptor);
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

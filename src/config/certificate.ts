@@ -2,13 +2,13 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { Fault } from "../domain/fault.ts";
-import { OutOfBounds, readBelow } from "./bounded-file.ts";
+import { readBelow, UnusableFile } from "./bounded-file.ts";
 import { ConfigError } from "./config-error.ts";
 import { type Environment, isErrno } from "./environment.ts";
 import { resolveSecret } from "./secrets/secrets.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 
-/** What a server shows to its clients, checked. */
+/** A certificate that passed {@link checkCertificate}, with its key. */
 export interface Certificate {
   /** The certificate and its chain in PEM. */
   cert: string;
@@ -20,9 +20,9 @@ export interface Certificate {
   expires: number;
 }
 
-const MAX_FILE_BYTES = 256 * 1024;
+const MAX_FILE_KIB = 256;
 
-/** Why a certificate cannot be served. The message holds nothing of the key. */
+/** Why a certificate cannot be served. The message never quotes the key. */
 export class CertificateProblem extends Error {
   readonly part: "cert" | "key";
 
@@ -44,7 +44,7 @@ export function checkCertificate(cert: string, key: string, now: number): Certif
     createPrivateKey(key),
   );
   if (!parsed.checkPrivateKey(privateKey))
-    throw new CertificateProblem("key", "is not the key of the certificate: the two must come from one issue");
+    throw new CertificateProblem("key", "is not the key of the certificate: put the key there that it was issued for");
   const [begins, expires] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
   if (expires <= now) throw new CertificateProblem("cert", `expired on ${parsed.validTo}: put a renewed one there`);
   if (begins > now) throw new CertificateProblem("cert", `is not valid before ${parsed.validFrom}`);
@@ -52,7 +52,7 @@ export function checkCertificate(cert: string, key: string, now: number): Certif
   return { cert, key, fingerprint: parsed.fingerprint256, expires };
 }
 
-/** Where the tenant file says that the certificate lies; undefined when it names none. */
+/** The absolute path of the tenant file's certificate; undefined when it names none. */
 export function certificateFile({ server, source }: Pick<TenantConfig, "server" | "source">): string | undefined {
   return server.tls && resolve(source.directory, server.tls.cert);
 }
@@ -67,35 +67,25 @@ export function readCertificate(config: TenantConfig, environment: Environment, 
   const file = certificateFile(config);
   if (!server.tls || file === undefined) return undefined;
   try {
-    const cert = readCertificateFile(file, server.tls.cert, [source.directory, ...source.roots]);
+    const cert = readBelow(file, [source.directory, ...source.roots], MAX_FILE_KIB).bytes.toString("utf8");
     const key = resolveSecret(server.tls.key, { environment, directory: source.directory, roots: source.roots });
     return checkCertificate(cert, key, now);
   } catch (error) {
-    if (!(error instanceof CertificateProblem || error instanceof Fault)) throw error;
-    const part = error instanceof CertificateProblem ? error.part : "key";
-    throw new ConfigError(source.problems([{ path: ["server", "tls", part], message: error.message }]));
+    const problem =
+      error instanceof UnusableFile
+        ? new CertificateProblem("cert", `the file ${server.tls.cert} ${error.message}`)
+        : error;
+    if (!(problem instanceof CertificateProblem || problem instanceof Fault)) throw error;
+    const part = problem instanceof CertificateProblem ? problem.part : "key";
+    throw new ConfigError(source.problems([{ path: ["server", "tls", part], message: problem.message }]));
   }
-}
-
-function readCertificateFile(file: string, shown: string, roots: readonly string[]): string {
-  let bytes: Buffer;
-  try {
-    ({ bytes } = readBelow(file, roots, MAX_FILE_BYTES));
-  } catch (cause) {
-    if (cause instanceof OutOfBounds)
-      throw new CertificateProblem("cert", `the file ${shown} leads out of the folders that it may lie in`, cause);
-    const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
-    throw new CertificateProblem("cert", `the file ${shown} ${reason}`, cause);
-  }
-  if (bytes.length > MAX_FILE_BYTES) throw new CertificateProblem("cert", `the file ${shown} is larger than 256 KiB`);
-  return bytes.toString("utf8");
 }
 
 function attempt<Result>(part: "cert" | "key", message: string, work: () => Result): Result {
   try {
     return work();
   } catch (cause) {
-    // What OpenSSL says may quote the key's bytes in a later version; its code never does.
+    // OpenSSL's message may quote the key's bytes in a later version; its code never does.
     const code = isErrno(cause) && cause.code !== undefined ? ` (${cause.code})` : "";
     throw new CertificateProblem(part, `${message}${code}`, cause);
   }

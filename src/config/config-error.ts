@@ -13,7 +13,7 @@ export interface Position {
 export interface Finding {
   path: Path;
   message: string;
-  /** Points at the key instead of the value: for keys that are unknown or stand twice. */
+  /** Points at the key instead of the value, such as for an unknown key. */
   atKey?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Problem extends Position {
   frame: string;
 }
 
-/** More would only scroll the first one away; `problems` has them all. */
+/** More would scroll the first one away; `problems` has them all. */
 const MAX_SHOWN = 50;
 
 /** A file that cannot be used. The message is the whole text for a person, `problems` the same for a program. */
@@ -36,7 +36,7 @@ export class ConfigError extends Fault {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    // What several files build on has its problems once.
+    // Several files may extend one base, whose problems count once.
     const distinct = new Map(problems.map((each) => [JSON.stringify(each), each]));
     const sorted = [...distinct.values()].toSorted(
       (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,

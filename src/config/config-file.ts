@@ -8,7 +8,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 /**
  * The text of a configuration file.
  *
- * @throws ConfigError when there is none, or it is no text of reasonable size
+ * @throws ConfigError when it is missing, larger than 1 MiB or no UTF-8 text
  */
 export function readConfigFile(file: string): string {
   const fail = (message: string) => new ConfigError([fileProblem(displayPath(file), message)]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { Fault } from "../domain/fault.ts";
 
-/** Variables by name. The only place that reads `process.env`; everything else is handed what it needs. */
+/** Variables by name. Only this file reads `process.env`; all other code is passed what it needs. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The process's own variables, for child processes and for {@link loadEnvironment}. */
@@ -11,13 +11,13 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
-/** The name of the process's warnings about secret files. */
+/** The type of the process's warnings about secret files. */
 export const SECRET_WARNING = "PmctlSecretFile";
 
-/** What `--allow-exec` is to child processes and containers: set to 1, secret references may run programs. */
+/** `--allow-exec` for child processes and containers: set to 1, secret references may run programs. */
 export const ALLOW_EXEC = "PMCTL_ALLOW_EXEC";
 
-/** How the variables begin that name the servers of tenants. */
+/** The beginning of the variables with the address of a tenant's server. */
 const URL_PREFIX = "PMCTL_URL_";
 
 /** The variables that `pmctl demo` made up for its tenant, relative to the operator's directory. */
@@ -25,19 +25,19 @@ export const DEMO_ENVIRONMENT = join(".pmctl", "demo.env");
 
 /**
  * The process's variables over those of `.env` in the operator's directory, when there is one, over those of the demo.
- * A variable that is set for the process wins even when it is empty: it was emptied so that the file's value does not count.
+ * A variable that is set for the process wins even when it is empty: that is how a file's value is switched off.
  *
  * @throws Fault CONFIG_INVALID when `.env` exists and cannot be read.
  */
 export function loadEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
   const files = { ...readDotEnv(join(directory, DEMO_ENVIRONMENT)), ...readDotEnv(join(directory, ".env")) };
-  // A file of the directory must not give the directory's own files leave to run programs, nor say where the process's
-  // keys go.
+  // Files of the directory may be a stranger's: they can neither allow programs to run, nor choose the server that the
+  // process's keys are sent to.
   for (const name of Object.keys(files)) if (name === ALLOW_EXEC || name.startsWith(URL_PREFIX)) delete files[name];
   return { ...files, ...own };
 }
 
-/** Says for this process, and for those that it starts, that secret references may run programs: `--allow-exec`. */
+/** Lets secret references run programs, in this process and in those that it starts: `--allow-exec`. */
 export function allowExec(): void {
   process.env[ALLOW_EXEC] = "1";
 }
@@ -72,7 +72,7 @@ export function serverUrl(tenant: string, own: Environment = processEnvironment(
   return own[serverUrlVariable(tenant)] || undefined;
 }
 
-/** Whether `.env` names the tenant's server, which does not count. */
+/** Whether `.env` sets the variable of the tenant's server, which has no effect there. */
 export function isServerUrlInFile(tenant: string, directory: string): boolean {
   return Boolean(readDotEnv(join(directory, ".env"))[serverUrlVariable(tenant)]);
 }
@@ -81,7 +81,7 @@ export function serverUrlVariable(tenant: string): string {
   return `${URL_PREFIX}${environmentPrefix(tenant)}`;
 }
 
-/** `ACME_READ_KEY`: the key of scope `read` that a pipeline which only plans has, and no other secret beside it. */
+/** `ACME_READ_KEY`: the key of scope `read`, the only secret of a pipeline that only plans. */
 export function readKey(tenant: string, environment: Environment): string | undefined {
   return environment[readKeyVariable(tenant)] || undefined;
 }
@@ -90,12 +90,12 @@ export function readKeyVariable(tenant: string): string {
   return `${environmentPrefix(tenant)}_READ_KEY`;
 }
 
-/** `my-shop` as `MY_SHOP`: what the tenant's variables begin with. */
+/** The beginning of a tenant's variables: `MY_SHOP` for `my-shop`. */
 export function environmentPrefix(tenant: string): string {
   return tenant.toUpperCase().replaceAll("-", "_");
 }
 
-/** False where Node is told to take any certificate for any server's. */
+/** False where Node is told to accept any certificate. */
 export function certificatesAreVerified(environment = processEnvironment()): boolean {
   return environment.NODE_TLS_REJECT_UNAUTHORIZED !== "0";
 }
@@ -105,18 +105,18 @@ export function colorIsOff(environment = processEnvironment()): boolean {
   return Boolean(environment.NO_COLOR);
 }
 
-/** The program that shows long output, `PMCTL_PAGER` before `PAGER`; undefined where one is set to nothing or to `cat`. */
+/** The program that shows long output: `PMCTL_PAGER`, else `PAGER`, else `less`; undefined for `cat` or an empty value. */
 export function pagerCommand(environment = processEnvironment()): string | undefined {
   const command = (environment.PMCTL_PAGER ?? environment.PAGER ?? "less").trim();
   return command === "" || command === "cat" ? undefined : command;
 }
 
-/** Whether a build server runs us: nothing may be asked then. */
+/** Whether pmctl runs on a build server, where no prompt can be answered. */
 export function isCi(environment = processEnvironment()): boolean {
   return Boolean(environment.CI) && environment.CI !== "false";
 }
 
-/** Where a build server takes Markdown for the page of its run (`GITHUB_STEP_SUMMARY`). */
+/** The file whose Markdown GitHub shows on the page of a run (`GITHUB_STEP_SUMMARY`). */
 export function stepSummaryFile(environment = processEnvironment()): string | undefined {
   return environment.GITHUB_STEP_SUMMARY || undefined;
 }

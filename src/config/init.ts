@@ -6,7 +6,7 @@ import { Fault } from "../domain/fault.ts";
 import { type FieldRow, POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
 import { ConfigError } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
-import { tenantSchemaFiles } from "./schema/json-schema.ts";
+import { schemaFiles } from "./schema/json-schema.ts";
 import { BaseUrl } from "./schema/scalars.ts";
 import { loadTenantFile } from "./tenant-file.ts";
 import { openWorkspace, problemOfTenant, tenantPath } from "./workspace.ts";
@@ -19,11 +19,11 @@ export type CiService = (typeof CI_SERVICES)[number];
 export interface InitOptions {
   tenant: string;
   template: "minimal" | "full";
-  /** Whose workflow to write. */
+  /** The CI service to write a workflow for. */
   ci?: CiService | undefined;
   /** Where traders will find the tenant; unless given, a reserved example name. */
   baseUrl?: string | undefined;
-  /** Where to serve it; the defaults of the file unless given. */
+  /** Where to serve it; the file's defaults unless given. */
   ports?: Ports | undefined;
   /** Makes text that cannot be guessed, fit for a header and for `.env`. */
   makeSecret?: () => string;
@@ -35,14 +35,14 @@ export interface Ports {
   opsPort: number;
 }
 
-/** One file of a new tenant. Whatever exists is kept; `lines` are appended to it when it lacks them. */
+/** One file of a new tenant. A file that exists is kept; `lines` are appended where it lacks them. */
 export interface InitFile {
   /** Relative to the operator's directory. */
   path: string;
   /** The whole of a new file. */
   content: string;
   mode: number;
-  /** For files that tenants share: each line with a test of whether a text has it already. */
+  /** For files that tenants share: each line, and whether a text has it already. */
   lines?: { text: string; isIn: (content: string) => boolean }[];
 }
 
@@ -84,7 +84,9 @@ export function randomSecret(): string {
 export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSecret }: InitOptions): InitFile[] {
   const problem = problemOfTenant(tenant) ?? (baseUrl === undefined ? undefined : problemOfBaseUrl(baseUrl));
   if (problem !== undefined) throw new Fault("USAGE", problem);
-  const schemas = Object.entries(tenantSchemaFiles()).map(([name, content]) => plain(`tenants/${name}`, content));
+  const schemas = Object.entries(schemaFiles("tenant", "market")).map(([name, content]) =>
+    plain(`tenants/${name}`, content),
+  );
   const secrets = Object.entries(freshSecrets(tenant, makeSecret));
   return [
     plain(`tenants/${tenant}/tenant.yaml`, withPorts(tenantFile({ tenant, template, baseUrl }), ports)),
@@ -134,8 +136,8 @@ function policyLines(isStated: (row: FieldRow) => boolean = () => true): string 
 const DEFAULT_PORTS: Ports = { port: 8080, opsPort: 9464 };
 
 /**
- * The first pair of ports that no other tenant of the directory has, so that all of them can be served at once. A file
- * that is not sound counts for nothing: `validate` speaks of it.
+ * The first pair of ports that no other tenant of the directory has, so that all of them can be served at once. A tenant
+ * file with problems is skipped: `validate` reports them.
  */
 export function freePorts(directory: string, tenant: string): Ports {
   const { tenants } = openWorkspace(directory);
@@ -158,7 +160,7 @@ function portsOf(file: string): number[] {
   }
 }
 
-/** The default ports are written only where a template shows every value. */
+/** Default ports are not written; a template that shows every value has them already. */
 function withPorts(content: string, { port, opsPort }: Ports = DEFAULT_PORTS): string {
   if (port === DEFAULT_PORTS.port) return content;
   if (/^server:/m.test(content))
@@ -172,7 +174,7 @@ function withPorts(content: string, { port, opsPort }: Ports = DEFAULT_PORTS): s
   );
 }
 
-/** A file per tenant at GitHub; one for all of them at GitLab, which takes no more. */
+/** GitHub takes a file per tenant, GitLab one file for all. */
 function workflow(tenant: string, ci: CiService): InitFile[] {
   if (ci === "none") return [];
   const path = ci === "github" ? `.github/workflows/pmctl-${tenant}.yml` : ".gitlab-ci.yml";
@@ -185,7 +187,7 @@ export function problemOfBaseUrl(baseUrl: string): string | undefined {
   return url.success ? undefined : `The base URL ${url.error.issues[0]?.message}`;
 }
 
-/** The address that templates hold. */
+/** The address that stands in the templates. */
 export function placeholderUrl(tenant: string): string {
   return `https://predict.${tenant}.example`;
 }

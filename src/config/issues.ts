@@ -16,8 +16,24 @@ const NAMES: Readonly<Record<string, string>> = {
   tuple: "a list",
 };
 
-/** The sentence for an issue whose schema has none of its own; given to `safeParse` as its `error`. */
-export function sentenceFor(issue: z.core.$ZodRawIssue): string | undefined {
+/**
+ * A value decoded by a schema, or what is wrong with it as sentences about places.
+ *
+ * @param at.root the whole document
+ * @param at.base where in the document the value stands
+ */
+export function decode<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { guide, root = value, base = [] }: { guide: SchemaGuide; root?: unknown; base?: Path },
+): { data: z.output<Schema>; findings?: undefined } | { data?: undefined; findings: Finding[] } {
+  const parsed = schema.safeParse(value, { error: sentenceFor });
+  if (parsed.success) return { data: parsed.data };
+  return { findings: parsed.error.issues.flatMap((issue) => findingsOf(issue, base, root, guide)) };
+}
+
+/** The sentence for an issue whose schema has none of its own. */
+function sentenceFor(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "is required";
@@ -39,16 +55,7 @@ export function sentenceFor(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/**
- * Turns what zod found into sentences about places, with the value where it may be shown.
- *
- * @param root the whole document
- * @param base where in the document the value stands that zod was given
- */
-export function findingsFrom(issues: readonly Issue[], root: unknown, guide: SchemaGuide, base: Path = []): Finding[] {
-  return issues.flatMap((issue) => findingsOf(issue, base, root, guide));
-}
-
+/** What is wrong at the place of an issue, with the value where it may be shown. */
 function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide): Finding[] {
   const path = [...base, ...issue.path.map((step) => (typeof step === "symbol" ? String(step) : step))];
   const value = valueAt(root, path);
@@ -68,8 +75,8 @@ function findingsOf(issue: Issue, base: Path, root: unknown, guide: SchemaGuide)
 }
 
 /**
- * Of a union's branches the one that the writer probably meant, when their issues say more than the union's own
- * sentence: for a mapping that with the fewest issues, for a scalar the first that accepts its type.
+ * The branch of a union that the writer probably meant: for a mapping the one with the fewest issues, for a scalar the
+ * first that accepts its type. Undefined where the union's own sentence says more.
  */
 function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown): readonly Issue[] | undefined {
   const fitting = branches.filter(
@@ -79,7 +86,7 @@ function likeliestBranch(branches: readonly (readonly Issue[])[], value: unknown
   return fitting.toSorted((a, b) => a.length - b.length)[0];
 }
 
-/** A key that another kind of mapping has here is known, and still does not go with what stands beside it. */
+/** A key that is known here may still belong to another kind of mapping than the keys beside it. */
 function misplacedKey(key: string, path: Path, value: unknown, known: readonly string[]): string {
   if (!known.includes(key)) return unknownKey(key, known);
   const beside = Object.keys(value ?? {}).filter((each) => each !== key);

@@ -1,10 +1,9 @@
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
-import { findingsFrom, sentenceFor } from "./issues.ts";
+import { decode } from "./issues.ts";
 import { matchMarketFiles } from "./market-walk.ts";
-import { marketJsonSchema } from "./schema/json-schema.ts";
+import { guideTo } from "./schema/json-schema.ts";
 import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "./schema/market-schema.ts";
-import { SchemaGuide } from "./schema/schema-guide.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 
 /** A market as a file states it (decoded: `closeAt` in milliseconds, `liquidityUsd` in micro-dollars), and where. */
@@ -12,8 +11,8 @@ export interface PlacedMarket extends MarketEntry {
   source: Position & { file: string };
 }
 
-export interface CheckedMarkets {
-  /** Those that are sound in themselves. */
+interface CheckedMarkets {
+  /** Those without problems of their own. */
   markets: PlacedMarket[];
   problems: Problem[];
 }
@@ -23,7 +22,7 @@ export interface CheckedMarkets {
  *
  * @param directory the tenant's folder
  * @param patterns `markets.files`
- * @param locate gives problems of the patterns themselves their place in the tenant file
+ * @param locate gives findings about the patterns their place in the tenant file
  */
 export function checkMarketFiles(
   directory: string,
@@ -49,10 +48,10 @@ export function checkMarketFiles(
 /**
  * One market file: one market, or a list.
  *
- * @param taken where each key was met first; grows
+ * @param taken where each key stands first; this file's keys are added
  */
 export function checkMarketFile(text: string, file: string, taken: Map<string, string>): CheckedMarkets {
-  const guide = new SchemaGuide(marketJsonSchema());
+  const guide = guideTo("market");
   const yaml = new YamlSource(text, displayPath(file), guide);
   if (yaml.syntaxProblems.length > 0) return { markets: [], problems: [...yaml.syntaxProblems] };
   if (yaml.value === null) return { markets: [], problems: [fileProblem(yaml.file, "is empty")] };
@@ -65,17 +64,17 @@ export function checkMarketFile(text: string, file: string, taken: Map<string, s
   if (entries.length > MAX_MARKETS_PER_FILE)
     findings.push({ path: [MAX_MARKETS_PER_FILE], message: `a file holds at most ${MAX_MARKETS_PER_FILE} markets` });
   for (const [path, entry] of entries.slice(0, MAX_MARKETS_PER_FILE)) {
-    const parsed = MarketEntrySchema.safeParse(entry, { error: sentenceFor });
-    if (!parsed.success) {
-      findings.push(...findingsFrom(parsed.error.issues, yaml.value, guide, path));
+    const { data: market, findings: wrong } = decode(MarketEntrySchema, entry, { guide, root: yaml.value, base: path });
+    if (wrong) {
+      findings.push(...wrong);
       continue;
     }
     const keyPath = [...path, "key"];
     const position = yaml.positionOf(keyPath);
-    const earlier = taken.get(parsed.data.key);
+    const earlier = taken.get(market.key);
     if (earlier !== undefined) findings.push({ path: keyPath, message: `must be unique: it is taken at ${earlier}` });
-    else taken.set(parsed.data.key, `${yaml.file}:${position.line}`);
-    markets.push({ ...parsed.data, source: { file: yaml.file, ...position } });
+    else taken.set(market.key, `${yaml.file}:${position.line}`);
+    markets.push({ ...market, source: { file: yaml.file, ...position } });
   }
   return { markets, problems: yaml.problems(findings) };
 }

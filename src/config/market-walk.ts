@@ -11,7 +11,7 @@ const MOST_ENTRIES = 5000;
 const MOST_LEVELS = 8;
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** `markets.files` that could lead out of the tenant's folder by what is written in them. */
+/** Refuses patterns of `markets.files` whose text leads out of the tenant's folder; links are followed later. */
 export function marketFilesStayBelow({ markets }: { markets?: { files: readonly string[] } | undefined }): Finding[] {
   return (markets?.files ?? []).flatMap((pattern, index) => {
     if (!leadsOut(pattern)) return [];
@@ -21,15 +21,15 @@ export function marketFilesStayBelow({ markets }: { markets?: { files: readonly 
   });
 }
 
-/** Braces and parentheses make steps too. */
+/** `..` counts between braces and parentheses too. */
 function leadsOut(pattern: string): boolean {
   return isAbsolute(pattern) || pattern.split(/[/\\{},()|]/).includes("..");
 }
 
 /**
  * The files that patterns match, in the order of the patterns and of their names. Each pattern stays below the folder,
- * links followed, and the walk ends with a finding where it would take long. A name without wildcards is kept even when
- * there is no such file, so that reading it says so.
+ * links followed, and a walk that would take long ends with a finding. A name without wildcards is kept even when there
+ * is no such file, so that reading it reports the missing file.
  *
  * @param directory the tenant's folder
  */
@@ -40,7 +40,7 @@ export function matchMarketFiles(
   const budget = { files: MOST_FILES, entries: MOST_ENTRIES, bytes: MOST_BYTES };
   const files = new Set<string>();
   const findings = patterns.flatMap((pattern, index): Finding[] => {
-    // A rule of its own says so.
+    // `marketFilesStayBelow` reports it.
     if (leadsOut(pattern)) return [];
     try {
       for (const name of matching(directory, posix.normalize(pattern), budget)) {
@@ -54,7 +54,7 @@ export function matchMarketFiles(
       return [{ path: ["markets", "files", index], message: error.message }];
     }
   });
-  // Where one pattern is refused, nothing is read at all.
+  // Where one pattern is refused, no file is read.
   return { files: findings.length > 0 ? [] : [...files], findings };
 }
 
@@ -103,7 +103,7 @@ function walk(
   const visited = new Set<string>();
   const open = [start];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    // A link may lead to a folder that was walked already, such as its own.
+    // A link may lead to a folder that was walked already, such as its parent.
     const place = realPlace(join(directory, name));
     if (visited.has(place)) continue;
     visited.add(place);

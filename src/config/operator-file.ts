@@ -3,10 +3,9 @@ import { dirname, join, resolve } from "node:path";
 import { nearest } from "../domain/nearest.ts";
 import { ConfigError, fileProblem } from "./config-error.ts";
 import { displayPath, readConfigFile } from "./config-file.ts";
-import { findingsFrom, sentenceFor } from "./issues.ts";
-import { operatorJsonSchema } from "./schema/json-schema.ts";
+import { decode } from "./issues.ts";
+import { guideTo } from "./schema/json-schema.ts";
 import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./schema/operator-schema.ts";
-import { SchemaGuide } from "./schema/schema-guide.ts";
 import { openWorkspace } from "./workspace.ts";
 import { YamlSource } from "./yaml/yaml-source.ts";
 
@@ -21,7 +20,7 @@ export interface SecretBounds {
   env: readonly string[];
   /** Folders, absolute. */
   roots: readonly string[];
-  /** Hosts by what is sent there: `env NAME`, `file PATH` or `sops PATH`. */
+  /** The hosts that a secret may be sent to, by `env NAME`, `file PATH` or `sops PATH`. */
   destinations: readonly (readonly [secret: string, hosts: readonly string[]])[];
 }
 
@@ -47,8 +46,8 @@ export function secretBounds(tenantDirectory: string, tenant: string): SecretBou
 }
 
 /**
- * What to say of tenants that `pmctl.yaml` grants something to and that the directory has not: it may be a slip, and it
- * may be a tenant that was removed, so nothing is refused for it.
+ * Warnings about grants of `pmctl.yaml` to tenants that the directory does not have. The name may be misspelt or the
+ * tenant removed, so this is no error.
  */
 export function strayGrants(directory: string): string[] {
   const found = readOperatorFile(directory);
@@ -67,11 +66,11 @@ export function strayGrants(directory: string): string[] {
 function readOperatorFile(directory: string): { grants: OperatorFile; yaml: YamlSource } | undefined {
   const file = join(directory, OPERATOR_FILE);
   if (!existsSync(file)) return undefined;
-  const guide = new SchemaGuide(operatorJsonSchema());
+  const guide = guideTo("operator");
   const yaml = new YamlSource(readConfigFile(file), displayPath(file), guide);
   if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
   if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it holds at least version: 1")]);
-  const parsed = OperatorFileSchema.safeParse(yaml.value, { error: sentenceFor });
-  if (parsed.success) return { grants: parsed.data, yaml };
-  throw new ConfigError(yaml.problems(findingsFrom(parsed.error.issues, yaml.value, guide)));
+  const { data, findings } = decode(OperatorFileSchema, yaml.value, { guide });
+  if (findings) throw new ConfigError(yaml.problems(findings));
+  return { grants: data, yaml };
 }

@@ -7,27 +7,26 @@ import { ALLOW_EXEC, type Environment } from "./environment.ts";
 import { type StatedTarget, statedTargets } from "./schema/audit-schema.ts";
 import type { SecretReference } from "./schema/scalars.ts";
 import { inboundSecretsOf } from "./secrets/inbound-secrets.ts";
-import { resolutionSecretsOf } from "./secrets/resolution-secrets.ts";
-import { secretPlaces } from "./secrets/secret-places.ts";
+import { resolutionSecretsOf, secretPlaces } from "./secrets/secret-places.ts";
 import { type PlacedValue, placedValue, valueFindings, valuesAtHand, valuesOfOthers } from "./secrets/secret-values.ts";
 import { resolveSecret } from "./secrets/secrets.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 
-/** Everything secret that serving and applying need, in place of the references. Never log it. */
+/** A tenant's secrets with their values, for serving and applying. Never log them. */
 export type TenantSecrets = ReturnType<typeof secretsOf>;
 /** An API key with its value. `from` holds CIDR ranges, none for anywhere; `expires` is in milliseconds since 1970. */
 export type ResolvedKey = ReturnType<typeof keysOf>[number];
-/** A key whose value may be elsewhere. */
+/** An API key whose value this machine may lack. */
 export type KeyAtHand = Omit<ResolvedKey, "value"> & { value: string | undefined };
 /** How user tokens are verified. A key set's `url` is to be fetched; its `file` is absolute. */
 export type ResolvedJwt = TenantSecrets["jwt"];
-/** A place of anchors: `file` is absolute, and of the secrets of a `url` the current one comes first. */
+/** Where anchors are kept: `file` is absolute; of the secrets of a `url` the current one comes first. */
 export type ResolvedAnchorTarget = TenantSecrets["anchors"][number];
 
 /**
  * Resolves every reference of a tenant.
  *
- * @throws ConfigError with all that are missing, of another shape than their place wants, or used twice, each at its place
+ * @throws ConfigError with all that are missing, malformed or used twice, each at its place
  */
 export function resolveTenant(config: TenantConfig, environment: Environment): TenantSecrets {
   const reader = new SecretReader(config, environment);
@@ -37,8 +36,8 @@ export function resolveTenant(config: TenantConfig, environment: Environment): T
 }
 
 /**
- * Resolves the connection string of the database's owner: apart from the others, because a server has no need of it, and
- * its machine need not know it. Undefined where the login that serves is the owner.
+ * Resolves the connection string of the database's owner, which a server does not need and its machine need not hold.
+ * Undefined where the login that serves is the owner.
  *
  * @throws ConfigError when it is missing
  */
@@ -52,7 +51,7 @@ export function resolveOwnerUrl(config: TenantConfig, environment: Environment):
 }
 
 /**
- * Resolves a tenant's API keys and nothing else: what an apply needs of a tenant whose server keeps the other secrets.
+ * Resolves only a tenant's API keys: an apply over HTTP needs no other secret, and its machine may lack them.
  *
  * @throws ConfigError with all that are missing or cannot be used
  */
@@ -64,10 +63,10 @@ export function resolveTenantKeys(config: TenantConfig, environment: Environment
 }
 
 /**
- * The same for a plan, which goes on without the values that are not at hand: a job that only plans holds none but the
- * key that it reads with.
+ * Like {@link resolveTenantKeys}, but the value of a key that this machine lacks is undefined: a job that only plans
+ * holds just the key that it reads with.
  *
- * @throws ConfigError with all that are at hand and cannot be used
+ * @throws ConfigError with all values that are malformed or used twice
  */
 export function tenantKeysAtHand(config: TenantConfig, environment: Environment): KeyAtHand[] {
   const reader = new SecretReader(config, environment);
@@ -77,9 +76,9 @@ export function tenantKeysAtHand(config: TenantConfig, environment: Environment)
 }
 
 /**
- * Checks the secrets of a tenant that can be had without running anything, against each other and those of other tenants.
+ * Checks the secrets of a tenant that are known without running a program, also against those of other tenants.
  *
- * @throws ConfigError with all that are of another shape than their place wants, or used twice
+ * @throws ConfigError with all that are malformed or used twice
  */
 export function checkSecretsAtHand(config: TenantConfig, environment: Environment): void {
   new SecretReader(config, environment).refuse({ missing: false });
@@ -97,7 +96,7 @@ export function resolveOracleSecrets(config: TenantConfig, environment: Environm
   return secrets;
 }
 
-/** Reads the secrets behind a tenant's references, each once, and notes those that it cannot have. */
+/** Reads the secrets behind a tenant's references, each once, and collects findings about those that it cannot read. */
 class SecretReader {
   readonly findings: Finding[] = [];
   readonly environment: Environment;
@@ -133,8 +132,8 @@ class SecretReader {
   }
 
   /**
-   * @param missing whether secrets count that were asked for and are not there
-   * @throws ConfigError with what is wrong with those that were read, and with the others that are at hand
+   * @param missing whether a secret that could not be read is a problem
+   * @throws ConfigError with what is wrong with the secrets that were read, and with others known without a program
    */
   refuse({ missing }: { missing: boolean }): void {
     const read = [...this.#values.values()];
@@ -248,7 +247,7 @@ function byName<Value>(entries: [name: string, value: Value][]): Record<string, 
   return Object.fromEntries(entries);
 }
 
-/** The files among the places of anchors, absolute: what they hold is known of the log. */
+/** The files that a tenant's anchors are kept in, absolute. */
 export function anchorFilesOf({ audit, source }: TenantConfig): string[] {
   return statedTargets(audit).flatMap(({ target }) =>
     "file" in target ? [resolve(source.directory, target.file)] : [],

@@ -6,10 +6,10 @@ import { marketFilesStayBelow } from "./market-walk.ts";
 import { statedTargets } from "./schema/audit-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
 
-/** The sections of a file that are sound in themselves. A rule passes over what is missing: that has its own problem. */
+/** The sections of a file that the schema accepts. Rules skip a missing section, which has a problem of its own. */
 export type Draft = Partial<TenantFile>;
 
-/** What no section can know of itself. Each rule is one sentence. */
+/** Checks that the schema of one value cannot make. The name of each says what must hold. */
 export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   keyNamesAreUnique,
   webhookNamesAreUnique,
@@ -38,13 +38,19 @@ function webhookNamesAreUnique({ webhooks }: Draft): Finding[] {
   );
 }
 
-/** A provider never signs with the shared secrets, and generic webhooks have a list of their own beside its only. */
+/** A provider never signs with the shared secrets; `genericSecrets` are for generic webhooks beside a provider's. */
 function providersHaveSecrets({ webhooks }: Draft): Finding[] {
   const { provider, secrets, genericSecrets } = webhooks?.inbound.kyc ?? {};
   const path = ["webhooks", "inbound", "kyc"];
   if (provider && !secrets) return [{ path: [...path, "secrets"], message: `is required with provider: ${provider}` }];
   if (provider || !genericSecrets) return [];
-  return [{ path: [...path, "genericSecrets"], message: "is for use beside a provider: call it secrets", atKey: true }];
+  return [
+    {
+      path: [...path, "genericSecrets"],
+      message: "is only for use beside a provider: write secrets instead",
+      atKey: true,
+    },
+  ];
 }
 
 function portsDiffer({ server }: Draft): Finding[] {
@@ -84,7 +90,7 @@ function sourcesAreComplete({ oracle }: Draft): Finding[] {
     if (simulated || push)
       return stated.map(([field]) => ({
         path: [...path, field],
-        message: `has no meaning beside ${simulated ? "simulated" : "push"}`,
+        message: `has no effect beside ${simulated ? "simulated" : "push"}: remove it`,
         atKey: true,
       }));
     if (Object.hasOwn(PRESETS, name)) return [];
@@ -101,7 +107,7 @@ function simulatedPricesNeedSandbox({ oracle, sandbox }: Draft): Finding[] {
     .filter(([, { simulated }]) => simulated)
     .map(([name]) => ({
       path: ["oracle", "sources", name, "simulated"],
-      message: "invented prices need sandbox: true",
+      message: "needs sandbox: true, because the prices are invented",
       atKey: true,
     }));
 }
@@ -132,7 +138,7 @@ function feedsNameKnownSources({ oracle }: Draft): Finding[] {
   );
 }
 
-/** A feed of the built-in venue states only what it changes; others have nothing to fall back to. */
+/** A feed of the built-in venue states only what it changes; other venues have no built-in feeds. */
 function feedsHaveSources({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   return feeds(oracle)
@@ -140,7 +146,7 @@ function feedsHaveSources({ oracle }: Draft): Finding[] {
     .map(({ path }) => ({ path: [...path, "sources"], message: "is required" }));
 }
 
-/** Sources of one upstream say one thing, and so does one source that is named twice. */
+/** Sources of one upstream count once, and so does a source that is named twice. */
 function quorumsCanBeReached({ oracle }: Draft): Finding[] {
   if (!oracle) return [];
   return feeds(oracle).flatMap(({ feed: { quorum, sources }, path }) => {

@@ -3,15 +3,14 @@ import type { z } from "zod";
 import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
 import { readConfigFile } from "./config-file.ts";
-import { findingsFrom, sentenceFor } from "./issues.ts";
+import { decode } from "./issues.ts";
 import { checkMarketFiles, type PlacedMarket } from "./market-files.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
-import { tenantJsonSchema } from "./schema/json-schema.ts";
+import { guideTo } from "./schema/json-schema.ts";
 import { TenantFileSchema } from "./schema/schema.ts";
-import { SchemaGuide } from "./schema/schema-guide.ts";
 import { secretsStayInBounds } from "./secrets/secret-rules.ts";
-import type { ConfigSource, TenantConfig } from "./tenant-config.ts";
+import type { TenantConfig } from "./tenant-config.ts";
 import { LayeredSource } from "./yaml/layers.ts";
 
 /** A tenant with the markets that its files declare. */
@@ -26,14 +25,15 @@ export interface Tenant {
  * @throws ConfigError with every problem of all files
  */
 export function loadTenant(file: string): Tenant {
-  const { config, draft, problems, locate } = checkTenantFile(readConfigFile(file), file);
+  const { config, draft, problems, source } = checkTenantFile(readConfigFile(file), file);
+  const locate = (findings: readonly Finding[]) => source.problems(findings);
   const { markets, problems: ofMarkets } = checkMarketFiles(dirname(file), draft.markets?.files ?? [], locate);
   if (!config || ofMarkets.length > 0) throw new ConfigError([...problems, ...ofMarkets]);
   return { config, markets };
 }
 
 /**
- * The tenant file alone, for what has no use for markets.
+ * Reads the tenant file without its market files.
  *
  * @throws ConfigError with every problem of the file
  */
@@ -44,7 +44,7 @@ export function loadTenantFile(file: string): TenantConfig {
 /**
  * Like {@link loadTenantFile} for a text that is already read.
  *
- * @param file where the text stands; its folder's name is the tenant that the text must name
+ * @param file the text's path; its folder has the name of the tenant that the text must name
  */
 export function parseTenantFile(text: string, file: string): TenantConfig {
   const { config, problems } = checkTenantFile(text, file);
@@ -55,55 +55,38 @@ export function parseTenantFile(text: string, file: string): TenantConfig {
 interface CheckedTenant {
   /** Undefined where there are problems. */
   config?: TenantConfig;
-  /** The sections that are sound, also beside problems. */
+  /** The sections that the schema accepts, also where others have problems. */
   draft: Draft;
-  problems: Problem[];
-  /** Findings of a later stage with their positions and frames. */
-  locate: (findings: readonly Finding[]) => Problem[];
+  problems: readonly Problem[];
+  source: LayeredSource;
 }
 
 /** Everything that can be said about a tenant file. */
 function checkTenantFile(text: string, file: string): CheckedTenant {
-  const guide = new SchemaGuide(tenantJsonSchema());
+  const guide = guideTo("tenant");
   const directory = resolve(dirname(file));
   const tenant = basename(directory);
   const bounds = secretBounds(directory, tenant);
-  const yaml = new LayeredSource(text, file, guide, {
-    directory: dirname(dirname(directory)),
-    roots: [directory, ...bounds.roots],
-  });
-  const locate = (findings: readonly Finding[]) => yaml.locate(findings);
-  if (yaml.problems.length > 0) return { draft: {}, problems: [...yaml.problems], locate };
-  if (yaml.value === null)
-    return { draft: {}, problems: [fileProblem(yaml.file, "is empty; `pmctl init` writes one to start from")], locate };
+  const source = new LayeredSource(text, file, guide, bounds.roots);
+  if (source.syntaxProblems.length > 0) return { draft: {}, problems: source.syntaxProblems, source };
+  if (source.value === null)
+    return {
+      draft: {},
+      problems: [fileProblem(source.file, "is empty; `pmctl init` writes one to start from")],
+      source,
+    };
 
-  const parsed = TenantFileSchema.safeParse(yaml.value, { error: sentenceFor });
-  const draft: Draft = parsed.success ? parsed.data : soundSections(yaml.value);
+  const { data, findings = [] } = decode(TenantFileSchema, source.value, { guide });
+  const draft: Draft = data ?? soundSections(source.value);
   const misplaced = tenantIsItsFolder(draft, tenant);
-  const findings = [
-    ...(parsed.success ? [] : findingsFrom(parsed.error.issues, yaml.value, guide)),
-    // Whose secrets it may use is known once it is known whose file it is.
+  findings.push(
+    // The file's secrets are checked only for the tenant that it really belongs to.
     ...(misplaced.length > 0 ? misplaced : secretsStayInBounds(draft, { directory, tenant, bounds })),
     ...RULES.flatMap((rule) => rule(draft)),
-    ...anchorFilesAreTheirOwn(draft, file, { directory, roots: bounds.roots }),
-  ];
-  if (!parsed.success || findings.length > 0) return { draft, problems: locate(findings), locate };
-
-  const source: ConfigSource = {
-    file: yaml.file,
-    directory,
-    roots: bounds.roots,
-    sha256: yaml.sha256,
-    positionOf: (path, atKey) => yaml.positionOf(path, atKey),
-    states: (path) => yaml.states(path),
-    problems: locate,
-  };
-  return {
-    config: { ...parsed.data, name: parsed.data.name ?? parsed.data.tenant, source },
-    draft,
-    problems: [],
-    locate,
-  };
+    ...anchorFilesAreTheirOwn(draft, file, source),
+  );
+  if (!data || findings.length > 0) return { draft, problems: source.problems(findings), source };
+  return { config: { ...data, name: data.name ?? tenant, source }, draft, problems: [], source };
 }
 
 /** The sections that pass on their own, so that one bad value does not hide what the rules find elsewhere. */
@@ -116,7 +99,7 @@ function soundSections(value: unknown): Draft {
   return Object.fromEntries(sections) as Draft;
 }
 
-/** A copied folder whose file still names the old tenant would otherwise write into the old tenant's database. */
+/** Without this, a copied folder whose file still names the old tenant would write into the old tenant's database. */
 function tenantIsItsFolder({ tenant }: Draft, folder: string): Finding[] {
   if (tenant === undefined || tenant === folder) return [];
   return [

@@ -1,10 +1,10 @@
 /** A pattern that cannot be used; the message says why. */
 export class Unusable extends Error {}
 
-/** Of a pattern and of all that its braces stand for. */
+/** In a pattern together with everything that its braces expand to. */
 const MOST_CHARACTERS = 1000;
 
-/** Stands for any number of items. */
+/** A step that stands for any number of items. */
 const STAR = Symbol("star");
 type Step<Item> = typeof STAR | ((item: Item) => boolean);
 
@@ -15,8 +15,8 @@ export function isWild(pattern: string): boolean {
 
 /**
  * What tells whether a relative path fits a pattern: `*` and `?` within a name, `**` for folders, `[a-z]`, `[!a-z]` and
- * `{a,b}`. Names that begin with a dot are matched only by a dot. It takes time in proportion to the lengths of pattern
- * and path multiplied, whatever they are: a pattern may come with a stranger's pull request.
+ * `{a,b}`. Names that begin with a dot are matched only by a dot. The time is at most proportional to the length of the
+ * pattern times that of the path: a pattern may come with a stranger's pull request.
  *
  * @throws Unusable for a pattern that means something else in a shell, or too many things
  */
@@ -53,7 +53,7 @@ function alternatives(pattern: string): string[] {
 function partStep(part: string): Step<string> {
   if (part === "**") return STAR;
   const steps = characterSteps(part);
-  // More than a name has characters.
+  // A shorter name cannot fit, and is refused without a search.
   const least = steps.filter((step) => step !== STAR).length;
   return (name) => {
     if (name.startsWith(".") && !part.startsWith(".")) return false;
@@ -67,7 +67,7 @@ function characterSteps(part: string): Step<string>[] {
   const characters = [...part];
   for (let index = 0; index < characters.length; index++) {
     const character = characters[index];
-    // A class holds one character at least, so that a bracket behind its own beginning is one of them.
+    // A class holds at least one character, so a bracket right after its beginning belongs to it.
     const inner = characters[index + 1] === "!" || characters[index + 1] === "^" ? index + 2 : index + 1;
     const end = character === "[" ? characters.indexOf("]", inner + 1) : -1;
     if (end !== -1) {
@@ -95,8 +95,8 @@ function classOf(characters: readonly string[]): (character: string) => boolean 
 }
 
 /**
- * Whether steps fit items from the first to the last. Only the last star is ever tried again: what an earlier one could
- * take more, the last one can take as well.
+ * Whether steps fit items from the first to the last. Only the last star is tried again with more items: what an earlier
+ * star could take, the last one can take as well.
  *
  * @param mayPass what a star may stand for
  */

@@ -33,7 +33,7 @@ export function problemOfTenant(tenant: string): string | undefined {
   return id.success ? undefined : `A tenant's id ${id.error.issues[0]?.message} (got ${quoted(tenant)})`;
 }
 
-/** In printable ASCII, whatever a folder is called. */
+/** In printable ASCII, because a folder's name may hold anything. */
 function quoted(name: string): string {
   return JSON.stringify(name).replace(
     /[^\x20-\x7e]/g,

@@ -6,7 +6,7 @@ import { policyFieldOf } from "./plan-compare.ts";
 import type { Blame, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** An audit entry that changed the configuration. */
-export interface ChangeEntry {
+interface ChangeEntry {
   seq: number;
   type: string;
   actor: string;
@@ -14,7 +14,7 @@ export interface ChangeEntry {
   payload: Record<string, unknown>;
 }
 
-/** Says of every value that was changed live who did it: the newest entry that touched it. */
+/** Adds to every item that was changed live the newest entry that changed it. */
 export function withBlame(plan: Plan, live: LiveConfig, entries: readonly ChangeEntry[]): Plan {
   const items = plan.items.map((item) => {
     const entry = item.kind === "change" ? undefined : entries.find((each) => touches(each, item, live));
@@ -29,7 +29,7 @@ function blameOf({ seq, ts, actor, payload }: ChangeEntry): Blame {
 
 function touches(entry: ChangeEntry, item: PlanItem, live: LiveConfig): boolean {
   const field = policyFieldOf(item);
-  // What holds for a time only is in neither side of the comparison.
+  // A plan compares policies without their overrides, so the entry of an override explains no difference.
   if (field) {
     if (!isOfType(entry, "policy.updated")) return false;
     const { until, changes } = entry.payload;

@@ -4,24 +4,24 @@ import { isPolicyField } from "../domain/policy/values.ts";
 import type { PlanItem } from "./plan-types.ts";
 
 /** A field in its three values. Undefined: not stated there. */
-export interface ThreeWay {
+interface ThreeWay {
   field: string;
   base: Json | undefined;
   desired: Json;
   live: Json;
-  /** The live value that a person decided to keep. */
+  /** The live value that an earlier apply was told to keep. */
   adopted: Json | undefined;
   /** What writing the desired value would do. */
   direction: Direction;
 }
 
-/** What a part of the plan finds. */
+/** What one part of the planner contributes to the plan. */
 export interface Findings {
   items: PlanItem[];
   warnings: string[];
 }
 
-/** The one comparison. Nothing to say when the live value is what the file wants. */
+/** The three-way comparison; empty when the live value is what the file wants. */
 export function compare({ field, base, desired, live, adopted, direction }: ThreeWay): PlanItem[] {
   if (isSame(desired, live)) return [];
   const wasKept = adopted !== undefined && isSame(adopted, live);
@@ -35,4 +35,10 @@ export function compare({ field, base, desired, live, adopted, direction }: Thre
 export function policyFieldOf({ field }: PlanItem): PolicyField | undefined {
   const name = field.replace(/^policy\./, "");
   return name !== field && isPolicyField(name) ? name : undefined;
+}
+
+/** The key of the market that an item creates; undefined for other items, and for a market that cannot be created. */
+export function createdMarket({ field, live, problem }: PlanItem): string | undefined {
+  const key = field.replace(/^markets\./, "");
+  return key !== field && live === null && problem === undefined ? key : undefined;
 }

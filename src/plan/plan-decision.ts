@@ -1,12 +1,12 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
+import { coversScopes, type Scope, scopesOfApply } from "../domain/access/scopes.ts";
 import type { Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
-import type { PolicyPatch } from "../domain/policy/policy.ts";
-import { policyPatchOf } from "../domain/policy/policy.ts";
-import { policyFieldOf } from "./plan-compare.ts";
+import { type PolicyPatch, policyPatchOf } from "../domain/policy/policy.ts";
+import { createdMarket, policyFieldOf } from "./plan-compare.ts";
 import type { Desired, DesiredKey, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
-/** What a person, or a flag, has decided about the questions of a plan. */
+/** The answers that a person or flags gave to the questions of a plan. */
 export interface Choices {
   onDrift: "fail" | "adopt" | "overwrite";
   acceptLoosening: boolean;
@@ -26,7 +26,7 @@ export interface Writes {
   document: ConfigDocument;
 }
 
-/** Fields that no flag gets past: the file must change. */
+/** Items that no flag accepts: the file must change. */
 export function blockers({ items }: Plan): PlanItem[] {
   return items.filter(({ problem }) => problem !== undefined);
 }
@@ -70,7 +70,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
     liquidityUsd: writes("markets.liquidityUsd") ? document.markets.liquidityUsd : live.liquidityUsd,
     capitalUsd: Math.max(document.treasury.capitalUsd, live.capitalUsd),
     ...keysOf(items, desired, live),
-    create: items.filter(({ field, live: at }) => field.startsWith("markets.") && at === null).map(marketKey),
+    create: items.flatMap((item) => createdMarket(item) ?? []),
     states: statesOf(items, live),
     document: {
       ...stored,
@@ -80,7 +80,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   };
 }
 
-/** `drift --write` leaves alone what the file changed too, and the values of keys. */
+/** `drift --write` changes neither fields that the file changed too, nor the values of keys. */
 function driftHint(open: readonly PlanItem[]): string {
   const keys = open.filter(({ field }) => field.startsWith("keys."));
   const conflicts = open.filter(({ kind }) => kind === "conflict");
@@ -123,7 +123,7 @@ function policyOf(items: readonly PlanItem[]): PolicyPatch {
   );
 }
 
-/** The file's key takes the place of whatever has its name. */
+/** The file's key replaces every other key of its name. */
 function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig): Pick<Writes, "keys" | "revoke"> {
   const names = new Set(
     items.filter(({ field }) => field.startsWith("keys.")).map(({ field }) => field.slice("keys.".length)),
@@ -144,14 +144,35 @@ function statesOf(items: readonly PlanItem[], live: LiveConfig): Writes["states"
   });
 }
 
-function marketKey({ field }: PlanItem): string {
-  return field.slice("markets.".length);
-}
-
-/** What was kept before and still is, and what is kept now. */
+/** The live values that stay adopted, and those that this apply adopts. */
 function adoptedOf(plan: Plan, { onDrift }: Choices, open: readonly PlanItem[], live: LiveConfig) {
   const before = live.document?.adopted ?? {};
   const still = plan.items.filter(({ kind }) => kind === "adopted").map(({ field }) => [field, before[field] ?? null]);
   const now = onDrift === "adopt" ? open.map((item) => [item.field, item.live]) : [];
   return Object.fromEntries([...still, ...now]) as ConfigDocument["adopted"];
+}
+
+/**
+ * A warning about the scopes that an apply of everything in a plan needs and the key in use lacks; none for a key without
+ * `config`, which is there to plan.
+ * @param held undefined where no scopes bind
+ */
+export function scopeWarnings(
+  plan: Plan,
+  desired: Desired,
+  live: LiveConfig,
+  held: readonly Scope[] | undefined,
+): string[] {
+  if (!held || !coversScopes(held, ["config"]) || blockers(plan).length > 0) return [];
+  const writes = decide(plan, desired, live, { onDrift: "overwrite", acceptLoosening: true });
+  const lacking = scopesOfApply({
+    createsMarkets: writes.create.length > 0,
+    suspendsOrResumes: writes.states.length > 0,
+    addsCapital: writes.capitalUsd > live.capitalUsd,
+    changesKeys: writes.keys.length + writes.revoke.length > 0,
+    given: writes.keys,
+  }).filter(({ scope }) => !coversScopes(held, [scope]));
+  const told = new Map(lacking.toReversed().map(({ scope, purpose }) => [scope, `${scope} (${purpose})`]));
+  if (told.size === 0) return [];
+  return [`the key in use cannot apply all of this: it lacks ${[...told.values()].reverse().join(", ")}`];
 }

@@ -35,11 +35,11 @@ export function documentOf(
     declared: Object.fromEntries(markets.map((market) => [market.key, declaredTerms(market)])),
     adopted: {},
   };
-  // Through its text once, so that what is planned is what a later plan will read.
+  // Through its text once, so that this plan compares the same document that a later plan will read.
   return JSON.parse(canonicalJson(document)) as ConfigDocument;
 }
 
-/** How a key stands in plans and documents. What is usual for its type is not stated. */
+/** A key as plans and documents show it; scopes that are usual for its type are left out. */
 export function keyText({ type, fingerprint, scopes, from, expiresAt }: Omit<DesiredKey, "hash" | "name">): string {
   const isUsual = scopes.join() === usualScopes(type).join();
   const kept = `${isUsual ? "" : ` scopes ${scopes.join(",")}`}${from.length === 0 ? "" : ` from ${from.join(",")}`}`;

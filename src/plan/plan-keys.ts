@@ -7,8 +7,8 @@ import { keyText } from "./plan-document.ts";
 import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
- * API keys by name. One that was created live and stands in no document is not managed and not touched; one that left
- * the file is revoked, unless it was changed live since.
+ * API keys by name. A key that was created live and stands in no document is left alone; one that left the file is
+ * revoked, unless it was changed live since.
  */
 export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const findings: Findings = { items: [], warnings: [] };
@@ -18,14 +18,14 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
   if (lacking.length > 0)
     findings.warnings.push(`values that are not at hand here are taken to be the live ones: ${lacking.join(", ")}`);
   for (const key of keys) {
-    // A key that has expired by the file's own word is neither missing nor wanted.
+    // A key whose expiry in the file has passed needs no live counterpart.
     if (key.expiresAt !== null && key.expiresAt <= live.now) continue;
     const desired = keyText(key);
     const current = liveText(live, key.name, [desired, keyring[key.name]]);
     findings.items.push(
       ...compare({
         field: `keys.${key.name}`,
-        // A key that was created live under the name is not the file's own, so replacing it is drift and not a change.
+        // Null and not undefined: to replace a key that was created live under the name is drift, not a change.
         base: keyring[key.name] ?? null,
         desired,
         live: current,
@@ -53,7 +53,7 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
 }
 
 /**
- * Whether a value that was ended live, or given an end, would work again: that lets its holder back in.
+ * Whether the file's key would make a value work again that was revoked, or work longer than it does live.
  * @param base what was applied under the name
  * @param current what is in force under it
  */
@@ -82,8 +82,8 @@ function reaches(a: Pick<LiveKey, "scopes" | "from">, b: Pick<LiveKey, "scopes" 
 }
 
 /**
- * The fingerprint that a value has which is not at hand: that of the name's key in force, of several the one that was
- * applied.
+ * The fingerprint to assume for a key whose value is not available: that of the live key of its name, and of several
+ * the one that was applied.
  */
 export function assumedFingerprint(name: string, live: LiveConfig): string {
   const applied = live.document?.keyring?.[name];
@@ -95,7 +95,7 @@ function newestFirst(live: LiveConfig, name: string): LiveKey[] {
   return live.keys.filter((key) => key.name === name).toSorted((a, b) => b.createdAt - a.createdAt);
 }
 
-/** Of a name's keys in force the first that is one of `wanted`, else the newest: a rotation may leave two for a time. */
+/** A name's live key as text. While a rotation leaves two in force, the first one of `wanted` counts, else the newest. */
 export function liveText(live: LiveConfig, name: string, wanted: readonly (string | undefined)[]): string | null {
   const texts = newestFirst(live, name).map(keyText);
   const fitting = wanted.find((text) => text !== undefined && texts.includes(text));

@@ -7,7 +7,7 @@ import { liveText } from "./plan-keys.ts";
 import { changedSettings, SEARCH } from "./plan-settings.ts";
 import type { LiveConfig } from "./plan-types.ts";
 
-/** What an apply left live: its document, with the values that it kept in place of the file's. */
+/** What was live after an apply: its document, with the live values that it kept in place of the file's. */
 export function meantBy(document: ConfigDocument): ConfigDocument {
   const { adopted } = document;
   const kept = <Value extends Json>(field: string, stated: Value): Value =>
@@ -30,22 +30,21 @@ export function meantBy(document: ConfigDocument): ConfigDocument {
   };
 }
 
-/** What there is besides an earlier document. */
-export interface Beside {
-  /** As it was before the rollback. */
+/** A tenant around a rollback. */
+interface RolledBack {
   before: Pick<LiveConfig, "document">;
-  /** As it is after it. */
+  /** After the rollback. */
   live: LiveConfig;
-  /** What the tenant file says now. Servers take their settings from there. */
+  /** What the tenant file says now; servers take their settings from it. */
   file: ConfigDocument;
 }
 
 /**
- * The fields that a rollback did not bring back to what an earlier apply meant. Values of keys are in no document, capital
- * and markets do not go away again, and the earlier document says nothing of fields that only later applies stated.
+ * The fields that a rollback did not restore: no document holds the values of keys, capital and markets cannot be taken
+ * back, and the earlier document does not mention fields that only later applies stated.
  * @param applied the earlier document as it was stored
  */
-export function leftBy(applied: ConfigDocument, { before, live, file }: Beside): string[] {
+export function leftBy(applied: ConfigDocument, { before, live, file }: RolledBack): string[] {
   const base = before.document ?? {};
   const meant = meantBy(applied);
   const { kyc, markets, treasury } = meant;
@@ -76,7 +75,7 @@ function keysLeft({ keyring }: ConfigDocument, base: Partial<ConfigDocument>, li
   return [...names].filter(differs).map((name) => `keys.${name}`);
 }
 
-/** A market that has closed or is settled is past what a document can state. */
+/** Only open and suspended markets: a document states nothing else of a market. */
 function marketsLeft({ declared }: ConfigDocument, base: Partial<ConfigDocument>, live: LiveConfig): string[] {
   return live.markets
     .filter(({ status }) => status === "open" || status === "suspended")

@@ -3,9 +3,9 @@ import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import type { AppliedMarket, Desired, LiveConfig, PlanItem } from "./plan-types.ts";
 
-/** Terms that traders have traded on: a file that states others means another market. */
+/** Terms that traders have traded on, so a market keeps them. */
 const FIXED = ["question", "kind", "closeAt"] as const;
-/** Terms that count when a market is created and never again. */
+/** Terms that have an effect only when a market is created. */
 const FIRST = ["category", "p0", "resolutionRef", "meta", "liquidityUsd"] as const;
 
 /** Markets by key: created once, suspended and resumed, and nothing else. */
@@ -53,7 +53,7 @@ function conflicts(key: string, terms: DeclaredTerms, market: AppliedMarket): Pl
 }
 
 function state(key: string, terms: DeclaredTerms, market: AppliedMarket, base: Partial<ConfigDocument>): PlanItem[] {
-  // What has closed or is settled is past suspending.
+  // A closed or settled market can be neither suspended nor resumed.
   if (market.status !== "open" && market.status !== "suspended") return [];
   return compare({
     field: `markets.${key}`,

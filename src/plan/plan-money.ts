@@ -3,10 +3,10 @@ import { isSame } from "../domain/audit/audit-link.ts";
 import { POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
 import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";
-import { policyFieldOf } from "./plan-compare.ts";
+import { createdMarket, policyFieldOf } from "./plan-compare.ts";
 import type { Desired, LiveConfig, Plan, PlanMoney } from "./plan-types.ts";
 
-/** The terms before and after an apply that writes all that the files want. */
+/** The rules before an apply that writes everything the files want, and after it. */
 export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): WireInput<"previewPolicy"> {
   const fields = plan.items.flatMap((item) => {
     const field = item.kind === "adopted" ? undefined : policyFieldOf(item);
@@ -18,7 +18,7 @@ export function termsOf(plan: Plan, { document }: Desired, live: LiveConfig): Wi
   };
 }
 
-/** Whether a rule changes that past trades can be compared with. */
+/** Whether a rule changes that past trades can be checked against. */
 export function changesRules({ before, after }: WireInput<"previewPolicy">): boolean {
   if (before.kycRequired !== after.kycRequired) return true;
   return POLICY_FIELDS.some((field) => {
@@ -33,9 +33,7 @@ export function marketMoney(
   { document }: Desired,
   live: LiveConfig,
 ): Pick<PlanMoney, "newMarkets" | "treasury"> {
-  const created = plan.items.flatMap(({ field, live: at, problem }) =>
-    at === null && problem === undefined && field.startsWith("markets.") ? [field.slice("markets.".length)] : [],
-  );
+  const created = plan.items.flatMap((item) => createdMarket(item) ?? []);
   const worstCaseLossUsd = created.reduce(
     (sum, key) => sum + (document.declared[key]?.liquidityUsd ?? document.markets.liquidityUsd),
     0,

@@ -8,10 +8,10 @@ import type { Findings } from "./plan-compare.ts";
 import type { Desired, LiveConfig } from "./plan-types.ts";
 
 /**
- * A reference to a secret at a place where the last applied document has none, or that sends it to another host: who
- * reviews the plan sees what the file wants to read, and where it wants it to go. It loosens, but for a tenant that has
- * nothing yet, and for a secret that is only being replaced: it goes from its place to the list of the previous ones
- * beside it, or back, and to no new reader.
+ * References to secrets that the last applied document does not have at their place, or that go to another host: a
+ * reviewer of the plan sees what the file wants to read and where it sends it. Such a reference loosens, except for a
+ * tenant that was never applied, and for a secret that only moves between its place and the list of previous secrets
+ * beside it, because then it has no new reader.
  */
 export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const before = usesOf(base);
@@ -34,7 +34,7 @@ export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>
 const ROTATING: readonly (string | undefined)[] = ["audit", "anchors", "outbound", "jwt", "resolution"];
 
 interface Use {
-  /** Equal for equal uses. A program's arguments are part of it, and shown nowhere. */
+  /** Equal for equal uses. It holds a program's arguments, so it is never shown. */
   id: string;
   /** Equal for a secret that only becomes the current or a previous one at its place. */
   slotId: string;
@@ -43,7 +43,7 @@ interface Use {
 }
 
 function usesOf(document: Partial<ConfigDocument>): Use[] {
-  // Markets and kept values are people's data, which may look like anything.
+  // Markets, adopted values and policies hold free data, which may look like a reference.
   const { declared: _, adopted: __, keyring: ___, policy: ____, ...sections } = document;
   const hosts = new Map(
     destinationsOf(sections as StatedSources).map(({ path, host }) => [
@@ -67,7 +67,7 @@ function fieldOf(reference: SecretPlace["reference"]): string {
   return `secrets.${"exec" in reference ? `exec ${reference.exec[0]}` : describeReference(reference)}`;
 }
 
-/** Entries of lists by their names, or by none: another order is no other place. */
+/** A path with the names of list entries instead of their indexes: reordering a list changes no place. */
 function namedSteps(document: object, path: Path): string[] {
   let value: unknown = document;
   return path.flatMap((step) => {

@@ -2,7 +2,7 @@ import { isMapping } from "../config/yaml/mapping.ts";
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
 import { isSame, type Json } from "../domain/audit/audit-link.ts";
 
-/** Sections and fields with a live counterpart: the plan has items for them. */
+/** Sections and fields that the plan compares item by item. */
 const PLANNED = new Set([
   "policy",
   "keys",
@@ -15,10 +15,10 @@ const PLANNED = new Set([
   "treasury.capitalUsd",
 ]);
 
-/** A setting that no server has to be started for: the database holds to it from the apply on. */
+/** The setting that takes effect with the apply, because the database uses it; others wait for the server's next start. */
 export const SEARCH = "markets.search";
 
-/** The paths at which two documents differ, other than where the plan has items; lists count as one value. */
+/** The paths of the other settings that differ between two documents; a list counts as one value. */
 export function changedSettings(before: Partial<ConfigDocument>, after: ConfigDocument): string[] {
   return differences(before, after, "");
 }

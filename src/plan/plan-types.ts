@@ -9,7 +9,7 @@ import type { Override, Policy } from "../domain/policy/policy.ts";
 export interface DesiredKey {
   name: string;
   type: "admin" | "public";
-  /** SHA-256 of the value. It goes to the database; plans show the fingerprint. Undefined where the value is not at hand. */
+  /** SHA-256 of the value, for the database; plans show the fingerprint. Undefined where the value is not available. */
   hash: string | undefined;
   fingerprint: string;
   scopes: readonly Scope[];
@@ -18,18 +18,18 @@ export interface DesiredKey {
   expiresAt: number | null;
 }
 
-/** What the tenant is to be like. */
+/** The state that a tenant is to have. */
 export interface Desired {
   document: ConfigDocument;
-  /** The document to be stored where that is another one: a rollback brings back what was stored with the apply. */
+  /** The document to store where it differs: a rollback stores the earlier apply's document again. */
   stored?: ConfigDocument | undefined;
-  /** Undefined leaves keys alone: the document of a rollback has no values for them. */
+  /** Undefined leaves keys alone: a rollback has no values for them. */
   keys: readonly DesiredKey[] | undefined;
   /** Of the tenant file and the market files. */
   fileSha256: string;
 }
 
-/** A key of the database. What is stored of it stays where it is. */
+/** An API key of the database, without its hash. */
 export type LiveKey = Omit<DesiredKey, "hash"> & { createdAt: number };
 
 /** A market that a file created, as it stands. */
@@ -40,7 +40,7 @@ export interface AppliedMarket extends Omit<DeclaredTerms, "state" | "liquidityU
   status: "open" | "suspended" | "closed" | "settled";
 }
 
-/** What the tenant is like. */
+/** The state that a tenant has. */
 export interface LiveConfig {
   /** Of the tenant's row; 0 for a tenant that was never applied. */
   version: number;
@@ -64,7 +64,7 @@ export interface LiveConfig {
   now: number;
 }
 
-/** Who moved a live value last. */
+/** The audit entry that changed a live value last. */
 export interface Blame {
   seq: number;
   ts: string;
@@ -72,14 +72,14 @@ export interface Blame {
   reason: string | null;
 }
 
-export type PlanKind =
+type PlanKind =
   /** The file changed, or states something for the first time. */
   | "change"
   /** Something live changed. */
   | "drift"
   /** Both did. */
   | "conflict"
-  /** Something live changed, and a person decided to keep it. */
+  /** Something live changed, and an apply was told to keep it. */
   | "adopted";
 
 /** One managed field whose live value is not the file's. */
@@ -89,13 +89,13 @@ export interface PlanItem {
   kind: PlanKind;
   /** As last applied; null when it was not stated. */
   base: Json;
-  /** As the file has it; null for something that is to go. */
+  /** As the file has it; null for a key to be revoked. */
   desired: Json;
   live: Json;
   /** What writing the file's value would do. */
   direction: Direction;
   by?: Blame | undefined;
-  /** Why nothing but a change of the file resolves it. */
+  /** Why only a change of the file resolves it. */
   problem?: string | undefined;
 }
 
@@ -116,11 +116,11 @@ export interface Plan {
   /** Whether an apply would leave everything as it is. */
   empty: boolean;
   items: PlanItem[];
-  /** Paths of the file without a live counterpart that differ from the last applied document. */
+  /** Paths of settings that differ from the last applied document and that the plan has no items for. */
   settings: string[];
   warnings: string[];
-  /** Changes for a time, which end by themselves and are no drift. */
+  /** Policy overrides in force; they end by themselves and are no drift. */
   overrides: { field: string; value: Json; until: string }[];
-  /** Read beside the comparison, where there is a database to read. */
+  /** Undefined where no database was read. */
   money?: PlanMoney | undefined;
 }

@@ -13,8 +13,8 @@ import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 /** Compares what the files want with what was last applied and with what is live, field by field. Pure. */
 export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const base = live.document ?? {};
-  const parts = [planPolicy(desired, base, live), planSettings(desired, base, live)];
-  parts.push(planKeys(desired, base, live), planMarkets(desired, base, live), planSecrets(desired, base, live));
+  const planners = [planPolicy, planLimits, planKeys, planMarkets, planSecrets];
+  const parts = planners.map((planPart) => planPart(desired, base, live));
   const items = parts.flatMap((part) => part.items);
   const settings = live.document === undefined ? [] : changedSettings(base, desired.document);
   return {
@@ -53,8 +53,8 @@ function valueIn(policy: Policy, field: PolicyField): Json {
   return policyValue(policy, field) as Json;
 }
 
-/** What has a live counterpart besides the policy. */
-function planSettings({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
+/** The live settings of the tenant itself. */
+function planLimits({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const { adopted = {} } = base;
   const required = document.kyc.required;
   const items = [

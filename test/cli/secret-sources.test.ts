@@ -154,7 +154,7 @@ describe("a tenant file that reaches for what is not its own", () => {
     ["{ env: PATH }", "the variable PATH does not begin with ACME_"],
     ["{ file: /etc/hostname }", "leads out of the tenant's folder"],
     ["{ env: ACME_FEED_TOKEN }", "the secret would be sent to 127.0.0.1:"],
-    ["{ exec: [touch, ran] }", "what a program prints is sent to no source"],
+    ["{ exec: [touch, ran] }", "a secret that a program prints cannot be sent to a source"],
   ])(
     "%s is refused with its line by validate, plan, apply, serve and oracle check; nothing is run or sent",
     async (reference, complaint) => {

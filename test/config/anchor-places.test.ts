@@ -70,7 +70,7 @@ describe("audit.anchors", () => {
     ["anchors: [{ file: markets/a.yaml }]", "audit.anchors[0].file: must be a file of its own: this is a market file"],
     [
       "anchors: [{ file: a }, { file: ./a }]",
-      "audit.anchors[1].file: must be a file of its own: this one is a target already",
+      "audit.anchors[1].file: must be a file of its own: another target has this one already",
     ],
   ])("%s: %s", (section, complaint) => {
     const markets = "{ files: ['markets/*.yaml'] }";
@@ -105,10 +105,10 @@ describe("audit.anchors", () => {
     ["../../.pmctl/anchors/globex.ndjson", `${OWN} holds secrets`],
     ["../../.git/hooks/post-merge", `${OWN} holds secrets`],
     ["/dev/zero", `${OWN} is no regular file`],
-    ["/etc/passwd", `${OWN} holds something else than its anchors`],
-    ["../../../out/app.json", `${OWN} holds something else than its anchors`],
-    ["notes.txt", `${OWN} holds something else than its anchors`],
-    ["other.ndjson", `${OWN} holds something else than its anchors`],
+    ["/etc/passwd", `${OWN} holds something other than the tenant's anchors`],
+    ["../../../out/app.json", `${OWN} holds something other than the tenant's anchors`],
+    ["notes.txt", `${OWN} holds something other than the tenant's anchors`],
+    ["other.ndjson", `${OWN} holds something other than the tenant's anchors`],
     ["../../../new/kept.ndjson", NO_FOLDER],
     ["/nowhere/of/pmctl/kept.ndjson", NO_FOLDER],
   ])("%s: %s", (target, complaint) => {

@@ -192,7 +192,7 @@ describe("a file of secrets or keys", () => {
     expect(resolveSecret({ file: "key" }, { ...context, roots: [join(directory, "out")] })).toBe("theirs");
     rmSync(join(directory, "acme/key"));
     mkdirSync(join(directory, "acme/key"));
-    expect(() => resolveSecret({ file: "key" }, context)).toThrow(/cannot be read/);
+    expect(() => resolveSecret({ file: "key" }, context)).toThrow(/is not a file/);
   });
 });
 
@@ -267,7 +267,7 @@ describe("a secret that sources send", () => {
 
   test("is nothing that a program prints, which no list can name", () => {
     expect(complaints(source("{ exec: [vault, read] }"), to("prices.acme.example"))[0]).toContain(
-      "what a program prints is sent to no source",
+      "a secret that a program prints cannot be sent to a source",
     );
   });
 

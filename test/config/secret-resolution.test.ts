@@ -48,7 +48,7 @@ describe("a secret", () => {
     ["of an empty variable", { env: "BLANK" }, "the environment variable BLANK is empty"],
     ["of a missing file", { file: "gone" }, "the secret file gone does not exist"],
     ["of an empty file", { file: "blank" }, "the secret file blank is empty"],
-    ["of a folder", { file: "." }, "the secret file . cannot be read"],
+    ["of a folder", { file: "." }, "the secret file . is not a file"],
   ])("%s is refused with a sentence and the place of the reference", (_what, reference, message) => {
     const directory = directoryWith({ blank: "\n" });
     const act = () => resolveSecret(reference, { ...CONTEXT, environment: { BLANK: "" }, directory });
@@ -186,7 +186,7 @@ describe("resolveTenant", () => {
     ["{ kyc: { provider: veriff } }", "webhooks.inbound.kyc.secrets: is required with provider: veriff"],
     [
       "{ kyc: { genericSecrets: [{ env: ACME_A }] } }",
-      "webhooks.inbound.kyc.genericSecrets: is for use beside a provider: call it secrets",
+      "webhooks.inbound.kyc.genericSecrets: is only for use beside a provider: write secrets instead",
     ],
   ])("a tenant file with inbound: %s is refused", (inbound, complaint) => {
     expect(complaints({ webhooks: `{ inbound: ${inbound} }` })).toEqual([complaint]);

@@ -181,7 +181,7 @@ describe("what a file is refused for", () => {
     [
       "simulated prices with real money",
       { oracle: "{ sources: { s: { simulated: { start: 1 } } } }" },
-      "oracle.sources.s.simulated: invented prices need sandbox: true",
+      "oracle.sources.s.simulated: needs sandbox: true, because the prices are invented",
     ],
     [
       "a source that gives no time",

@@ -1,4 +1,4 @@
-import type { ConfigSource, TenantConfig } from "../../config/tenant-config.ts";
+import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type AuditContent, type AuditPayloads, type AuditType, isOfType } from "../../domain/audit/audit-payloads.ts";
 
@@ -79,7 +79,7 @@ function setTo({ changes }: AuditPayloads["policy.updated"], name: string, limit
   return typeof limit !== "string" || typeof to !== "number" || String(to) === limit;
 }
 
-function placeOf(source: ConfigSource, path: readonly string[]): string | null {
+function placeOf(source: TenantConfig["source"], path: readonly string[]): string | null {
   if (!source.states(path)) return null;
   const { line, column } = source.positionOf(path);
   return `${source.file}:${line}:${column}`;

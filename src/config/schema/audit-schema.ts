@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { text } from "../../contract/scalars.ts";
 import { isMapping } from "../yaml/mapping.ts";
-import { OutgoingUrl, SecretReference } from "./scalars.ts";
+import { OutgoingUrl, previousSecrets, SecretReference } from "./scalars.ts";
 
 const MOST_TARGETS = 5;
 
@@ -21,11 +21,7 @@ const TARGETS = [
   z.strictObject({
     url: OutgoingUrl.meta({ description: "Where anchors are posted, signed like outgoing webhooks." }),
     secret: SecretReference.meta({ description: "Where the signing secret is kept." }),
-    previousSecrets: z
-      .array(SecretReference)
-      .max(4)
-      .default([])
-      .meta({ description: "Secrets that are being replaced: anchors are signed with them too." }),
+    previousSecrets: previousSecrets("anchors are signed with them"),
   }),
 ] as const;
 const AnchorTarget = z.union(TARGETS, { error: ({ input }) => (isMapping(input) ? undefined : NO_TARGET) });
@@ -38,7 +34,7 @@ export const AuditSection = z.strictObject({
     description: "Keys that sealed earlier entries: they verify what they sealed, and seal nothing new.",
   }),
   anchors: z
-    // The kinds one by one, so that of a list with a mistake only the list's own complaint is told.
+    // The kinds stand one by one, so that a mistake in a list yields the list's message only.
     .union([z.array(AnchorTarget).max(MOST_TARGETS), ...TARGETS], {
       error: ({ input }) => (typeof input === "object" && input !== null ? undefined : NO_TARGET),
     })
@@ -48,26 +44,32 @@ export const AuditSection = z.strictObject({
     }),
   anchorEvery: z
     .strictObject({
-      entries: z.number().int().min(1).max(100_000).default(100).meta({ description: "After so many entries." }),
+      entries: z
+        .number()
+        .int()
+        .min(1)
+        .max(100_000)
+        .default(100)
+        .meta({ description: "Number of entries after which an anchor is made." }),
       minutes: z
         .number()
         .int()
         .min(1)
         .max(1440)
         .default(5)
-        .meta({ description: "After so many minutes with an entry." }),
+        .meta({ description: "Minutes after which an anchor is made when there are new entries." }),
     })
     .prefault({})
     .meta({ description: "How often the server anchors the log." }),
 });
 
-/** A place of anchors, and where in the file it is stated. */
+/** A place where anchors are kept, and where in the file it is stated. */
 export interface StatedTarget {
   target: AnchorTarget;
   path: (string | number)[];
 }
 
-/** One target may stand without its list. */
+/** The targets in the file's order; a single one may stand there without a list. */
 export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "anchors">): StatedTarget[] {
   const path = ["audit", "anchors"];
   return Array.isArray(anchors)
@@ -75,7 +77,7 @@ export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "
     : [{ target: anchors, path }];
 }
 
-/** Whether a place in the file is one of anchors, which is written like a reference to a secret and is none. */
+/** Whether a path leads to an anchor target: `{ file }` and `{ exec }` look like references to secrets and are none. */
 export function isAnchorPlace(path: readonly (string | number)[]): boolean {
   return path[0] === "audit" && path[1] === "anchors" && !path.includes("secret") && !path.includes("previousSecrets");
 }

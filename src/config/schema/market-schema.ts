@@ -1,16 +1,17 @@
 import { z } from "zod";
-import { MarketKey } from "../../contract/resources/config-document.ts";
-import { MarketInput } from "../../contract/resources/markets.ts";
+import { ConfigMarketInput } from "../../contract/resources/config-document.ts";
+
+const { key, state } = ConfigMarketInput.shape;
 
 /** A market as a file states it: the body of `POST /v1/markets` with an identity and a wanted state. */
-export const MarketEntrySchema = MarketInput.extend({
-  key: MarketKey.meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
-  state: z.enum(["open", "suspended"]).default("open").meta({ description: "Whether the market trades." }),
+export const MarketEntrySchema = ConfigMarketInput.extend({
+  key: key.meta({ description: "The market's identity in the files, unique per tenant; never reuse one." }),
+  state: state.default("open").meta({ description: "Whether the market trades." }),
 })
   .strict()
   .meta({ id: "MarketEntry", description: "A market: created once, never settled or deleted by a file." });
 
-/** More in one file is a mistake, or a job for the API. */
+/** More in one file are a mistake, or a job for the API. */
 export const MAX_MARKETS_PER_FILE = 1000;
 
 /** `tenants/<id>/markets/*.yaml`: one market, or a list of them. */

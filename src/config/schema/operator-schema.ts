@@ -39,7 +39,7 @@ const SecretGrants = z.strictObject({
 });
 export type SecretGrants = z.output<typeof SecretGrants>;
 
-/** The operator's own file, `pmctl.yaml` beside `tenants/`: what no tenant file can grant itself. */
+/** The operator's own file, `pmctl.yaml` beside `tenants/`. It grants what no tenant file can grant itself. */
 export const OperatorFileSchema = z
   .strictObject({
     version: z.literal(1).meta({ description: "Version of this file's format." }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Name, text } from "../../contract/scalars.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
-import { duration, OutgoingUrl, Percentage, SecretReference } from "./scalars.ts";
+import { duration, OutgoingUrl, Percentage, previousSecrets, SecretReference } from "./scalars.ts";
 
 /** RFC 6901, plus `*` (the only key) and `-1` (the last element). */
 const Pointer = z
@@ -50,8 +50,8 @@ const Simulated = z.strictObject({
 });
 
 const Limit = z.strictObject({
-  requests: z.number().int().min(1).max(1_000_000).meta({ description: "So many requests at the most." }),
-  per: duration(DAY_MS).meta({ description: "Within so much time, such as 1m." }),
+  requests: z.number().int().min(1).max(1_000_000).meta({ description: "Largest number of requests within the time." }),
+  per: duration(DAY_MS).meta({ description: "The time that the number is for, such as 1m." }),
 });
 
 const Headers = z.record(
@@ -59,7 +59,7 @@ const Headers = z.record(
   z.union([SecretReference, z.string().max(512)]).meta({ writeOnly: true }),
 );
 
-/** Which of these a source needs is a rule: one that bears a preset's name states only what it changes. */
+/** Every field is optional, because a source with a preset's name states only what it changes; a rule checks the rest. */
 const Source = z
   .strictObject({
     url: OutgoingUrl.optional().meta({ description: "Address of a price; {id} becomes the feed's id at this source." }),
@@ -133,11 +133,7 @@ export const OracleSection = z.strictObject({
   resolutionSecret: SecretReference.optional().meta({
     description: "Signs requests to resolution_url; without it the shared inbound webhook secrets do.",
   }),
-  previousResolutionSecrets: z
-    .array(SecretReference)
-    .max(4)
-    .default([])
-    .meta({ description: "Secrets that are being replaced: requests to resolution_url are signed with them too." }),
+  previousResolutionSecrets: previousSecrets("requests to resolution_url are signed with them"),
   sources: z
     .record(Name, Source)
     .default({})
@@ -147,5 +143,3 @@ export const OracleSection = z.strictObject({
     .default({})
     .meta({ description: "Feeds by venue and instrument; pm is the built-in venue, others add feeds." }),
 });
-
-export type OracleSection = z.output<typeof OracleSection>;

@@ -49,7 +49,7 @@ export const OutgoingHost = z.codec(z.string().min(1).max(255), z.string(), {
   encode: (host) => host,
 });
 
-/** As `httpUrl`; `writeOnly` keeps an address that does not fit, and may hold credentials, out of error texts. */
+/** As `httpUrl`; `writeOnly` keeps a refused address, which may hold credentials, out of error texts. */
 function secretiveUrl(longest: number) {
   return httpUrl(longest).meta({ writeOnly: true });
 }
@@ -83,8 +83,8 @@ export const BaseUrl = z.codec(secretiveUrl(512), z.string(), {
 const LITERAL = "must be a reference such as { env: ACME_KEY }; a literal secret does not belong in this file";
 
 /**
- * Where a secret is kept. `writeOnly` keeps whatever else is written here out of every error text; a name of a
- * variable is in capitals so that a literal secret written as one is recognised, and not shown either.
+ * Where a secret is kept. `writeOnly` keeps a literal secret that is written here by mistake out of every error text;
+ * names of variables are in capitals, so that a literal secret in place of one is recognised and not shown either.
  */
 export const SecretReference = z
   .union(
@@ -100,7 +100,7 @@ export const SecretReference = z
       }),
       z.strictObject({
         exec: z
-          // No pattern here: what is secret is shown when it fits one, as the name of a variable does.
+          // No pattern here: error texts show a `writeOnly` value that fits its pattern.
           .array(z.string().min(1).max(1024).meta({ writeOnly: true }))
           .min(1)
           .max(64)
@@ -116,3 +116,12 @@ export const SecretReference = z
   .meta({ id: "SecretReference", description: "Where a secret is kept; never the secret itself.", writeOnly: true });
 
 export type SecretReference = z.output<typeof SecretReference>;
+
+/** @param effect what the secrets still do, as the rest of a sentence */
+export function previousSecrets(effect: string) {
+  return z
+    .array(SecretReference)
+    .max(4)
+    .default([])
+    .meta({ description: `Secrets that are being replaced: ${effect} too.` });
+}

@@ -27,9 +27,9 @@ interface Alternative {
 const SCALARS = new Set(["string", "number", "integer", "boolean"]);
 
 /**
- * Answers two questions about a document from its JSON Schema: which keys may stand at a place, and which of its text
- * may be shown in an error. Only what the schema knows to be public is shown; a literal secret can be anywhere else,
- * under a misspelt key for instance, so masking by its place or its looks would let one through.
+ * Answers two questions about a document from its JSON Schema: which keys may stand at a place, and which text an error
+ * may show. It shows only what the schema knows to be public: a literal secret can stand anywhere else, such as under a
+ * misspelt key, so masking by place or by looks would let one through.
  */
 export class SchemaGuide {
   readonly #root: JsonSchema;
@@ -57,14 +57,14 @@ export class SchemaGuide {
     });
   }
 
-  /** Whether a key may be shown: the schema names it, or it has the looks of a name in a mapping that holds no secret. */
+  /** Whether a key may be shown: the schema names it, or it looks like a name in a mapping that holds no secret. */
   mayShowKey(parent: Path, key: string): boolean {
     const alternatives = this.#at(parent);
     if (alternatives.some(({ schema }) => Object.hasOwn(schema.properties ?? {}, key))) return true;
     return alternatives.length > 0 && !alternatives.some(({ secret }) => secret) && /^[A-Za-z][\w.:-]{0,39}$/.test(key);
   }
 
-  /** Every property name of the schema: what may be shown of a text that is not even YAML. */
+  /** Every property name of the schema: the words that may be shown of a text that is not valid YAML. */
   vocabulary(): Set<string> {
     const names = new Set<string>();
     const visit = (node: unknown): void => {

@@ -5,7 +5,16 @@ import { Cidr, line, Name, Timestamp, text } from "../../contract/scalars.ts";
 import { AuditSection } from "./audit-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
 import { PolicyBlock } from "./policy-block.ts";
-import { BaseUrl, Origin, OutgoingHost, OutgoingUrl, SecretReference, TenantId, UsdNumber } from "./scalars.ts";
+import {
+  BaseUrl,
+  Origin,
+  OutgoingHost,
+  OutgoingUrl,
+  previousSecrets,
+  SecretReference,
+  TenantId,
+  UsdNumber,
+} from "./scalars.ts";
 import { AdminHosts, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
@@ -96,11 +105,7 @@ const Jwt = z.discriminatedUnion("algorithm", [
   z.strictObject({
     algorithm: z.literal("HS256").meta({ description: "One secret shared with the issuer of the tokens." }),
     secret: SecretReference.meta({ description: "Where the secret is kept; at least 32 bytes." }),
-    previous: z
-      .array(SecretReference)
-      .max(4)
-      .default([])
-      .meta({ description: "Secrets that are being replaced: tokens signed with them count too." }),
+    previous: previousSecrets("tokens signed with them count"),
     issuer,
     audience,
   }),
@@ -118,11 +123,7 @@ const OutboundWebhook = z.strictObject({
   url: OutgoingUrl.meta({ description: "Where events are delivered." }),
   events: z.array(z.enum(webhookEventTypes)).min(1).meta({ description: "The events to deliver." }),
   secret: SecretReference.meta({ description: "Where the signing secret is kept: whsec_ and base64, or any text." }),
-  previousSecrets: z
-    .array(SecretReference)
-    .max(4)
-    .default([])
-    .meta({ description: "Secrets that are being replaced: events are signed with them too." }),
+  previousSecrets: previousSecrets("events are signed with them"),
 });
 const ownSecrets = z.array(SecretReference).min(1).max(10).optional();
 const scheme = z
@@ -166,6 +167,7 @@ const Webhooks = z.strictObject({
   outbound: z.array(OutboundWebhook).max(50).default([]).meta({ description: "Where events are sent." }),
 });
 
+const PerMinute = z.number().int().min(1).max(1_000_000);
 const originList = z.array(Origin).max(200).default([]);
 
 /** The tenant file. Every field has a description, which editors show. */
@@ -235,20 +237,8 @@ export const TenantFileSchema = z
     }),
     rateLimit: z
       .strictObject({
-        perMinute: z
-          .number()
-          .int()
-          .min(1)
-          .max(1_000_000)
-          .default(20)
-          .meta({ description: "Requests a minute and client address." }),
-        webhooksPerMinute: z
-          .number()
-          .int()
-          .min(1)
-          .max(1_000_000)
-          .optional()
-          .meta({ description: "A bucket of their own for signed webhooks." }),
+        perMinute: PerMinute.default(20).meta({ description: "Requests a minute and client address." }),
+        webhooksPerMinute: PerMinute.optional().meta({ description: "A bucket of their own for signed webhooks." }),
       })
       .prefault({})
       .meta({ description: "Requests a minute." }),

@@ -7,7 +7,7 @@ import type { TenantConfig } from "../tenant-config.ts";
 export interface SecretList {
   references: readonly SecretReference[];
   path: Path;
-  /** Whether it is the one that all endpoints take that have none of their own. */
+  /** Whether it is the list of all endpoints without secrets of their own. */
   isShared: boolean;
 }
 
@@ -20,7 +20,7 @@ export function inboundSecretsOf({ webhooks }: Pick<TenantConfig, "webhooks">, e
   return sharedInboundSecrets({ webhooks });
 }
 
-/** What endpoints take that have no secrets of their own. */
+/** The list of all endpoints without secrets of their own. */
 export function sharedInboundSecrets({ webhooks }: Pick<TenantConfig, "webhooks">): SecretList {
   return { references: webhooks.inbound.secrets, path: ["webhooks", "inbound", "secrets"], isShared: true };
 }

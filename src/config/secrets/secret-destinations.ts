@@ -3,7 +3,7 @@ import { PRESETS } from "../../domain/feeds/presets.ts";
 import type { Path } from "../config-error.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 
-/** The part of a tenant's file, or of the document of an apply, that says what is sent where. */
+/** The part of a tenant file, or of an apply's document, that says which secrets are sent where. */
 export interface StatedSources {
   oracle?: {
     sources?: Record<
@@ -21,7 +21,7 @@ export interface StatedSources {
 export interface Destination {
   reference: SecretReference;
   path: Path;
-  /** Host and port; undefined where the instrument that is asked for decides. */
+  /** Host and port; undefined where they depend on `{id}`. */
   host: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function destinationsOf({ oracle }: StatedSources): Destination[] {
   return Object.entries(oracle?.sources ?? {}).flatMap(([name, { url, headers, query }]) => {
     const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
     const address = url ?? preset?.url;
-    // A source without an address sends nothing; that it lacks one is another rule's to say.
+    // A source without an address sends nothing; the rule `sourcesAreComplete` reports it.
     if (address === undefined) return [];
     const host = hostOf(address);
     return Object.entries({ headers, query }).flatMap(([part, values = {}]) =>
@@ -52,7 +52,7 @@ function hostOf(template: string): string | undefined {
   return hosts[0] === hosts[1] ? hosts[0] : undefined;
 }
 
-/** How the operator's file names a secret that is sent; undefined for what it cannot name, such as a program's output. */
+/** The operator's file's name for a secret; undefined for what it cannot name, such as a program's output. */
 export function destinationName(reference: SecretReference): string | undefined {
   if ("env" in reference) return `env ${reference.env}`;
   if ("file" in reference) return `file ${reference.file}`;
@@ -79,12 +79,12 @@ export function mayBeSentTo(
   );
 }
 
-/** What the operator's file would have to say under `secrets.destinations`. */
+/** The line for the operator's file under `secrets.destinations` that allows it. */
 export function destinationLine({ name, host }: Sending): string {
   return `"${name}": ["${host.replace(/:443$/, "")}"]`;
 }
 
-/** Whether two such names mean one secret. Paths may be written in several ways. */
+/** Whether two names mean one secret: paths may be written in several ways. */
 function isSameSecret(one: string, other: string, directory: string): boolean {
   const [kind, name] = split(one);
   const [otherKind, otherName] = split(other);
@@ -97,7 +97,7 @@ function split(name: string): [kind: string, rest: string] {
   return [name.slice(0, end), name.slice(end + 1)];
 }
 
-/** Whether a host with its port is one that the operator's file lists: 443 unless stated, and `*.` is one label. */
+/** Whether an entry of the operator's file covers a host with its port: 443 unless stated, and `*.` is one label. */
 function isListed(host: string, listed: string): boolean {
   const wanted = /:\d+$/.test(listed) ? listed : `${listed}:443`;
   if (!wanted.startsWith("*.")) return host === wanted;

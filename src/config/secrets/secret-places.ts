@@ -14,10 +14,10 @@ export function secretPlaces({ source: _, ...document }: TenantConfig): SecretPl
   return referencesIn(document);
 }
 
-/** Every reference in a document, wherever it stands: new sections need no line here. */
+/** Every reference in a document, wherever it stands, so that a new section needs no line here. */
 export function referencesIn(value: unknown, path: Path = []): SecretPlace[] {
   if (typeof value !== "object" || value === null) return [];
-  // A key set's file is written like a secret's, and is none; so are places of anchors.
+  // `jwks: { file }` and anchor targets look like references to secrets and are none.
   const isPlace = path.at(-1) === "jwks" || isAnchorPlace(path);
   if (isReference(value) && !isPlace) return [{ reference: value, path }];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -25,15 +25,25 @@ export function referencesIn(value: unknown, path: Path = []): SecretPlace[] {
   );
 }
 
+/** What requests to `resolution_url` are signed with. A receiver may hold any of several, while one is replaced. */
+export function resolutionSecretsOf({ oracle, webhooks }: TenantConfig): SecretPlace[] {
+  const { resolutionSecret, previousResolutionSecrets } = oracle;
+  if (resolutionSecret === undefined) return referencesIn(webhooks.inbound.secrets, ["webhooks", "inbound", "secrets"]);
+  return [
+    { reference: resolutionSecret, path: ["oracle", "resolutionSecret"] },
+    ...referencesIn(previousResolutionSecrets, ["oracle", "previousResolutionSecrets"]),
+  ];
+}
+
 function isReference(value: object): value is SecretReference {
   return ["env", "file", "exec", "path,sops"].includes(Object.keys(value).sort().join());
 }
 
-/** What a place of the tenant file wants of its secret. */
+/** What a secret at a place of the tenant file must be. */
 export interface PlaceKind {
-  /** As lists of secrets call it. */
+  /** Its name in lists of secrets. */
   type: string;
-  /** Places of one group may hold one value: they mean the same. Undefined: no other place may. */
+  /** Places of one group may hold the same value. Undefined: no other place may. */
   group: { name: string; acrossTenants?: true } | undefined;
   /** What is wrong with a value; undefined for one that fits. It never shows the value. */
   problemOf: (value: string) => string | undefined;
@@ -41,7 +51,7 @@ export interface PlaceKind {
 
 const RESOLUTION: PlaceKind = { type: "oracle", group: { name: "resolution" }, problemOf: signingSecret };
 
-/** The first row whose beginning a place has counts. */
+/** The first row counts whose `beginning` the path has. */
 const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["keys.admin", { type: "key", group: undefined, problemOf: apiKey("sk_") }],
   ["keys.public", { type: "key", group: undefined, problemOf: apiKey("pk_") }],
@@ -51,7 +61,7 @@ const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
     { type: "outbound", group: { name: "outbound", acrossTenants: true }, problemOf: signingSecret },
   ],
   ["webhooks.", { type: "webhook", group: { name: "inbound" }, problemOf: bytes(32) }],
-  // What sealed an earlier version's entries has to be there for ever, and seals nothing new.
+  // Earlier versions accepted shorter keys: they still verify old entries, and seal nothing new.
   ["audit.previous", { type: "audit", group: { name: "audit" }, problemOf: bytes(16) }],
   ["audit.anchors", { type: "audit", group: { name: "anchors" }, problemOf: signingSecret }],
   ["audit.", { type: "audit", group: { name: "audit" }, problemOf: bytes(32) }],
@@ -59,13 +69,13 @@ const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["database.", { type: "database", group: { name: "database", acrossTenants: true }, problemOf: anything }],
   ["oracle.resolutionSecret", RESOLUTION],
   ["oracle.previousResolutionSecrets", RESOLUTION],
-  // Of other people's services: tenants may share an account there, and what a key looks like is theirs to say.
+  // Keys of outside services: tenants may share an account there, and each service has its own format.
   ["oracle.", { type: "oracle", group: { name: "sources", acrossTenants: true }, problemOf: anything }],
   ["server.tls", { type: "tls", group: { name: "tls", acrossTenants: true }, problemOf: anything }],
 ];
 const OTHER: PlaceKind = { type: "other", group: undefined, problemOf: anything };
 
-/** How the places begin that are known, the first that fits first. */
+/** The beginnings of all known places, in order of precedence. */
 export const PLACES: readonly string[] = KINDS.map(([beginning]) => beginning);
 
 /** What kind of secret stands at a place. */
@@ -84,7 +94,7 @@ function bytes(least: number) {
 }
 
 function apiKey(prefix: string) {
-  // The longest that a request may show.
+  // No request may carry a longer key.
   const shape = new RegExp(`^${prefix}[A-Za-z0-9_-]{43,252}$`);
   return (value: string) =>
     shape.test(value)
@@ -96,7 +106,7 @@ function stripeSecret(value: string): string | undefined {
   return /^whsec_.{24,}$/s.test(value) ? undefined : "the secret must be whsec_ and at least 24 characters";
 }
 
-/** `whsec_` and base64, padded or not, is signed with as those bytes, everything else as it stands. */
+/** After `whsec_` stands base64, padded or not, whose bytes sign; any other text signs as it is. */
 function signingSecret(value: string): string | undefined {
   const encoded = /^whsec_([A-Za-z0-9+/]*={0,2})$/.exec(value)?.[1];
   const isLong = encoded === undefined ? Buffer.byteLength(value) >= 32 : Buffer.from(encoded, "base64").length >= 24;

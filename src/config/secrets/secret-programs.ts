@@ -13,16 +13,17 @@ const TIMEOUT_MS = 30_000;
 
 export interface ProgramContext {
   environment: Environment;
-  /** Where programs run, and what SOPS files are relative to: the tenant's folder. */
+  /** Where programs run, and what files are relative to: the tenant's folder. */
   directory: string;
-  /** Other folders that SOPS files may lie below. */
+  /** Other folders that files may lie below, absolute. */
   roots?: readonly string[] | undefined;
+  /** How long a program may take; 30 s unless given. */
   timeoutMs?: number | undefined;
 }
 
 /**
- * What a program of the tenant file prints, trimmed. A tenant file may come with a stranger's pull request, so nothing of it
- * runs unless the operator passes --allow-exec.
+ * What a program of the tenant file prints, trimmed. A tenant file may come with a stranger's pull request, so its
+ * programs run only when the operator passes --allow-exec.
  *
  * @throws Error with a sentence that holds neither output nor arguments
  */
@@ -38,24 +39,24 @@ export function readFromProgram({ exec: [program = "", ...args] }: ExecReference
  * @throws Error as {@link readFromProgram}
  */
 export function readFromSops({ sops, path }: SopsReference, context: ProgramContext): string {
-  // Absolute, so that a name that begins with a dash is no option; and links followed, so that none is swapped meanwhile.
+  // Absolute, so that a leading dash makes no option; links are followed, so that swapping one later changes nothing.
   const file = realPlace(resolve(context.directory, sops));
   if (!isBelow(file, [context.directory, ...(context.roots ?? [])]))
     throw new Error(`the SOPS file ${sops} leads out of the tenant's folder and of what pmctl.yaml lists`);
   return run("sops", ["decrypt", "--extract", sopsPath(path), file], context).replace(/\r?\n$/, "");
 }
 
-/** `stripe.keys[0]` as SOPS writes it: `["stripe"]["keys"][0]`. What begins with a bracket is its own notation already. */
+/** `stripe.keys[0]` as SOPS writes it: `["stripe"]["keys"][0]`. A path that begins with a bracket is in that form already. */
 export function sopsPath(path: string): string {
   if (path.startsWith("[")) return path;
   const steps = path.match(/\[\d+\]|[^.[\]]+/g) ?? [];
   return steps.map((step) => (step.startsWith("[") ? step : `[${JSON.stringify(step)}]`)).join("");
 }
 
-/** Its error output is not repeated: what a secret's program complains about may hold the secret. */
+/** The program's error output is never repeated, because it may hold the secret. */
 function run(program: string, args: readonly string[], { environment, directory, timeoutMs }: ProgramContext): string {
   const limit = timeoutMs ?? TIMEOUT_MS;
-  // Loaded only here: hardly any command runs a program for its secrets, and every command would wait for it.
+  // Loaded only here, because few commands run a program and every command would wait for the import.
   const { execaSync } = createRequire(import.meta.url)("execa") as typeof import("execa");
   const result = execaSync(program, args, {
     cwd: directory,

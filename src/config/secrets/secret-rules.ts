@@ -14,8 +14,8 @@ import {
 import { referencesIn } from "./secret-places.ts";
 
 /**
- * What a tenant file must not reach for: other tenants' variables, files elsewhere, and hosts that the operator has not
- * named for a secret. It may come with a stranger's pull request, so all this is decided before anything is read or sent.
+ * Keeps a tenant file from other tenants' variables, from files elsewhere, and from sending a secret to a host that the
+ * operator has not listed. It may come with a stranger's pull request, so this is checked before any secret is read or sent.
  *
  * @param of.directory the tenant's folder, absolute
  */
@@ -44,7 +44,7 @@ function toList(where: string, what = "it"): string {
   return `list ${what} in ${OPERATOR_FILE} under ${where}`;
 }
 
-/** Of several tenants whose prefix a name has, the longest is its owner: `ACME_EU_KEY` is no variable of `acme`. */
+/** The tenant with the longest fitting prefix owns a variable: `ACME_EU_KEY` is no variable of `acme`. */
 function problemOfVariable(name: string, tenant: string, { tenants, env }: SecretBounds): string | undefined {
   const [owner] = tenants
     .filter((each) => name.startsWith(`${environmentPrefix(each)}_`))
@@ -76,7 +76,8 @@ function problemOfDestination(
   { destinations }: SecretBounds,
 ): string | undefined {
   const name = destinationName(reference);
-  if (name === undefined) return "what a program prints is sent to no source: keep the secret in a variable or a file";
+  if (name === undefined)
+    return "a secret that a program prints cannot be sent to a source: keep it in a variable or a file";
   if (host === undefined) return "the host that a secret is sent to must not depend on {id}";
   if (mayBeSentTo({ name, host }, directory, destinations)) return undefined;
   return `the secret would be sent to ${host}: ${toList("secrets.destinations", destinationLine({ name, host }))}`;

@@ -22,7 +22,7 @@ export function placedValue({ tenant, source }: TenantConfig, path: Path, value:
   return { tenant, path, value, place: `${formatPath(path)} (${file}:${line}:${column})` };
 }
 
-/** Every secret of a tenant that can be had without running anything; what is missing is passed over. */
+/** Every secret of a tenant that is known without running a program; missing ones are skipped. */
 export function valuesAtHand(config: TenantConfig, environment: Environment): PlacedValue[] {
   const { directory, roots } = config.source;
   return secretPlaces(config).flatMap(({ reference, path }) => {
@@ -31,7 +31,7 @@ export function valuesAtHand(config: TenantConfig, environment: Environment): Pl
   });
 }
 
-/** The same of all other tenants of the directory. A file that is not sound counts for nothing: `validate` speaks of it. */
+/** The same of the directory's other tenants. A tenant file with problems is skipped: `validate` reports them. */
 export function valuesOfOthers({ source: { directory } }: TenantConfig, environment: Environment): PlacedValue[] {
   const root = dirname(dirname(directory));
   return openWorkspace(root).tenants.flatMap((tenant) => {
@@ -47,11 +47,11 @@ export function valuesOfOthers({ source: { directory } }: TenantConfig, environm
 }
 
 /**
- * What is wrong with the values of a tenant's secrets: one has not the shape of its place, or stands in another place
- * too. A value that has two meanings is as open as the more open one: an audit key that is a public key too is served to
- * every visitor.
+ * What is wrong with the values of a tenant's secrets: one is malformed for its place, or stands in another place too.
+ * A value with two uses is as exposed as the more exposed one: an audit key that is also a public key is served to every
+ * visitor.
  *
- * @param others of the directory's other tenants
+ * @param others values of the directory's other tenants
  */
 export function valueFindings(own: readonly PlacedValue[], others: readonly PlacedValue[]): Finding[] {
   const earlier = Map.groupBy(others, ({ value }) => value);
@@ -71,7 +71,7 @@ export function valueFindings(own: readonly PlacedValue[], others: readonly Plac
   });
 }
 
-/** Places of one meaning: those of one list, the lists of inbound webhooks, outgoing webhooks, accounts at others' services. */
+/** Whether two places belong to one group, such as the secrets of one list or of all inbound webhooks. */
 function mayShareValue(one: PlacedValue, other: PlacedValue): boolean {
   const [group, otherGroup] = [kindOf(one.path).group, kindOf(other.path).group];
   if (group === undefined || group.name !== otherGroup?.name) return false;

@@ -1,28 +1,21 @@
 import { createHmac } from "node:crypto";
 import { resolve } from "node:path";
 import { Fault } from "../../domain/fault.ts";
-import { OutOfBounds, readBelow } from "../bounded-file.ts";
-import { type Environment, isErrno, SECRET_WARNING } from "../environment.ts";
+import { readBelow, UnusableFile } from "../bounded-file.ts";
+import { SECRET_WARNING } from "../environment.ts";
 import type { SecretReference } from "../schema/scalars.ts";
-import { readFromProgram, readFromSops } from "./secret-programs.ts";
+import { type ProgramContext, readFromProgram, readFromSops } from "./secret-programs.ts";
 
-const MAX_SECRET_BYTES = 64 * 1024;
+const MAX_SECRET_KIB = 64;
 
-export interface SecretContext {
-  environment: Environment;
-  /** What file references are relative to: the tenant's folder. */
-  directory: string;
-  /** Other folders that files may lie below, absolute. */
-  roots?: readonly string[] | undefined;
+interface SecretContext extends ProgramContext {
   /** Where the reference stands, as `file:line:column`. */
   where?: string;
-  /** How long a program may take; 30 s unless given. */
-  timeoutMs?: number | undefined;
-  /** Takes what is to be said of a file that is used all the same; the process's warnings unless given. */
+  /** Takes the warning about a file that is used all the same; a warning of the process unless given. */
   warn?: (message: string) => void;
 }
 
-/** The value behind a reference where it can be had without running anything; nothing is said of its file. */
+/** The value behind a reference where no program has to run for it; undefined for others. Warns of no file. */
 export function valueAtHand(reference: SecretReference, context: SecretContext): string | undefined {
   if ("exec" in reference || "sops" in reference) return undefined;
   try {
@@ -79,16 +72,14 @@ function readSecretFile(
   let bytes: Buffer;
   let mode: number;
   try {
-    ({ bytes, mode } = readBelow(resolve(directory, shown), [directory, ...roots], MAX_SECRET_BYTES));
+    ({ bytes, mode } = readBelow(resolve(directory, shown), [directory, ...roots], MAX_SECRET_KIB));
   } catch (cause) {
-    const reason = isErrno(cause) && cause.code === "ENOENT" ? "does not exist" : "cannot be read";
-    const outside = "leads out of the tenant's folder and of what pmctl.yaml lists under secrets.files";
-    throw fail(`the secret file ${shown} ${cause instanceof OutOfBounds ? outside : reason}`, cause);
+    if (!(cause instanceof UnusableFile)) throw cause;
+    throw fail(`the secret file ${shown} ${cause.message}`, cause);
   }
-  // One that everybody may replace is no secret. One that everybody may read is how container platforms mount them.
+  // What every user may replace is no secret. What every user may read is how container platforms mount secrets.
   if (mode & 0o002) throw fail(`the secret file ${shown} may be changed by every user of this machine: chmod o= it`);
   if (mode & 0o004) warn(fail(`the secret file ${shown} may be read by every user of this machine`).message);
-  if (bytes.length > MAX_SECRET_BYTES) throw fail(`the secret file ${shown} is larger than 64 KiB`);
   // Editors and `echo` end a file with a newline that is no part of the secret.
   const value = bytes.toString("utf8").replace(/\r?\n$/, "");
   if (value === "") throw fail(`the secret file ${shown} is empty`);
@@ -106,7 +97,7 @@ function warnOfFile(message: string): void {
  * @param key the tenant's audit key, which never leaves the operator's side
  */
 export function fingerprint(secret: string, key: string): string {
-  // The key is never used as it is: that is the audit chain's.
+  // A derived key, because the audit key itself is for the chain only.
   const ownKey = createHmac("sha256", key).update("pmctl-fingerprint-v1").digest();
   return `fp:${createHmac("sha256", ownKey).update(secret).digest("hex").slice(0, 8)}`;
 }

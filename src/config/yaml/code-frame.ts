@@ -3,7 +3,7 @@ import type { Position } from "../config-error.ts";
 /** A stretch of the text, as offsets from its start. */
 export type Span = readonly [start: number, end: number];
 
-/** What a frame may show of a text, both in its order. Whatever is in neither list shows its punctuation only. */
+/** What a frame may show of a text, both lists in its order. Of text in neither list only the punctuation is shown. */
 export interface Visibility {
   shown: readonly Span[];
   /** Values that must not be shown, blanked as a whole so that spaces within do not tell words apart. */
@@ -37,14 +37,14 @@ export function drawFrame(
     rows.push(`${here ? ">" : " "} ${String(line).padStart(gutter)} | ${shown}`.trimEnd());
     if (here) {
       const before = cut + maskedText(text, [from, target], visible);
-      // A caret within a masked value points at the end of its mask: all of the value is one thing.
+      // Within a masked value the caret points at the end of the mask, because one mask stands for the whole value.
       rows.push(`  ${" ".repeat(gutter)} | ${" ".repeat(before.length)}^`);
     }
   }
   return rows.join("\n");
 }
 
-/** A newline at the end of the text begins no line that is worth showing. */
+/** A newline at the end of the text begins no further line. */
 function lineCount(text: string, lineStarts: readonly number[]): number {
   return Math.max(1, lineStarts.at(-1) === text.length ? lineStarts.length - 1 : lineStarts.length);
 }
@@ -78,7 +78,7 @@ function covers(spans: readonly Span[], place: number): boolean {
   return spans.some(([start, end]) => place >= start && place < end);
 }
 
-/** Found by halving: a large file has as many spans as values, and each problem draws five lines. */
+/** By binary search: a large file has as many spans as values, and each problem draws five lines. */
 function overlapping(spans: readonly Span[], [from, to]: Span): Span[] {
   let low = 0;
   let high = spans.length;

@@ -8,53 +8,57 @@ import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { isMapping } from "./mapping.ts";
 import { YamlSource } from "./yaml-source.ts";
 
-/** More is a mistake, or a machine's. */
+/** Files in one chain of `extends`. */
 const MAX_LAYERS = 20;
-/** Files that are named in all: two names in each of a few files make millions of ways. */
+/** Files named in all: with two names in each file, a few files make millions of paths. */
 const MAX_BASES = 50;
-
-/** Where the files that a tenant file extends may lie. */
-export interface BaseBounds {
-  /** The operator's, absolute: the folder that holds `tenants/`. */
-  directory: string;
-  /** Other folders, absolute. */
-  roots: readonly string[];
-}
 
 /** What reading the bases of one tenant file shares. */
 interface Reading {
   guide: SchemaGuide;
-  bounds: BaseBounds;
+  /** The folder that holds `tenants/`, absolute. */
+  operator: string;
+  /** Folders that the bases may lie below, the operator's among them, absolute. */
+  roots: readonly string[];
   problems: Problem[];
-  /** Names that may still be followed; negative once that was said. */
+  /** Names that may still be followed; negative once the excess was reported. */
   left: number;
 }
 
 /**
  * A tenant file on top of the files that it extends. Mappings are merged key by key, everything else is replaced as a
- * whole; of several bases a later one wins. Each value remembers the file that states it.
+ * whole; of several bases a later one wins. Each value remembers the file that states it, so that later errors can point
+ * there.
  */
 export class LayeredSource {
   /** Of the tenant's own file, as problems name it. */
   readonly file: string;
-  /** Of all the texts that the value comes from. */
+  /** The tenant's folder, absolute: what paths in the file are relative to. */
+  readonly directory: string;
+  /** Folders beyond it that files of secrets and keys may lie below, absolute. */
+  readonly roots: readonly string[];
+  /** Of all the texts that the value comes from, in hex. */
   readonly sha256: string;
   /** The merged data, without `extends`; undefined when a file is not sound. */
   readonly value: unknown;
   /** What is wrong before any schema is asked. */
-  readonly problems: readonly Problem[];
+  readonly syntaxProblems: readonly Problem[];
   /** The tenant's own file first; each wins over those behind it. */
   readonly #layers: readonly YamlSource[];
 
-  constructor(text: string, file: string, guide: SchemaGuide, bounds: BaseBounds) {
+  constructor(text: string, file: string, guide: SchemaGuide, roots: readonly string[]) {
+    this.directory = resolve(dirname(file));
+    this.roots = roots;
+    const operator = dirname(dirname(this.directory));
     const own = new YamlSource(text, displayPath(file), guide);
     const problems: Problem[] = [];
-    this.#layers = [own, ...basesOf(own, [resolve(file)], { guide, bounds, problems, left: MAX_BASES })];
+    const reading = { guide, operator, roots: [operator, this.directory, ...roots], problems, left: MAX_BASES };
+    this.#layers = [own, ...basesOf(own, [resolve(file)], reading)];
     this.file = own.file;
-    this.problems = [...this.#layers.flatMap((layer) => layer.syntaxProblems), ...problems];
+    this.syntaxProblems = [...this.#layers.flatMap((layer) => layer.syntaxProblems), ...problems];
     const hashes = this.#layers.map(({ sha256 }) => sha256);
     this.sha256 = hashes.length === 1 ? own.sha256 : createHash("sha256").update(hashes.join("\n")).digest("hex");
-    if (this.problems.length === 0) this.value = mergedValue(this.#layers);
+    if (this.syntaxProblems.length === 0) this.value = mergedValue(this.#layers);
   }
 
   /** Where the value of a path stands, or its nearest existing ancestor, and in which file. */
@@ -63,13 +67,13 @@ export class LayeredSource {
     return { file: layer.file, ...layer.positionOf(path, atKey) };
   }
 
-  /** Whether one of the files states a value for a path. */
+  /** Whether one of the files states a value for a path, or it has its default. */
   states(path: Path): boolean {
     return this.#owner(path).found;
   }
 
   /** Findings with their positions and frames, each in the file that it is about. */
-  locate(findings: readonly Finding[]): Problem[] {
+  problems(findings: readonly Finding[]): Problem[] {
     return this.#layers.flatMap((layer) =>
       layer.problems(findings.filter(({ path }) => this.#owner(path).layer === layer)),
     );
@@ -83,7 +87,7 @@ export class LayeredSource {
       for (const { layer, value } of holders) {
         if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) continue;
         const child = (value as Record<string | number, unknown>)[step];
-        // Only mappings are merged: anything else hides what the files below say, and is hidden by a mapping above.
+        // Only mappings are merged: any other value hides those of the files below, and a mapping above hides it.
         if (next.length === 0 || isMapping(child)) next.push({ layer, value: child });
         if (!isMapping(child)) break;
       }
@@ -120,7 +124,7 @@ function basesOf(source: YamlSource, chain: readonly string[], reading: Reading)
     }
     const file = resolve(dirname(chain.at(-1) ?? ""), name);
     if (chain.includes(file)) report(`must not lead back to itself: ${[...chain, file].map(displayPath).join(" -> ")}`);
-    else if (chain.length >= MAX_LAYERS) report(`is the ${MAX_LAYERS}th file on the way: that is too deep`);
+    else if (chain.length >= MAX_LAYERS) report(`is too deep: at most ${MAX_LAYERS} files may extend one another`);
     else layers.push(...readBase(file, [...chain, file], reading, report));
   }
   return layers;
@@ -132,7 +136,7 @@ function readBase(
   reading: Reading,
   report: (message: string) => void,
 ): YamlSource[] {
-  const refusal = refusalOf(file, reading.bounds);
+  const refusal = refusalOf(file, reading);
   if (refusal !== undefined) {
     report(refusal);
     return [];
@@ -156,11 +160,11 @@ function readBase(
   return [base, ...basesOf(base, chain, reading)];
 }
 
-/** Decided before anything is read: problems show lines of a file, and whether there is one. */
-function refusalOf(file: string, { directory, roots }: BaseBounds): string | undefined {
-  if (!isBelow(file, [directory, ...roots]))
+/** Checked before the file is read, because problems show its lines, and whether it exists. */
+function refusalOf(file: string, { operator, roots }: Reading): string | undefined {
+  if (!isBelow(file, roots))
     return `leads out of the operator's directory: list its folder in ${OPERATOR_FILE} under secrets.files`;
-  return isReserved(file, directory) ? "must be configuration: .pmctl, .git and .env hold secrets" : undefined;
+  return isReserved(file, operator) ? "must be configuration: .pmctl, .git and .env hold secrets" : undefined;
 }
 
 function mergedValue(layers: readonly YamlSource[]): unknown {

@@ -29,7 +29,7 @@ export function setInYaml(text: string, path: Path, value: Json): string {
   const edited = carryOut(text, editsFor(text, document.contents, path, value));
   const aliases = aliasEdits(document);
   if (aliases.length === 0) return edited;
-  // What has an anchor stands in several places, and only one of them is to change.
+  // A value with an anchor stands in several places, and only one of them must change.
   if (reads(edited, withValue(document.toJS() as Json, path, value))) return edited;
   return setInYaml(carryOut(text, aliases), path, value);
 }
@@ -91,7 +91,7 @@ function valueEdits(text: string, node: Node, value: Json): Edit[] {
   if (isSame((node.toJSON() as Json | undefined) ?? null, value)) return [];
   if (isMap<Scalar, Node | null>(node) && isMapping(value)) {
     const names = node.items.map(({ key }) => String(key.value));
-    // A key that is to go would leave its line behind.
+    // A key to be removed would leave its line behind.
     if (names.every((name) => Object.hasOwn(value, name)))
       return Object.entries(value).flatMap(([name, each]) =>
         each === undefined ? [] : editsFor(text, node, [name], each),
@@ -109,11 +109,11 @@ function valueEdits(text: string, node: Node, value: Json): Edit[] {
 function replacing(text: string, node: Node, value: Json): Edit {
   const [start = 0, end = 0] = node.range ?? [];
   const isBlock = (isMap(node) || isSeq(node)) && !node.flow;
-  // A list may stand as far left as its key, which what takes its place may not.
+  // A list may stand as far left as its key; the value that replaces it may not.
   return [start, end, `${isBlock ? " " : ""}${flow(value)}${text[end - 1] === "\n" ? "\n" : ""}`];
 }
 
-/** A set with an entry on each line: lines go and come, the others keep their place and their comments. */
+/** A set with an entry on each line: lines are removed and added, the others keep their place and comments. */
 function lineEdits(text: string, node: YAMLSeq<Node>, value: readonly Json[]): Edit[] {
   const items = node.items as Scalar[];
   const kept = items.filter((item) => value.includes(item.value as Json));
@@ -153,14 +153,14 @@ function lineStart(text: string, at: number): number {
   return text.lastIndexOf("\n", at - 1) + 1;
 }
 
-/** Behind the line's break. A value that ends with one, such as a block of lines, has no rest of a line. */
+/** Behind the line's break, also where `at` is there already, as after a block of lines. */
 function lineEnd(text: string, at: number): number {
   if (text[at - 1] === "\n") return at;
   const end = text.indexOf("\n", at);
   return end === -1 ? text.length : end + 1;
 }
 
-/** One line of YAML. Texts are quoted always, so that no reader takes `NO` for false. */
+/** One line of YAML. Texts are always quoted, so that no reader takes `NO` for false. */
 function flow(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
   if (!isMapping(value)) return JSON.stringify(value);

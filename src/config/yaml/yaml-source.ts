@@ -5,7 +5,7 @@ import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { drawFrame, type Visibility } from "./code-frame.ts";
 import { findNode, structureFindings, visibleSpans, visibleWords } from "./yaml-tree.ts";
 
-/** Past this many the rest is only counted: each costs a frame, and a megabyte has room for a great many. */
+/** Further ones are only counted: each needs a frame, and a megabyte can hold a great many. */
 const MAX_PROBLEMS = 100;
 
 /** The sentences of the YAML library that never quote the text; those of other codes may carry a literal secret. */
@@ -31,7 +31,7 @@ export class YamlSource {
   /** As problems name it. */
   readonly file: string;
   readonly sha256: string;
-  /** What the text says, as plain data; undefined when it is not sound YAML. */
+  /** The text as plain data; undefined when it is not valid YAML. */
   readonly value: unknown;
   /** What is wrong with the YAML itself. */
   readonly syntaxProblems: readonly Problem[];
@@ -110,7 +110,7 @@ export class YamlSource {
     }
   }
 
-  /** What is missing at the end of a text is missed where its last word ends, not on the empty line after it. */
+  /** A position past the text's last word is that word's end, not the empty line after it. */
   #position(offset: number): Position {
     const { line, col } = this.#lines.linePos(Math.min(offset, this.#text.trimEnd().length));
     return { line: Math.max(line, 1), column: Math.max(col, 1) };

@@ -42,7 +42,7 @@ function* entries(node: Node | null, path: Path = [], above: readonly Node[] = [
   }
 }
 
-/** What YAML allows and a configuration does not: keys twice, keys that are no text, tags, aliases without end. */
+/** Refuses what YAML allows and a configuration does not: repeated keys, keys that are no text, tags, endless aliases. */
 export function structureFindings(document: Document.Parsed): Finding[] {
   const findings: Finding[] = [];
   let aliases = 0;
@@ -85,7 +85,7 @@ export function findNode(document: Document.Parsed, path: Path): { key?: Node; v
     if (isSeq<Node | null>(at) && typeof step === "number" && step in at.items) {
       found = { value: at.items[step] ?? null };
     } else {
-      // The last of a key's several places: that is the one to delete, and the one whose value counted.
+      // Of a repeated key the last one, whose value counted and which is to be deleted.
       const pair = isMap<ParsedNode, Node | null>(at)
         ? at.items.findLast(({ key }) => isScalar(key) && String(key.value) === step)
         : undefined;
@@ -109,7 +109,7 @@ export function visibleSpans(document: Document.Parsed, text: string, guide: Sch
 
   function add(scalar: Node, isPublic: boolean): void {
     const [start, end] = scalar.range ?? [0, 0];
-    // A text over several lines is most likely one whose closing quote is missing, and has swallowed others.
+    // A text over several lines probably lacks its closing quote, and so holds other values.
     const isOneLine = !text.slice(start, end).trimEnd().includes("\n");
     (isPublic && isOneLine ? shown : hidden).push([start, end]);
   }

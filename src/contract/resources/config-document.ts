@@ -6,7 +6,7 @@ import { MarketInput } from "./markets.ts";
 import { PolicyPatchSchema } from "./policy.ts";
 
 /** A market's identity in the files. */
-export const MarketKey = z
+const MarketKey = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lower-case letters, digits, dots, - and _ (at most 64)");
 
@@ -41,7 +41,7 @@ const Document = z.object({
   keyring: z.record(text(64), text(2000)),
   /** Markets by key. */
   declared: z.record(text(64), Terms.catchall(z.json())),
-  /** Live values that a person decided to keep although the file says otherwise, by field. */
+  /** Live values that an apply was told to keep although the file says otherwise, by field. */
   adopted: z.record(text(200), z.json()),
 });
 

@@ -1,8 +1,9 @@
 import { canonicalJson, type Json } from "../audit/audit-link.ts";
+import { type Loose, overlay } from "../overlay.ts";
 import { INSTRUMENTS, SESSIONS, type SessionName } from "./instruments.ts";
 import { PRESETS } from "./presets.ts";
 
-/** How the price of one instrument is made from what its sources say. */
+/** How the price of one instrument is made from the answers of its sources. */
 export interface FeedDefinition {
   /** `venue:instrument`. */
   key: string;
@@ -29,18 +30,8 @@ export interface FeedSource {
   id: string;
 }
 
-/** What a tenant file states of a feed; the rest is the built-in feed's, or the common default. */
-export interface FeedOverride {
-  sources?: readonly FeedSource[] | undefined;
-  quorum?: number | undefined;
-  aggregate?: "median" | "first" | undefined;
-  /** Milliseconds. */
-  maxAge?: number | undefined;
-  maxSpread?: number | undefined;
-  maxJump?: number | undefined;
-  maxConf?: number | undefined;
-  bounds?: readonly [number, number] | undefined;
-}
+/** What a tenant file states of a feed, `maxAge` in milliseconds; the rest is the built-in feed's, or the default. */
+type FeedOverride = Loose<Omit<FeedDefinition, "key" | "hours" | "maxAgeMs"> & { maxAge: number }>;
 
 export type Venues = Readonly<Record<string, Readonly<Record<string, FeedOverride>>>>;
 
@@ -112,29 +103,19 @@ function emptyFeed(key: string): FeedDefinition {
  * Sources of the tenant's own come without the quorum, jump limit and trading hours that suit the built-in ones: with one
  * source of its own a tenant means a quorum of one, and a source may trade when the exchange does not.
  */
-function changed(feed: FeedDefinition, override: FeedOverride = {}): FeedDefinition {
-  const { sources, quorum, aggregate, maxAge, maxSpread, maxJump, maxConf, bounds } = override;
-  const base = sources ? { ...feed, sources, quorum: 1, maxJump: null, hours: null } : feed;
-  return {
-    ...base,
-    quorum: quorum ?? base.quorum,
-    aggregate: aggregate ?? base.aggregate,
-    maxAgeMs: maxAge ?? base.maxAgeMs,
-    maxSpread: maxSpread ?? base.maxSpread,
-    maxJump: maxJump ?? base.maxJump,
-    maxConf: maxConf ?? base.maxConf,
-    bounds: bounds ?? base.bounds,
-  };
+function changed(feed: FeedDefinition, { maxAge: maxAgeMs, ...stated }: FeedOverride = {}): FeedDefinition {
+  const base = stated.sources ? { ...feed, quorum: 1, maxJump: null, hours: null } : feed;
+  return overlay(base, { ...stated, maxAgeMs });
 }
 
-/** What a definition's hash covers. Trading hours are a calendar that new holidays may be added to. */
+/** What a definition's hash covers: all but the trading hours, because new holidays are added to them. */
 export function definitionText({ hours: _, ...definition }: FeedDefinition): string {
   return JSON.stringify(definition, Object.keys(definition).concat("use", "id").sort());
 }
 
 /**
  * What a market freezes of its feed: the definition, and what the tenant's file says of its sources, so that a price read
- * from another place is another feed. What pmctl itself knows of a source is not in it; an upgrade would hold every market.
+ * from another place is another feed. The presets are not part of it, or an upgrade of them would hold every market.
  * @param stated by source: what in the file decides which price it is
  */
 export function feedFingerprintText(feed: FeedDefinition, stated: ReadonlyMap<string, Json>): string {

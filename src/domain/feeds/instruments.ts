@@ -19,7 +19,7 @@ export const SESSIONS = {
 
 export type SessionName = keyof typeof SESSIONS;
 
-export interface Instrument {
+interface Instrument {
   session: SessionName;
   /** Lowest and highest plausible price. */
   bounds: readonly [number, number];

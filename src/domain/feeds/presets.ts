@@ -6,7 +6,7 @@ const TIMEOUT_MS = 5000;
 const AGENT = { "user-agent": "pmctl" };
 
 /** A source that is known by its name. */
-export interface Preset extends HttpSource {
+interface Preset extends HttpSource {
   /** What it calls the instruments of the built-in venue, by their codes. */
   symbols: ReadonlyMap<string, string>;
 }
@@ -35,9 +35,9 @@ function symbolsIn(text: string): Map<string, string> {
 }
 
 /**
- * Known sources of prices, as data, the best first: a tenant file names them, and may change every part. A row is all that
- * there is of a source: its hosts are those of its addresses, and the built-in feeds take the symbols from here. `needs` is
- * what only the tenant can know. Errors that arrive with status 200 are caught by `okWhen`, or by a price or a time that
+ * Known sources of prices, the best first: a tenant file names them, and may change every part. A new source is a row
+ * here: its hosts are those of its addresses, and the built-in feeds take the symbols from it. `needs` is what only the
+ * tenant can know. Errors that arrive with status 200 are caught by `okWhen`, or by a price or a time that
  * is not there. Symbols other than Pyth's are conventional names, which `pmctl oracle check` tries. Indices, USD/AED and
  * natural gas have no Pyth price.
  */

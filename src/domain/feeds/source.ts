@@ -1,3 +1,5 @@
+import type { Loose } from "../overlay.ts";
+
 /** A number in an answer: where it stands, and where the power of ten that it is multiplied with. */
 export interface NumberPointer {
   pointer: string;
@@ -6,7 +8,7 @@ export interface NumberPointer {
   andPointer?: string | undefined;
 }
 
-/** How one kind of address answers, as data. */
+/** A kind of address, and how its answers are read. */
 export interface HttpSource {
   kind: "http";
   /** `{id}` becomes the symbol. */
@@ -64,7 +66,7 @@ export interface CandleList {
 export type Literal = string | number | boolean | null;
 
 /** Prices that the tenant sends by a signed request. */
-export interface PushSource {
+interface PushSource {
   kind: "push";
   upstream?: string | undefined;
 }
@@ -81,19 +83,11 @@ export interface SimulatedSource {
 
 export type Source = HttpSource | PushSource | SimulatedSource;
 
-/** Parts of a source in the tenant file, secrets resolved. */
-export interface SourceOverride {
-  url?: string | undefined;
-  headers?: Readonly<Record<string, string>> | undefined;
-  query?: Readonly<Record<string, string>> | undefined;
-  price?: NumberPointer | undefined;
-  conf?: NumberPointer | undefined;
-  time?: HttpSource["time"] | undefined;
-  okWhen?: HttpSource["okWhen"];
-  /** Milliseconds. */
-  timeout?: number | undefined;
-  limit?: HttpSource["limit"];
-  simulated?: Omit<SimulatedSource, "kind"> | undefined;
-  push?: boolean | undefined;
-  upstream?: string | undefined;
-}
+/** Parts of a source in the tenant file, secrets resolved; `timeout` in milliseconds. */
+export type SourceOverride = Loose<
+  Pick<HttpSource, "url" | "headers" | "query" | "price" | "conf" | "time" | "okWhen" | "limit" | "upstream"> & {
+    timeout: number;
+    simulated: Omit<SimulatedSource, "kind">;
+    push: boolean;
+  }
+>;

@@ -2,7 +2,7 @@
  * Trading sessions in the notation `TZ;Mon,Tue,Wed,Thu,Fri,Sat,Sun;MMDD/Day,...`: a day is `O` (open all day), `C`
  * (closed) or spans of local time such as `0930-1130&1230-1600`; after the second semicolon stand days of their own.
  */
-export interface TradingHours {
+interface TradingHours {
   timeZone: string;
   /** Monday first. */
   week: readonly (readonly Span[])[];

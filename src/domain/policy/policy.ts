@@ -1,4 +1,5 @@
 import type { Json } from "../audit/audit-link.ts";
+import { type Loose, overlay } from "../overlay.ts";
 import { POLICY_FIELDS, type PolicyField, rowOf, type SimpleValues } from "./fields.ts";
 import type { SuitabilityThresholds } from "./suitability.ts";
 
@@ -16,8 +17,6 @@ export type PolicyPatch = Loose<SimpleValues> & {
   jurisdictions?: Loose<Policy["jurisdictions"]> | undefined;
   suitabilityThresholds?: Loose<SuitabilityThresholds> | undefined;
 };
-
-type Loose<T> = { [K in keyof T]?: T[K] | undefined };
 
 /** A patch that sets fields to values. */
 export function policyPatchOf(values: Iterable<readonly [PolicyField, Json]>): PolicyPatch {
@@ -48,12 +47,6 @@ export function mergePolicy(policy: Policy, patch: PolicyPatch): Policy {
     suitabilityThresholds: overlay(policy.suitabilityThresholds, suitabilityThresholds ?? {}),
     resolution_url: merged.resolution_url || null,
   };
-}
-
-/** `base` with the defined entries of `patch`. */
-function overlay<T extends object>(base: T, patch: Loose<T>): T {
-  const defined = Object.entries(patch).filter(([, value]) => value !== undefined);
-  return { ...base, ...(Object.fromEntries(defined) as Partial<T>) };
 }
 
 /** A value that holds for a time over a field's own, and ends by itself. */
