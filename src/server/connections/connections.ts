@@ -7,17 +7,10 @@ import type { ClientAddresses } from "../client-address.ts";
 import { Connection, closeLater, peerOf } from "./connection.ts";
 import type { OnRefused, RefusalReason } from "./connection-refusals.ts";
 import { ConnectionTable } from "./connection-table.ts";
-
-type Limit =
-  | "connections"
-  | "connectionsPerAddress"
-  | "headersSeconds"
-  | "bodySeconds"
-  | "idleSeconds"
-  | "writeSeconds";
+import type { StreamLimits } from "./stream-seats.ts";
 
 export interface ConnectionsOptions {
-  limits: Pick<ConnectionLimits, Limit>;
+  limits: Omit<ConnectionLimits, keyof StreamLimits>;
   addresses: ClientAddresses;
   onRefused: OnRefused;
 }

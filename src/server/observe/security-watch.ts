@@ -4,7 +4,7 @@ import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { type Origin, type SecurityEvent, securityEventOf } from "../../domain/access/security.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { SecurityEntry, SecurityLog } from "../../services/security/security-log.ts";
-import { tokenFromCookies } from "../access/session-cookie.ts";
+import { hasUserToken } from "../access/session-cookie.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -22,16 +22,12 @@ export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fa
   if (exchange.key?.type === "admin") security.note("key.used", "admin", originOf(exchange));
   const refused = fault && securityEventOf(fault.code, fault.detail);
   // Without a token there was nothing to fail: a page asks who is signed in.
-  if (!refused || (fault.code === "USER_REQUIRED" && !hasToken(exchange))) return;
+  if (!refused || (fault.code === "USER_REQUIRED" && !hasUserToken(exchange))) return;
   const { keyName } = fault.detail;
   security.note(refused.event, refused.reason, {
     ...originOf(exchange),
     ...(typeof keyName === "string" ? { keyName } : {}),
   });
-}
-
-function hasToken(exchange: Exchange): boolean {
-  return exchange.header("authorization") !== undefined || tokenFromCookies(exchange.header("cookie")) !== undefined;
 }
 
 const TOLD: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "error"; text: string } } = {

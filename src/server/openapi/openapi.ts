@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type Operation, TAGS } from "../../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
 import { streamOperation } from "../../contract/resources/stream.ts";
-import type { Handlers } from "../../services/invoke.ts";
 import { planInput } from "../input.ts";
 import { exampleOf } from "./openapi-examples.ts";
 import {
@@ -28,8 +27,8 @@ import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } fr
 import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
 
 export interface OpenApiOptions {
-  /** Only operations with a handler are described; all of them unless given. */
-  handlers?: Handlers | undefined;
+  /** The operations to describe; all of them unless given. */
+  served?: readonly OperationId[];
   baseUrl?: string | undefined;
   /** Whether the stream of events is served. */
   stream?: boolean;
@@ -39,8 +38,7 @@ export interface OpenApiOptions {
  * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
  * id are shared components.
  */
-export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOptions = {}): JsonObject {
-  const served = operationIds.filter((id) => !handlers || handlers[id]);
+export function openApiDocument({ served = operationIds, baseUrl, stream = true }: OpenApiOptions = {}): JsonObject {
   const { properties, components } = wireSchemas(served);
   const paths: Record<string, JsonObject> = {};
   for (const id of served) {
@@ -175,7 +173,7 @@ function json(schema: JsonObject, components: Record<string, JsonObject>): JsonO
 }
 
 function describeStream(): JsonObject {
-  const { markets } = wireFields(streamOperation);
+  const { markets } = wireSchema(streamOperation.input).properties;
   const { description, ...schema } = markets ?? {};
   return {
     operationId: "streamEvents",
@@ -194,10 +192,6 @@ function describeStream(): JsonObject {
       ...refusalResponses(streamOperation, refusalHeaders),
     },
   };
-}
-
-function wireFields({ input }: Operation): Record<string, JsonObject> {
-  return wireSchema(input).properties;
 }
 
 const refusalHeaders = (status: number): JsonObject =>
