@@ -32,7 +32,7 @@ export const LAST_EVENT_ID = {
   schema: { type: "string", pattern: "^\\d{1,18}$" },
 };
 
-/** What stands in place of a JSON answer. */
+/** The `content` of the answer, which is no JSON. */
 export function streamContent(): JsonObject {
   const events = Object.entries(streamEvents).map(([name, schema]) => [
     name,

@@ -157,7 +157,7 @@ function parameter(name: string, where: "path" | "query", fields: Fields, requir
   return { name, in: where, required, ...(description === undefined ? {} : { description }), schema };
 }
 
-/** What the path does not carry. */
+/** The fields that the path does not carry. */
 function bodySchema(input: JsonObject, fields: Fields, inPath: readonly string[]): JsonObject {
   if (inPath.length === 0) return input;
   const { properties, required, ...rest } = fields;
@@ -197,7 +197,7 @@ function describeStream(): JsonObject {
 const refusalHeaders = (status: number): JsonObject =>
   headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 ? (["Retry-After"] as const) : []));
 
-/** Providers hear no more than that their event arrived, and a session is not on record. */
+/** Whether the answer may state an audit entry: providers learn only that their event arrived, and sessions write none. */
 function mayRecord({ method, auth, path }: Operation): boolean {
   return method !== "GET" && (auth === "admin" || auth === "user") && path !== "/v1/session";
 }

@@ -22,7 +22,7 @@ export interface StreamServices {
   hub: StreamHub;
   seats: StreamSeats;
   identities: Identities;
-  /** Told of each stream that there is no room for. */
+  /** Called for each stream that is refused for lack of room. */
   onFull(address: string): void;
 }
 
