@@ -2,7 +2,7 @@ import type { WireResult } from "../contract/operations.ts";
 import type { FrameData } from "../contract/resources/embed.ts";
 import type { Side } from "../domain/market/market.ts";
 
-/** A refusal as the page can tell it: the machine's code, the server's words, and how long to wait. */
+/** A refusal: its code, the server's message, and how many seconds to wait before trying again. */
 export class Refused extends Error {
   readonly code: string;
   readonly retryAfterSec: number;
@@ -26,7 +26,7 @@ export interface Purchase {
   maxAvgPrice: number;
 }
 
-/** The few operations that a widget uses, on its own origin. Only this object holds the token. */
+/** The operations that a widget uses, on its own origin. Only this object holds the token. */
 export class Api {
   readonly #apiKey: FrameData["apiKey"];
   token: string | null = null;

@@ -35,7 +35,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
   const send = (message: FrameMessage): void => {
     if (!isFramed) return;
     const envelope: Envelope<FrameMessage> = { channel: CHANNEL, id, ...message };
-    // Should the page around be another one than the loader said, the browser delivers nothing.
+    // If the page around is of another origin than the loader stated, the browser delivers nothing.
     window.parent.postMessage(envelope, host);
   };
 

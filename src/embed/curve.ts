@@ -7,7 +7,7 @@ export interface Point {
   yes: number;
 }
 
-/** A price that hardly moved does not look like a cliff. */
+/** Keeps a price that hardly moved from looking like a cliff. */
 const SMALLEST_SPAN_PERCENT = 20;
 
 /** How many points a key goes along the curve. */
@@ -26,7 +26,7 @@ export function reachingNow(points: readonly Point[], now: number): readonly Poi
   return last && now > last.t ? [...points, { t: now, yes: last.yes }] : points;
 }
 
-/** The curve in one sentence. */
+/** Describes the curve in one sentence. */
 export function summaryOf(points: readonly Point[]): string {
   const [first, last] = [points[0], points.at(-1)];
   if (!first || !last) return "No trades yet.";

@@ -32,14 +32,14 @@ export const signed = (usd: number): string => {
   const text = DOLLARS.format(Math.abs(usd));
   return isNothing(usd) ? text : `${usd < 0 ? "−" : "+"}${text}`;
 };
-/** The class of a profit: what reads as nothing is neither. */
+/** The CSS class of a profit; none for an amount that is shown as $0.00. */
 export const toneOf = (usd: number): "" | "gain" | "loss" => (isNothing(usd) ? "" : usd < 0 ? "loss" : "gain");
 const isNothing = (usd: number): boolean => Math.abs(usd) < 0.005;
 export const clock = (ms: number): string => CLOCK.format(new Date(ms));
 export const day = (iso: string | number): string => DAY.format(new Date(iso));
 export const moment = (iso: string | number): string => MOMENT.format(new Date(iso));
 
-/** When a market closes, as far as it matters: the hour on its last day. */
+/** When a market closes: the day, and on its last day the time. */
 export const until = (closeAt: string, now: number): string =>
   Date.parse(closeAt) - now < DAY_MS ? moment(closeAt) : day(closeAt);
 
@@ -56,7 +56,7 @@ const UNITS: [name: string, ms: number][] = [
   ["second", 1000],
 ];
 
-/** "3 days", "1 hour": the largest unit alone; of less than a minute the seconds. */
+/** "3 days", "1 hour": the largest unit alone; seconds when less than a minute is left. */
 export function timeLeft(ms: number): string {
   if (ms <= 0) return "closed";
   const [name, unit] = UNITS.find(([, size]) => ms >= size) ?? ["second", 1000];

@@ -8,7 +8,7 @@ import { MarketView } from "./views/market-view.tsx";
 import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
 
-/** Ways back, by the view that a market was opened from. */
+/** Labels of the link back, by the view that a market was opened from. */
 const BACK: Record<string, string> = { markets: "All markets", portfolio: "Your positions" };
 
 function Frame({ data }: { data: FrameData }) {

@@ -45,7 +45,7 @@ const TITLES: Readonly<Record<View, string>> = {
 };
 const VIEWS = Object.keys(TITLES);
 const DEFAULT_HEIGHT = 600;
-/** A frame whose document has not spoken this long after it was loaded was refused by the browser, or never came. */
+/** A frame whose document sends no message within this time was refused by the browser, or was not found. */
 const SILENCE_MS = 3000;
 /**
  * It runs scripts, calls its own origin and has a form; it opens no windows and cannot leave its frame. (Browsers remark
@@ -95,8 +95,8 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
     const message = event.data as Envelope<FrameMessage> | null;
     if (message?.channel !== CHANNEL || message.id !== id) return;
     if (message.type === "ready") {
-      silence.isBroken = true;
-      // The page may have changed it while the frame was loading.
+      silence.isOver = true;
+      // The page may have changed the theme while the frame was loading.
       send({ type: "theme", theme });
       tell("ready", { mayTrade: message.mayTrade });
     } else if (message.type === "token-needed") handToken();
@@ -123,7 +123,7 @@ function mount(selector: string | Element, options: EmbedOptions): Embed {
   };
 }
 
-/** The frame of a view, not on the page yet. */
+/** The frame of a view; the caller puts it on the page. */
 function frameFor(id: string, theme: Theme, options: EmbedOptions): HTMLIFrameElement {
   const view = oneOf(VIEWS, options.view, "markets") as View;
   const address = new URL(`/embed/${view}`, origin);
@@ -143,7 +143,7 @@ function frameFor(id: string, theme: Theme, options: EmbedOptions): HTMLIFrameEl
   return iframe;
 }
 
-/** What the page's `getToken` has; null for nothing, and when it fails. */
+/** The token of the page's `getToken`; null when it has none, or fails. */
 async function askToken(options: EmbedOptions): Promise<string | null> {
   try {
     // In a turn of its own, because the caller may still be changing what `getToken` reads.
@@ -155,14 +155,14 @@ async function askToken(options: EmbedOptions): Promise<string | null> {
   }
 }
 
-/** Says so when a frame was loaded and its document does not speak. */
+/** Warns when a frame was loaded but its document sends no message. */
 function watchSilence(iframe: HTMLIFrameElement, tell: (message: string) => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = { isBroken: false, end: () => clearTimeout(timer) };
+  const silence = { isOver: false, end: () => clearTimeout(timer) };
   iframe.onload = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (silence.isBroken) return;
+      if (silence.isOver) return;
       const message = `no answer from ${origin}: are pages of ${location.origin} in its embed.allowedOrigins?`;
       console.warn(`${globalName}.embed: ${message}`);
       tell(message);
@@ -184,5 +184,5 @@ function clamp(height: number): number {
 }
 
 const globalName = script?.dataset.global || "PredictionMarkets";
-// Quietly: where the page has frozen that name, assigning would throw.
+// Reflect.set does not throw where the page has frozen that name; an assignment would.
 Reflect.set(window, globalName, Object.freeze({ embed }));

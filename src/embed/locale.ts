@@ -1,6 +1,6 @@
 /**
- * Loaded before anything else: a browser may name a language that is none ("en-US@posix" on bare Linux machines), and
- * the chart library hands it to `Intl`, which throws, before a line of ours has run.
+ * Loaded first: a browser may state an invalid language ("en-US@posix" on bare Linux machines), which the chart library
+ * passes to `Intl` as soon as it is loaded, and `Intl` throws.
  */
 try {
   new Intl.NumberFormat(navigator.language);

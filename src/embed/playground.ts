@@ -2,7 +2,7 @@ import type { PlaygroundData } from "../contract/resources/embed.ts";
 import type { Embed, EmbedOptions } from "./loader.ts";
 import type { Theme, View } from "./protocol.ts";
 
-/** The demo's page: what a publisher writes, and a few switches to see it from all sides. */
+/** The demo's page: what a publisher writes, and switches for theme and trader. */
 declare const PredictionMarkets: { embed(selector: string, options: EmbedOptions): Embed };
 
 const KNOWN_EVENTS = 6;

@@ -1,5 +1,5 @@
 /**
- * What the host page's loader and the frame say to each other with `postMessage`. Each side checks the origin and the
+ * The messages that the host page's loader and the frame send each other with `postMessage`. Each side checks the origin and the
  * source of every message, and names the exact origin that may read it.
  */
 export const CHANNEL = "pmctl-embed/1";
@@ -10,9 +10,9 @@ export type Theme = (typeof THEMES)[number];
 
 /** From the frame to the page around it. */
 export type FrameMessage =
-  /** The document is there, and whether it trades. */
+  /** The document is loaded; whether it trades. */
   | { type: "ready"; mayTrade: boolean }
-  /** The frame would like to be this high, CSS pixels. */
+  /** The height of the frame's content, CSS pixels. */
   | { type: "height"; height: number }
   /** The frame needs a user token: none was given yet, or the last one is about to expire or was refused. */
   | { type: "token-needed"; reason: "start" | "expiring" | "refused" }

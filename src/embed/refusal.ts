@@ -3,7 +3,7 @@ import { Refused } from "./api.ts";
 import { openBridge } from "./bridge.ts";
 import { wordsFor } from "./words.ts";
 
-/** The document instead of a view: says why, tells the page around, and tries again when that makes sense. */
+/** The document shown instead of a view: states the reason, tells the page around, and reloads when a wait is named. */
 const { code, message, retryAfterSec } = JSON.parse(
   document.getElementById("data")?.textContent ?? "{}",
 ) as RefusalData;

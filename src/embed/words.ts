@@ -1,7 +1,7 @@
 import type { Refused } from "./api.ts";
 import type { EventName } from "./protocol.ts";
 
-/** What a refusal means to a trader, and what the page can offer about it. */
+/** A refusal explained to a trader, and what the page can offer to do about it. */
 export interface Words {
   text: string;
   offer?: Offer;
@@ -48,14 +48,14 @@ const WORDS: Record<string, Words> = {
   INTERNAL: { text: "Something went wrong. Try again: this purchase is never made twice." },
 };
 
-/** After these the purchase may have happened: only the same one, with the same key, may be tried again. */
+/** After these the purchase may have happened: only the same purchase, with the same key, may be tried again. */
 const UNSURE: readonly string[] = ["OUTCOME_UNKNOWN", "UNREACHABLE", "INTERNAL", "DATABASE_UNAVAILABLE"];
 
 export function mayHaveHappened({ code }: Refused): boolean {
   return UNSURE.includes(code);
 }
 
-/** Limits say their number themselves; everything unknown keeps the server's own sentence. */
+/** The words for a refusal. Codes without an entry, such as limits, keep the server's message, which states the number. */
 export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
   const words = WORDS[code] ?? { text: `${message}.`.replace(/\.\.$/, ".") };
   return retryAfterSec > 0 ? { ...words, waitSec: retryAfterSec } : words;

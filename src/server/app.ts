@@ -1,11 +1,11 @@
 import { H3 } from "h3";
-import { type OperationId, operationIds, operations } from "../contract/operations.ts";
+import { operationIds } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Cors } from "./cors.ts";
 import { nextRequestId } from "./exchange.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { refusal, SECURITY_HEADERS, toFault, toResponse } from "./responses.ts";
-import { operationRoute, type Route, type RouteServices } from "./routes.ts";
+import { isAnsweredBy, operationRoute, type Route, type RouteServices } from "./routes.ts";
 
 export interface AppOptions {
   door: FrontDoor;
@@ -19,10 +19,7 @@ export interface AppOptions {
 export function createApp({ door, cors, services, documents }: AppOptions): H3 {
   // Path segments are decoded, and refused, where they are read; h3 would refuse before the request is counted.
   const app = new H3({ silent: true, allowMalformedURL: true, onError: (error) => answerOutsideRoutes(error.cause) });
-  // What the server answers by itself goes first.
-  const isHere = (id: OperationId) =>
-    documents.some(({ method, path }) => method === operations[id].method && path === operations[id].path);
-  const served = operationIds.filter((id) => services.handlers[id] !== undefined && !isHere(id));
+  const served = operationIds.filter((id) => services.handlers[id] !== undefined && !isAnsweredBy(documents, id));
   const routes = [...served.flatMap((id) => operationRoute(id, services) ?? []), ...documents];
   for (const route of [...routes, ...headRoutes(routes), ...preflightRoutes(routes, cors), unknownRoute()])
     app.on(route.method, route.path, door.handler(route));
@@ -49,7 +46,7 @@ function preflightRoutes(routes: readonly Route[], cors: Cors): Route[] {
   }));
 }
 
-/** Unknown paths and wrong methods: the same answer before any key is looked at, which never repeats the URL. */
+/** Unknown paths and wrong methods get the same answer whatever the key is, and it never repeats the URL. */
 function unknownRoute(): Route {
   return {
     method: "",

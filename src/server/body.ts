@@ -36,7 +36,7 @@ export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buff
   });
 }
 
-/** Whether a part of a request's body has not arrived, or not been read off its connection. */
+/** Whether a part of a request's body has not arrived yet, or has not been read. */
 export function isBodyOutstanding(req: IncomingMessage): boolean {
   return !req.complete && !hasNoBody(req);
 }
@@ -54,7 +54,7 @@ export function requireJson(contentType: string | undefined): void {
 }
 
 /**
- * A JSON object whose values mean to every reader what they mean here.
+ * A JSON object that every JSON reader understands in the same way.
  * @throws Fault BAD_REQUEST for anything else: other JSON, invalid UTF-8, a key given twice, numbers too large for a
  * double, deep nesting.
  */
@@ -78,8 +78,9 @@ function parse(text: string): unknown {
 }
 
 /**
- * JSON.parse reads 1e400 as Infinity, nests as deep as the text, and makes `__proto__` a property that a later copy would
- * obey. Returns how many members the objects in it have, those left out included.
+ * Refuses what JSON.parse accepts: 1e400 (read as Infinity), and nesting of any depth. Removes `__proto__`, which would
+ * change the prototype of a later copy.
+ * @returns how many members the objects have, removed ones included
  */
 function checkValue(value: unknown, depth: number): number {
   if (typeof value === "number" && !Number.isFinite(value))

@@ -13,7 +13,7 @@ interface Peer {
 /** The bucket that a request is counted in: one IPv4 address, or the /64 that one IPv6 customer is given. */
 export class ClientAddresses {
   readonly #trusted: Network[];
-  /** Peers seen, because the same few sockets send most requests. */
+  /** Remembered, because the same few peers send most requests. */
   readonly #peers = new Map<string, Peer>();
 
   /**
@@ -37,7 +37,7 @@ export class ClientAddresses {
     return (trusted ? this.#forwarded(forwardedFor) : undefined) ?? address;
   }
 
-  /** Who is at the other end of a connection: a client, or one of our proxies. */
+  /** The other end of a connection: a client, or one of our proxies. */
   peer(text: string): Peer {
     const known = this.#peers.get(text);
     if (known) return known;
@@ -72,7 +72,7 @@ export class ClientAddresses {
   }
 }
 
-/** Only the usual notations: ipaddr.js alone would read "010.1" and "1" as IPv4 addresses too. */
+/** Accepts the usual notations only: ipaddr.js would read "010.1" and "1" as IPv4 addresses too. */
 function parseAddress(text: string): Address | undefined {
   const usual = text.includes(":") ? ipaddr.IPv6.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text);
   return usual ? ipaddr.process(text) : undefined;

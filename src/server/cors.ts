@@ -19,16 +19,16 @@ const EXPOSED = [
 const ALLOWED = "x-api-key, authorization, content-type, idempotency-key, last-event-id";
 const PREFLIGHT_SECONDS = 7200;
 
-/** Pages may call what traders use. Admin keys must never be in a page, and webhooks come from servers. */
+/** Pages may call the operations of traders. Admin keys must never be in a page, and webhooks come from servers. */
 export function isForBrowsers({ auth }: Pick<Operation, "auth">): boolean {
   return auth === "none" || auth === "public" || auth === "user";
 }
 
 /** Which pages may read answers. Credentials are not allowed: keys and tokens travel in headers. */
 export class Cors {
-  /** What a listed origin gets. */
+  /** The headers for a listed origin. */
   readonly #byOrigin: Map<string, readonly Header[]>;
-  /** What every other origin gets: a cache must not serve it to a listed one. */
+  /** The headers for every other origin: `Vary`, so that a cache does not serve the answer to a listed one. */
   readonly #others: readonly Header[];
 
   constructor(origins: readonly string[]) {

@@ -27,13 +27,13 @@ export class Exchange {
   readonly #event: H3Event;
   /** The path of its route, with `:name` for what the request names. */
   readonly route: string;
-  /** Whom the request counts as. */
+  /** The rate-limit bucket of the client. */
   readonly address: string;
   /** Set once its key was found. */
   key: Pick<ApiKey, "hash" | "name" | "type"> | undefined;
   /** Set once the request has been counted. */
   standing: Standing | undefined;
-  /** Set once an authenticated caller is known to want a change: what is remembered of it if it is refused. */
+  /** Set once an authenticated caller asks for a change: what the refusal log records if it is refused. */
   attempt: Attempt | undefined;
 
   constructor(event: H3Event, route: string, addresses: ClientAddresses) {
@@ -45,7 +45,7 @@ export class Exchange {
     this.address = addresses.bucketOf(this.req.socket.remoteAddress, this.header("x-forwarded-for"));
   }
 
-  /** Whether the answer is to be without its body. */
+  /** Whether the answer is sent without its body. */
   get isHead(): boolean {
     return this.req.method === "HEAD";
   }

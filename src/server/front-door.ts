@@ -33,7 +33,7 @@ export interface FrontDoorOptions {
   metrics: Metrics;
   refusals: RefusalLog;
   security: SecurityLog;
-  /** Whether browsers are told to come back by HTTPS only: always, or where a trusted proxy says that they came by it. */
+  /** Whether browsers are told to use HTTPS only: always, or where a trusted proxy says that the request came by HTTPS. */
   strictTransport?: StrictTransport | undefined;
   log: Logger;
 }
@@ -45,17 +45,17 @@ const PREFLIGHTS_PER_REQUEST = 10;
 /** Commands ask for a proof once per connection. */
 const PROOFS_PER_REQUEST = 10;
 
-/** A year, for this host alone: what its subdomains speak is not ours to say (RFC 6797). */
+/** A year, for this host alone: its subdomains may serve plain HTTP (RFC 6797). */
 const STRICT_TRANSPORT: Header = ["strict-transport-security", "max-age=31536000"];
 
 /**
- * What every request passes: it is counted first, so that guessing keys or paths is limited too; then
- * its route answers or refuses; and every outcome becomes JSON with the same headers.
+ * Every request passes here: it is counted first, so that guessing keys or paths is limited too; then its route answers
+ * or refuses; and every outcome gets the same headers.
  */
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
   readonly #requestLog: Logger;
-  /** Requests whose answer is not there yet. */
+  /** Requests that are not answered yet. */
   inFlight = 0;
   /** Set while the server shuts down: each answer then ends its connection. */
   draining = false;
@@ -67,6 +67,7 @@ export class FrontDoor {
 
   /** The h3 handler of a route. It never throws, so h3's own error bodies are never seen. */
   handler(route: Route): (event: H3Event) => Promise<Response> {
+    const { limits } = this.#options;
     const metrics = this.#options.metrics.requests.forRoute(route.path, route.method || "any", route.trades === true);
     return async (event) => {
       const exchange = new Exchange(event, route.path, this.#options.addresses);
@@ -74,7 +75,8 @@ export class FrontDoor {
       let answer: Answer;
       let fault: Fault | undefined;
       try {
-        if (exchange.req.method === "OPTIONS") await this.#countPreflight(exchange);
+        if (exchange.req.method === "OPTIONS")
+          await this.#take(exchange, `options ${exchange.address}`, limits.perMinute * PREFLIGHTS_PER_REQUEST);
         else if (!route.countsItself) await this.count(exchange, false);
         answer = await route.answer(exchange);
       } catch (error) {
@@ -103,24 +105,19 @@ export class FrontDoor {
     else await this.#take(exchange, address, limits.perMinute);
   }
 
-  /** Counts what an address sent that is no request; an address that sends much of it is refused its requests too. */
+  /** Counts bytes that are no request against their address, whose requests are refused too when it sends many. */
   countUnparsed(address: string): void {
     void this.#options.limiter.take(address, this.#options.limits.perMinute);
   }
 
   /**
-   * Counts a proof that a command of this machine asks for. Apart from requests: neither keeps the other out.
-   * @returns whether it may have one
+   * Counts a proof that a command of this machine asks for, apart from requests, so that neither uses up the other's limit.
+   * @returns whether the proof is allowed
    */
   async countProof(address: string): Promise<boolean> {
     const limit = this.#options.limits.perMinute * PROOFS_PER_REQUEST;
     const { allowed } = await this.#options.limiter.take(`proof ${address}`, limit);
     return allowed;
-  }
-
-  async #countPreflight(exchange: Exchange): Promise<void> {
-    const { perMinute } = this.#options.limits;
-    await this.#take(exchange, `options ${exchange.address}`, perMinute * PREFLIGHTS_PER_REQUEST);
   }
 
   async #take(exchange: Exchange, bucket: string, limit: number): Promise<void> {
@@ -131,7 +128,7 @@ export class FrontDoor {
       throw new Fault("RATE_LIMITED", "Too many requests: see Retry-After", { retryAfterSec: standing.resetSec });
   }
 
-  /** Only of authenticated callers, so that anonymous ones cannot push traders' refusals out of the memory. */
+  /** Remembers refusals of authenticated callers only, so that anonymous ones cannot displace them. */
   #remember({ requestId, attempt }: Exchange, { status, code, message, detail }: Fault): void {
     if (!attempt) return;
     this.#options.refusals.remember({
@@ -141,7 +138,7 @@ export class FrontDoor {
       status,
       code,
       error: message,
-      // The detail of a failure of ours is for the log.
+      // The detail of an internal failure is for the log only.
       detail: status < 500 ? shownDetail(detail) : {},
     });
   }
@@ -156,7 +153,7 @@ export class FrontDoor {
     return headers;
   }
 
-  /** The first scheme is the one that the client used: each further proxy adds its own behind it. */
+  /** The first scheme is the one that the client used: each further proxy appends its own. */
   #isStrict(exchange: Exchange): boolean {
     const { strictTransport, addresses } = this.#options;
     if (strictTransport !== "forwarded") return strictTransport === true;

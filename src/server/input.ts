@@ -22,7 +22,7 @@ export interface AssembledInput {
   rawBody: Buffer;
 }
 
-/** Derives from a row of the contract what its requests carry. */
+/** Derives from a row of the contract where the fields of its requests are. */
 export function planInput({ method, path, input, bodyLimitBytes = BODY_LIMIT_BYTES }: Operation): InputPlan {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
   if (method === "GET") return { path: inPath, rest: "query", bodyIsOptional: true, bodyLimitBytes };
@@ -53,7 +53,7 @@ export async function assembleInput(exchange: Exchange, plan: InputPlan): Promis
   return { input, rawBody };
 }
 
-/** Two readers of a repeated name would disagree about which one counts, so there is no repeating. */
+/** A repeated name is refused, because readers disagree about which value counts. */
 function parseQuery(search: string): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const [name, value] of new URLSearchParams(search)) {

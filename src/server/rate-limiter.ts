@@ -2,7 +2,7 @@ import { monotonicMs } from "../domain/time/clock.ts";
 import type { Demand, SharedCount } from "../ledger/unchained/request-count.ts";
 import { WINDOW_MS } from "../ledger/unchained/request-count.ts";
 
-/** Where a client stands in its window, as the RateLimit headers tell it. */
+/** A client's standing in its window, as the RateLimit headers state it. */
 export interface Standing {
   allowed: boolean;
   limit: number;
@@ -11,12 +11,12 @@ export interface Standing {
   resetSec: number;
 }
 
-/** What this process knows of a bucket's window. */
+/** A bucket's window, as this process last learned it. */
 interface Window {
   requests: number;
   /** By the monotonic clock. */
   endsAt: number;
-  /** When the shared count last said so. */
+  /** When the shared count last stated `requests`. */
   countedAt: number;
 }
 
@@ -35,7 +35,7 @@ export interface RateLimiterOptions {
   count(demands: Demand[]): Promise<SharedCount[]>;
   /** Called once per outage of the shared count. */
   onAway(error: unknown): void;
-  /** After this long without an answer the shared count is away; a quarter of a second unless told. */
+  /** After this long without an answer the shared count is treated as unavailable; 250 ms by default. */
   answerTimeoutMs?: number | undefined;
 }
 
@@ -55,8 +55,8 @@ const UNCOUNTED = Number.NEGATIVE_INFINITY;
  * Batches form by themselves: while one statement is in flight, the next collects. Each request learns its place in the
  * shared count, so that exactly `limit` pass. A client over its limit costs no statement until its window ends. Under a
  * generous limit a request is let through at once and counted within 20 ms, as long as less than half of the window is
- * used: the other half is more than all processes could serve before the count is known. While the shared count is away,
- * each process counts for itself.
+ * used: the other half is more than all processes could serve before the count is known. While the shared count is
+ * unavailable, each process counts for itself.
  */
 export class RateLimiter {
   readonly #options: RateLimiterOptions;
@@ -64,7 +64,7 @@ export class RateLimiter {
   #pending = new Map<string, Pending>();
   #inFlight = false;
   #timer: NodeJS.Timeout | undefined;
-  /** While the shared count is away: when to try it again. */
+  /** When to try the shared count again; undefined while it is available. */
   #retryAt: number | undefined;
 
   constructor(options: RateLimiterOptions) {
@@ -94,7 +94,7 @@ export class RateLimiter {
     });
   }
 
-  /** Drops what is not counted yet, since no more requests come. */
+  /** Drops requests that are not counted yet, since no more will come. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#pending.clear();
@@ -116,7 +116,7 @@ export class RateLimiter {
     }, REPORT_INTERVAL_MS).unref();
   }
 
-  /** One statement at a time: the next batch fills meanwhile. */
+  /** Sends one statement at a time: the next batch fills meanwhile. */
   async #report(): Promise<void> {
     this.#inFlight = true;
     const batch = this.#pending;
@@ -143,10 +143,10 @@ export class RateLimiter {
     if (this.#pending.size > 0) this.#reportSoon();
   }
 
-  /** Requests that did not wait come before those that did, which leave in the order they came. */
+  /** Requests that were answered at once take the first places; those that waited follow in the order they came. */
   #settle({ bucket, requests, remainingMs }: SharedCount, pending: Pending | undefined, now: number): void {
     const local = this.#windows.get(bucket);
-    // What was counted here while the shared count was away stays used.
+    // Requests that were counted here while the shared count was unavailable stay counted.
     const used = local && local.countedAt === UNCOUNTED && now < local.endsAt ? local.requests : 0;
     const window = { requests: Math.max(requests, used), endsAt: now + remainingMs, countedAt: now };
     this.#remember(bucket, window);
@@ -158,7 +158,7 @@ export class RateLimiter {
     }
   }
 
-  /** The shared count does not answer: who waits is counted here, and so are all until it is back. */
+  /** The shared count does not answer: this process counts the waiting requests, and all others until it answers again. */
   #goAway(batch: Map<string, Pending>, error: unknown): void {
     const now = monotonicMs();
     if (this.#retryAt === undefined) this.#options.onAway(error);
@@ -167,7 +167,7 @@ export class RateLimiter {
       for (const [bucket, { waiting }] of pendings)
         for (const { limit, resolve } of waiting.splice(0)) resolve(this.#countLocally(bucket, limit, now));
     }
-    // Counted here already. Told later, they would burden a window that they do not belong to.
+    // They are counted here. Reported later, they would count in a window that they do not belong to.
     this.#pending.clear();
   }
 
@@ -189,7 +189,7 @@ export class RateLimiter {
     return standing(window, limit, window.requests, now);
   }
 
-  /** The map is a memory of counts kept elsewhere: dropping its oldest entry costs a statement and changes no answer. */
+  /** The map caches the shared counts: dropping its oldest entry costs a statement and changes no answer. */
   #remember(bucket: string, window: Window): void {
     this.#windows.delete(bucket);
     const [oldest] = this.#windows.size >= KNOWN_BUCKETS ? this.#windows.keys() : [];

@@ -31,7 +31,7 @@ export interface Route {
   forBrowsers: boolean;
   /** Whether its answers count as trades in the metrics. */
   trades?: true;
-  /** Counts its requests itself, because the bucket depends on what they carry. */
+  /** Counts its requests itself, because the bucket depends on their signature. */
   countsItself?: true;
   answer(exchange: Exchange): Promise<Answer>;
   /** How a refusal looks here; JSON unless given. */
@@ -68,7 +68,7 @@ const verifyGenericKyc = generic("kyc");
 const verifyStripe: Verify = (exchange, body, { stripeSecrets }) =>
   verifyStripeSignature(body, exchange.header("stripe-signature"), stripeSecrets, wallClockMs());
 
-/** A provider that signs in its own way is known by its header; every other webhook must be of the generic scheme. */
+/** A provider with a scheme of its own is recognised by its header; every other webhook must use the generic scheme. */
 const verifyKyc: Verify = (exchange, body, services) => {
   const provider = ownScheme(exchange, services);
   return provider
@@ -85,7 +85,7 @@ type Read = (exchange: Exchange, body: Record<string, unknown>, services: RouteS
 
 const readKyc: Read = (exchange, body, services) => ownScheme(exchange, services)?.read(body);
 
-/** Webhooks by their signature scheme, and whom their audit entries name until the handler knows better. */
+/** How each webhook is verified and read, and the actor that its audit entries name unless the handler states another. */
 const SIGNED: Partial<Record<OperationId, { actor: string; verify: Verify; read?: Read }>> = {
   receiveKyc: { actor: "provider:kyc", verify: verifyKyc, read: readKyc },
   receivePayment: { actor: "provider:payments", verify: generic("payments") },
@@ -103,7 +103,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   const { handlers, identities, adminHosts } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
-  const changed = rememberedBy(identities, id, operation);
+  const cached = cachedBy(identities, id, operation);
   return {
     method: operation.method,
     path: operation.path,
@@ -121,23 +121,19 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
           ? csvAnswer(exchange, operation, answered)
           : wireAnswer(exchange, operation, answered);
       } finally {
-        changed?.forget();
+        cached?.forget();
       }
     },
   };
 }
 
-/** What this process remembers and the operation may change: the next request that needs it reads it afresh. */
-function rememberedBy(
-  { keys, ended }: Identities,
-  id: OperationId,
-  { scope }: Operation,
-): { forget(): void } | undefined {
+/** The cached credentials that an operation may change; the next request that needs them reads them again. */
+function cachedBy({ keys, ended }: Identities, id: OperationId, { scope }: Operation): { forget(): void } | undefined {
   if (scope === "keys" || id === "applyConfig") return keys;
   return id === "revokeUser" ? ended : undefined;
 }
 
-/** The input is still as it was sent; a market's id is short. */
+/** The attempt that the refusal log may record. The input is not validated yet, so a long `marketId` is left out. */
 function attemptOf(
   operation: OperationId,
   { marketId }: Record<string, unknown>,
@@ -162,12 +158,12 @@ function wireAnswer(
   if (verifiedAt !== undefined) return written(text, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
   if (replayed) return written(text, [["idempotent-replayed", "true"]]);
   const answer = written(text);
-  // Health alone answers with its usual body when it is bad.
+  // Health alone keeps its usual body when its status says that something is wrong.
   const unhealthy = operation === operations.getHealth && (wire.value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
 }
 
-/** What a receipt holds: its keeper can check later whether the chain still has this entry. */
+/** The seal of the last audit entry: a client that keeps it can check later whether the chain still has the entry. */
 function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
   return [
     ["audit-seq", String(seq)],
@@ -177,7 +173,7 @@ function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
   ];
 }
 
-/** The same page as a table, to be saved: one column per field of the item's schema. */
+/** The page as a CSV file: one column per field of the item's schema. */
 function csvAnswer(exchange: Exchange, operation: Operation, { wire }: Invocation<OperationId>): Answer {
   const { items, nextCursor } = wire.value as unknown as {
     items: Record<string, unknown>[];
@@ -242,7 +238,12 @@ function webhookRoute(
   };
 }
 
-/** Answers with a document that never changes. Its bytes are kept once, however many clients are slow to read them. */
+/** Whether one of these routes answers an operation, so that it needs no handler. */
+export function isAnsweredBy(routes: readonly Route[], id: OperationId): boolean {
+  return routes.some(({ method, path }) => method === operations[id].method && path === operations[id].path);
+}
+
+/** Answers with a document that never changes. All answers share its bytes, however many clients are slow to read them. */
 export function documentRoute(path: string, document: unknown): Route {
   const answer = { status: 200, body: new TextEncoder().encode(JSON.stringify(document)) };
   return { method: "GET", path, forBrowsers: true, answer: async () => answer };

@@ -11,7 +11,7 @@ import { SECURITY_HEADERS } from "./responses.ts";
  * the path does not exist.
  *
  * @param secret of the run file; without one nothing is proven
- * @param admit whether a connection may have a proof, as each may unless told; one that may not is closed without an answer
+ * @param admit whether a connection may have a proof; one that may not is closed without an answer
  */
 export function proving(
   handle: RequestListener,
@@ -41,7 +41,7 @@ export function proving(
   };
 }
 
-/** The system gives a connection to an address of its own that same address as its origin, or a loopback one. */
+/** A connection to an address of this machine comes from that same address, or from a loopback one. */
 function isFromThisMachine({ localAddress = "", remoteAddress = "" }: Socket): boolean {
   const [local, remote] = [plainAddress(localAddress), plainAddress(remoteAddress)];
   return local === remote || [local, remote].every((one) => ipaddr.isValid(one) && isLoopbackAddress(one));

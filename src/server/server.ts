@@ -29,16 +29,16 @@ import { createTenantSite, type TenantSiteOptions } from "./tenant-site.ts";
 export interface ServerOptions extends TenantSiteOptions {
   /** The id of the key that seals the audit log; the operations listener states it. */
   auditKeyId?: string | undefined;
-  /** Proves this process to commands of the same directory; without it they have to be told its address. */
+  /** Proves this process to commands of the same directory; without it they need its address as an option. */
   proofSecret?: string | undefined;
-  /** How long a connection may stay silent while the server closes, since a request may be on its way; half a second unless told. */
+  /** How long a connection may stay silent while the server closes, since a request may be on its way; 500 ms by default. */
   lastRequestMs?: number | undefined;
-  /** What is allowed to connections; what is not stated goes by the descriptors that this process may have. */
+  /** Limits on connections; those not stated follow from the number of descriptors that this process may have. */
   limits?: { readonly [Limit in keyof ConnectionLimits]?: number | undefined } | undefined;
-  /** Told of each connection and stream that a limit refused or ended, beside the metrics and the logs. */
+  /** Called for each connection and stream that a limit refused or ended, beside the metrics and the logs. */
   onRefused?: OnRefused | undefined;
   isDatabaseUp: () => Promise<boolean>;
-  /** What is wrong with the audit log; without it the operations listener says nothing is. */
+  /** What is wrong with the audit log; without it the operations listener reports it as sound. */
   integrityProblem?: (() => ChainProblem | undefined) | undefined;
   /** Shared with callers that record more than requests. */
   metrics?: Metrics | undefined;
@@ -46,7 +46,7 @@ export interface ServerOptions extends TenantSiteOptions {
 
 export interface ListenOptions {
   host: string;
-  /** 0 takes a free one, here and below. */
+  /** 0 takes a free port, here and below. */
   port: number;
   opsPort: number;
   /** Loopback unless given: the operations listener asks for no key. */
@@ -57,12 +57,12 @@ export interface ListenOptions {
 
 export interface RunningServer {
   url: string;
-  /** The API's, as the system names what it listens on. */
+  /** The address that the API listens on, as the system names it. */
   address: string;
   port: number;
   opsUrl: string;
   opsPort: number;
-  /** Shows a renewed certificate to connections from now on. */
+  /** Presents a renewed certificate to new connections. */
   renew(pair: KeyPair): void;
   /** Stops accepting, finishes what is in flight (at most 25 s), and resolves when both ports are closed. */
   close(): Promise<void>;
@@ -81,14 +81,8 @@ const DRAIN_STEP_MS = 20;
  * @throws Fault CONFIG_INVALID for an unusable option, USAGE when a port cannot be had
  */
 export async function startServer(options: ServerOptions, where: ListenOptions): Promise<RunningServer> {
-  const {
-    tenantId,
-    auditKeyId,
-    isDatabaseUp,
-    integrityProblem = () => undefined,
-    log,
-    metrics = new Metrics(),
-  } = options;
+  const { tenantId, auditKeyId, isDatabaseUp, integrityProblem = () => undefined } = options;
+  const { log, metrics = new Metrics() } = options;
   const { opsHost = "127.0.0.1", keyPair } = where;
   const scheme = keyPair ? "https" : "http";
   const descriptors = descriptorLimit();
@@ -98,7 +92,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   const onRefused: OnRefused = (reason, address) => {
     metrics.countRefused(reason);
     report.note(reason, address);
-    // Ordinary clients that stop sending end as idle all day long.
+    // Ordinary clients go idle all the time.
     if (reason !== "idle") site.security.note("connections.refused", reason, { ...NO_ORIGIN, address });
     options.onRefused?.(reason, address);
   };
@@ -173,7 +167,7 @@ function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLim
   return { ...limits, connections, connectionsPerAddress: connections };
 }
 
-/** Deletes expired rows every minute; returns how to stop that. */
+/** Deletes expired rows every minute, until the returned function is called. */
 function forgetRegularly(pool: Pool): () => void {
   const timer = setInterval(() => {
     // A failed attempt is repeated a minute later.
@@ -182,7 +176,7 @@ function forgetRegularly(pool: Pool): () => void {
   return () => clearInterval(timer);
 }
 
-/** Lets every accepted request have its answer: connections end with their next one, or after a silence. */
+/** Answers every accepted request: connections end with their next answer, or after a silence. */
 async function drain(
   server: Server,
   listening: Listening,
@@ -204,7 +198,7 @@ async function drain(
   server.closeAllConnections();
   connections.destroyAll();
   await closed;
-  // Nothing is left to close but the timer that checks for slow connections.
+  // Only the timer that checks for slow connections is left to close.
   server.close();
 }
 

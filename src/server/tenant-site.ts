@@ -1,5 +1,6 @@
 import type { H3 } from "h3";
 import type { Logger } from "pino";
+import { operationIds } from "../contract/operations.ts";
 import type { OutgoingRules } from "../domain/access/networks.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { invariant } from "../domain/fault.ts";
@@ -23,7 +24,7 @@ import { KeyRing } from "./access/key-ring.ts";
 import { KeySet, keySetLoader } from "./access/key-set.ts";
 import { KeyUse } from "./access/key-use.ts";
 import { Origins } from "./access/origins.ts";
-import { servedHere, sessionRoutes } from "./access/session.ts";
+import { sessionRoutes } from "./access/session.ts";
 import { type JwtOptions, UserTokens } from "./access/user-tokens.ts";
 import { createApp } from "./app.ts";
 import type { ClientAddresses } from "./client-address.ts";
@@ -41,11 +42,11 @@ import { FrameReader } from "./pages/embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./pages/playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { documentRoute, type Route, type RouteServices } from "./routes.ts";
+import { documentRoute, isAnsweredBy, type Route, type RouteServices } from "./routes.ts";
 import { StreamHub } from "./streams/stream-hub.ts";
 import { streamRoute } from "./streams/stream-route.ts";
 
-/** A database that is away must not delay the end of a server; the last uses of keys then stay unwritten. */
+/** An unavailable database must not delay the end of a server; the last uses of keys are then lost. */
 const KEY_USE_TIMEOUT_MS = 2000;
 
 /** What a tenant answers over HTTP, and to whom. */
@@ -53,7 +54,7 @@ export interface TenantSiteOptions {
   tenantId: string;
   /** Named in the OpenAPI document. */
   baseUrl?: string | undefined;
-  /** Without a tail there is no stream of events; providers' webhooks need the sequencer, the widget cursors. */
+  /** The stream of events needs the tail, providers' webhooks need the sequencer, and the widget needs the cursors. */
   services: {
     handlers: Handlers;
     isSealed: IsSealed;
@@ -63,16 +64,16 @@ export interface TenantSiteOptions {
     security?: SecurityLog;
     cursors?: Cursors;
   };
-  /** For API keys, the shared request count and what streams and the widget begin with. */
+  /** Used for API keys, the shared request count, and the first data of streams and the widget. */
   pool: Pool;
   jwt: JwtOptions;
-  /** What our own requests may reach. */
+  /** The hosts that our own requests may reach. */
   network?: OutgoingRules | undefined;
-  /** What generic webhooks are verified with; an endpoint that is not named takes none. */
+  /** The secrets of generic webhooks; an endpoint without an entry accepts none. */
   webhookSecrets?: RouteServices["webhookSecrets"] | undefined;
   /** Active signing secrets of the Stripe endpoint. */
   stripeSecrets?: readonly string[] | undefined;
-  /** The identity provider whose own webhooks are taken beside the generic ones. */
+  /** The identity provider whose own webhooks are accepted beside the generic ones. */
   kycProvider?: InboundProvider | undefined;
   /** Without it there is no widget. */
   embed?: EmbedOptions | undefined;
@@ -83,31 +84,31 @@ export interface TenantSiteOptions {
   /** Networks (CIDR) whose `X-Forwarded-For` is believed. */
   trustProxy: readonly string[];
   rateLimit: { perMinute: number; webhooksPerMinute?: number | undefined };
-  /** How long a request waits for the count that all processes share, before this one counts alone; 250 ms unless told. */
+  /** How long a request waits for the shared request count before this process counts alone; 250 ms by default. */
   countTimeoutMs?: number | undefined;
-  /** Names under which admin operations exist; any unless given. */
+  /** Host names under which admin operations exist; all names unless given. */
   adminHosts?: readonly string[] | undefined;
-  /** Whether browsers are told to come back by HTTPS only: always, or where a trusted proxy says that they came by it. */
+  /** Whether browsers are told to use HTTPS only: always, or where a trusted proxy says that the request came by HTTPS. */
   strictTransport?: StrictTransport | undefined;
-  /** How often streams show that they are alive, and check their credentials. */
+  /** How often streams send a heartbeat and check their credentials. */
   streamHeartbeatMs?: number | undefined;
   log: Logger;
 }
 
-/** What answers behind the API's port. */
+/** The application behind the API's port. */
 export interface TenantSite {
   app: H3;
   door: FrontDoor;
   security: SecurityLog;
-  /** Streams that are open. */
+  /** The number of open streams. */
   streams(): number;
-  /** Ends the streams of events, which would not end by themselves. */
+  /** Ends the streams of events, which would stay open otherwise. */
   endStreams(): void;
   /** Called once the last answer is written. */
   close(): Promise<void>;
 }
 
-/** What a site shares with its listener. */
+/** The parts that a site shares with its listener. */
 export interface SiteSurroundings {
   metrics: Metrics;
   addresses: ClientAddresses;
@@ -117,7 +118,7 @@ export interface SiteSurroundings {
 }
 
 /**
- * Puts a tenant's site together; it is not listened to yet.
+ * Creates a tenant's site, which no listener serves yet.
  * @throws Fault CONFIG_INVALID for an unusable option
  */
 export function createTenantSite(options: TenantSiteOptions, surroundings: SiteSurroundings): TenantSite {
@@ -125,13 +126,19 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   const cors = new Cors(options.corsOrigins);
   const limiter = sharedLimiter(options);
   const { addresses, metrics } = surroundings;
-  const { security = ownSecurityLog(pool) } = services;
+  const {
+    refusals = new RefusalLog(),
+    security = new SecurityLog({ write: (rows) => pool.write((sql) => recordSecurityEvents(sql, rows)) }),
+    sequencer,
+  } = services;
   watchSecurity(security, metrics, options.log);
-  const door = frontDoor(options, { ...surroundings, cors, limiter, security });
+  const { rateLimit: limits, strictTransport, log } = options;
+  const door = new FrontDoor({ ...surroundings, cors, limiter, limits, refusals, security, strictTransport, log });
   const outgoing = new OutgoingHttp(options.network);
   const keys = new KeyRing(pool, services.isSealed);
   const ended = new EndedSessions(pool, services.isSealed);
-  const handlers = withProviders(options);
+  // Stripe's webhooks have a route of their own, and so a handler beside those of the services.
+  const handlers = sequencer ? { ...stripeHandlers({ sequencer, pool }), ...services.handlers } : services.handlers;
   const uses = new KeyUse((seen) =>
     withinDeadline(
       pool.write((sql) => recordKeyUse(sql, seen)),
@@ -154,9 +161,8 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     onFull: (address: string) => surroundings.onRefused("stream", address),
   };
   const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute({ ...streaming, hub })] : [])];
-  const served = servedHere(handlers, ownRoutes);
-  const document = openApiDocument({ handlers: served, baseUrl, stream: hub !== undefined });
-  const ownBucket = options.rateLimit.webhooksPerMinute !== undefined;
+  const served = operationIds.filter((id) => handlers[id] !== undefined || isAnsweredBy(ownRoutes, id));
+  const document = openApiDocument({ served, baseUrl, stream: hub !== undefined });
   const app = createApp({
     door,
     cors,
@@ -168,8 +174,8 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
       webhookSecrets: options.webhookSecrets ?? {},
       stripeSecrets: options.stripeSecrets ?? [],
       kycProvider: options.kycProvider,
-      sequencer: services.sequencer,
-      countWebhook: ownBucket ? (exchange, signed) => door.count(exchange, signed) : null,
+      sequencer,
+      countWebhook: limits.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
     },
     documents: [
       ...ownRoutes,
@@ -199,23 +205,6 @@ function sharedLimiter({ pool, log, countTimeoutMs }: TenantSiteOptions): RateLi
     onAway: (error) => log.warn({ err: error }, "Requests are counted by this process alone: the shared count is away"),
     answerTimeoutMs: countTimeoutMs,
   });
-}
-
-function ownSecurityLog(pool: Pool): SecurityLog {
-  return new SecurityLog({ write: (rows) => pool.write((sql) => recordSecurityEvents(sql, rows)) });
-}
-
-function frontDoor(
-  { rateLimit, services, strictTransport, log }: TenantSiteOptions,
-  surroundings: SiteSurroundings & { cors: Cors; limiter: RateLimiter; security: SecurityLog },
-): FrontDoor {
-  const { refusals = new RefusalLog() } = services;
-  return new FrontDoor({ ...surroundings, limits: rateLimit, refusals, strictTransport, log });
-}
-
-/** The services' handlers, and those of providers whose webhooks have a route of their own. */
-function withProviders({ services: { handlers, sequencer }, pool }: TenantSiteOptions): Handlers {
-  return sequencer ? { ...stripeHandlers({ sequencer, pool }), ...handlers } : handlers;
 }
 
 function widgetRoutes(

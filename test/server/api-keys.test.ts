@@ -186,7 +186,8 @@ describe("API keys over HTTP", () => {
       from: [],
       createdAt: expect.any(String),
       expiresAt: null,
-      lastUsedAt: null,
+      // Uses are written every 15 s, so a slow run may already know one of the list itself.
+      lastUsedAt: expect.toBeOneOf([null, expect.any(String)]),
     });
     const fields = [
       "active",

@@ -8,7 +8,7 @@ export type LiveState = "connecting" | "live" | "offline";
 export interface LiveHandlers {
   onEvent(event: StreamEvent): void;
   onState(state: LiveState): void;
-  /** The server does not take the credentials any more. */
+  /** The server refuses the credentials. */
   onRefused(): void;
 }
 
@@ -16,8 +16,9 @@ export interface LiveHandlers {
 const SILENCE_MS = 45_000;
 
 /**
- * Follows `/v1/stream` with fetch, because an EventSource cannot send the key. Comes back by itself after an
- * interruption, from the last event it has seen.
+ * Follows `/v1/stream` with fetch, because an EventSource cannot send the key. After an interruption it reconnects, and
+ * resumes after the last event it has seen.
+ * @returns stops following
  */
 export function followLive(api: Api, markets: readonly string[], handlers: LiveHandlers): () => void {
   const query = markets.length === 0 ? "" : `?${new URLSearchParams({ markets: markets.join(",") })}`;
@@ -38,7 +39,7 @@ export function followLive(api: Api, markets: readonly string[], handlers: LiveH
       await pauses.wait(askedMs);
     }
   };
-  // A reader who is back online, or back at the page, does not wait for the rest of a pause.
+  // The pause ends early when the browser is online again or the page visible again.
   const hurry = (): void => {
     if (navigator.onLine && !document.hidden) pauses.hurry();
   };
@@ -70,12 +71,12 @@ function onceEach(tell: (state: LiveState) => void): (next: LiveState) => void {
 interface Stream {
   path: string;
   headers: Api["headers"];
-  /** Knows the last event of the streams before. */
+  /** Keeps the id of the last event across streams. */
   reader: EventReader<StreamEvent>;
   abort: AbortController;
 }
 
-/** Resolves, when the stream has ended, to the pause that the server asks for: 0 if it was there at all. */
+/** Resolves, when the stream has ended, to the pause that the server asks for: 0 if the stream was open. */
 async function readStream(
   { path, headers, reader, abort }: Stream,
   { onEvent, onRefused }: LiveHandlers,

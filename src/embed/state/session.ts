@@ -9,20 +9,20 @@ import { type Words, wordsFor } from "../words.ts";
 
 export type Portfolio = WireResult<"getPortfolio">;
 
-/** Who looks at the frame, and what belongs to them. */
+/** The user who looks at the frame, and their portfolio. */
 export interface Session {
   api: Api;
   bridge: Bridge;
-  /** Whether it is known who looks: the page around has answered, or will not be asked. */
+  /** Whether it is known who is signed in: the page around has answered, or is not asked. */
   settled: boolean;
   /** Whether a user is signed in. */
   signedIn: boolean;
   portfolio: Portfolio | undefined;
-  /** Why the portfolio could not be read, as long as it could not. */
+  /** Why the last reading of the portfolio failed; undefined after a successful one. */
   problem: Words | undefined;
   /** Reads the portfolio again: something was bought, or settled. */
   refresh(): Promise<void>;
-  /** The server does not take the token any more: goes on without, and asks the page around for another. */
+  /** Called when the server refuses the token: goes on without it, and asks the page around for another. */
   dropToken(): void;
 }
 
@@ -32,7 +32,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A page that has not said who is signed in by then gets the view of a signed-out visitor. */
 const SIGN_IN_WAIT_MS = 2000;
 
-/** The token stays in memory: it comes by message, lives in the `Api`, and goes with the page. */
+/** The token comes by message and is kept in memory only, by the `Api`. */
 export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Session {
   const api = useMemo(() => new Api(data.apiKey), [data]);
   const [settled, setSettled] = useState(false);
@@ -56,7 +56,7 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
   const refresh = useCallback(async () => {
     const { token } = api;
     if (token === null) return;
-    // What was asked for one user is not shown to the next, nor after signing out.
+    // An answer for one user is not shown to the next, nor after signing out.
     const isStale = () => api.token === null || userOf(api.token) !== userOf(token);
     try {
       const own = await api.portfolio();
@@ -75,9 +75,9 @@ export function useSession(data: FrameData, onTheme: (theme: Theme) => void): Se
     onTheme,
     onToken(token) {
       setSettled(true);
-      // The page may give the same refused token again and again; it does not become better.
+      // The page may send the refused token again; it stays refused.
       if (token !== null && token === refused.current) return;
-      // Or say that something has changed about the user who is signed in: money came, questions were answered.
+      // The same token again means that something about the user has changed, such as the balance.
       if (token === api.token) return void refresh();
       const isRenewal = token !== null && api.token !== null && userOf(token) === userOf(api.token);
       api.token = token;
@@ -107,7 +107,7 @@ function clampTimer(ms: number): number {
   return Math.min(LONGEST_TIMER_MS, Math.max(1000, ms));
 }
 
-/** What a JWT says. Only to renew it in time, and to notice another user: the server alone decides whether it holds. */
+/** The claims of a JWT, used to renew it in time and to notice another user: only the server decides whether it is valid. */
 function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
   try {
     const payload = token.split(".")[1] ?? "";

@@ -62,7 +62,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, session: Sess
           if (!now) return;
           setYesPrice(now.yesPrice);
           setStatus(now.status);
-          // Trades of the time without a stream: the curve takes up their outcome.
+          // Trades happened while there was no stream: the curve continues at the price after them.
           const t = madeAt + performance.now() - loadedAt.current;
           setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
         } else if (event === "price") {

@@ -4,7 +4,7 @@ import { type Point, percentRange } from "../curve.ts";
 import { axisTime } from "../format.ts";
 
 const HEIGHT_PX = 190;
-/** A market that is seconds old has its curve at the left of two minutes, into which it grows. */
+/** The curve of a market that is seconds old starts at the left of two minutes, and grows to the right. */
 const SHORTEST_SPAN_SEC = 120;
 const [MINUTE, HOUR, DAY, MONTH, YEAR] = [60, 3600, 86_400, 2_592_000, 31_536_000];
 /** Seconds between ticks: never less than a minute, which is what the labels can tell apart. */
@@ -22,8 +22,8 @@ const stepped = uPlot.paths.stepped?.({ align: 1 });
 
 /**
  * Draws a curve in the element at `place` for as long as that is shown.
- * @param onCursor told of the point under the cursor
- * @returns the place, and how to move the cursor to a point, or away from all of them
+ * @param onCursor called with the index of the point under the cursor
+ * @returns the place, and `pointAt`, which moves the cursor to a point, or out of sight
  */
 export function usePlot(
   curve: readonly Point[],
@@ -64,7 +64,7 @@ export function usePlot(
   return { place, pointAt };
 }
 
-/** Keeps a plot with its element's width, a finger and the colours of the system; returns how to end that. */
+/** Adapts a plot to its element's width, to touch and to the system's colours, until the returned function is called. */
 function followPage(plot: uPlot, element: HTMLElement): () => void {
   const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
   observer.observe(element);

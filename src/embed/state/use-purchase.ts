@@ -9,24 +9,24 @@ export type Phase =
   | { name: "sending" }
   | { name: "done"; trade: WireResult<"placeTrade"> };
 
-/** A purchase from the first click to its end. */
+/** The steps of a purchase, and its refusal. */
 export interface PurchaseFlow {
   phase: Phase;
   problem: Words | undefined;
-  /** Shows words instead of going on. */
+  /** Shows a refusal instead of going on. */
   refuse(words: Words): void;
   ask(): void;
   /** Back to the beginning: forgets the purchase under way and its refusal. */
   edit(): void;
   send(purchase: Purchase): Promise<void>;
-  /** Clears a refusal whose time is over. */
+  /** Removes a refusal that no longer applies. */
   forgive(): void;
 }
 
 export function usePurchase(api: Api, onDone: (trade: WireResult<"placeTrade">) => void): PurchaseFlow {
   const [phase, setPhase] = useState<Phase>({ name: "edit" });
   const [problem, setProblem] = useState<Words>();
-  // What may have happened already is repeated to the letter and under its key, or the server would buy twice.
+  // A purchase that may have happened is repeated unchanged and under its key, or the server would buy twice.
   const unsure = useRef<{ purchase: Purchase; key: string }>(undefined);
 
   return {

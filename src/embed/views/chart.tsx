@@ -2,13 +2,14 @@ import { useMemo, useState } from "preact/hooks";
 import { type Point, reachingNow, summaryOf, walked } from "../curve.ts";
 import { chance, moment } from "../format.ts";
 import { usePlot } from "../state/use-plot.ts";
-import { PriceTable } from "./price-table.tsx";
 
-/** The YES price over time: to look at, to walk through with the arrow keys, and to read as a table. */
+/** The most rows, apart from the newest price. */
+const ROWS = 12;
+
+/** The YES price over time, as a curve that the arrow keys walk along, or as a table. */
 export function Chart({ points, theme, now }: { points: readonly Point[]; theme: string; now: number }) {
   const [cursor, setCursor] = useState<number>();
   const [asTable, setAsTable] = useState(false);
-  // The last price holds until now, so the curve ends at the present.
   const curve = useMemo(() => reachingNow(points, now), [points, now]);
   const { place, pointAt } = usePlot(curve, { theme, isShown: !asTable, onCursor: setCursor });
   const shown = cursor === undefined ? undefined : curve[cursor];
@@ -50,5 +51,31 @@ export function Chart({ points, theme, now }: { points: readonly Point[]; theme:
         />
       )}
     </figure>
+  );
+}
+
+function PriceTable({ points }: { points: readonly Point[] }) {
+  const step = Math.max(1, Math.ceil(points.length / ROWS));
+  const rows = points.filter((_, index) => index % step === 0 || index === points.length - 1).reverse();
+  return (
+    <table>
+      <caption class="hidden">Chance of Yes over time, newest first</caption>
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col">Yes</th>
+          <th scope="col">No</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ t, yes }, index) => (
+          <tr key={`${t} ${index}`}>
+            <td>{moment(t)}</td>
+            <td>{chance(yes)}</td>
+            <td>{chance(1 - yes)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

@@ -14,11 +14,11 @@ export interface MarketViewProps {
   market: FrameMarket;
   session: Session;
   theme: string;
-  /** Where the reader came from; undefined for a frame that began here. */
+  /** The view that the reader came from; undefined when the frame began with this market. */
   back: { label: string; href: string } | undefined;
 }
 
-/** One market: what is asked, what people think, and a way to say otherwise with money. */
+/** One market: its question, price, curve and the trade form. */
 export function MarketView({ data, market, session, theme, back }: MarketViewProps) {
   const { detail } = market;
   const { api, bridge, portfolio, refresh } = session;
@@ -78,7 +78,7 @@ function blockedBy({ apiKey, name }: FrameData, { bridge, signedIn }: Session): 
   return signedIn ? undefined : { text: "Please sign in on this page to trade.", offer: "sign-in" };
 }
 
-/** What people think, until it is known. */
+/** The chance, or the result once the market is settled. */
 function Headline({ status, outcome, yesPrice }: { status: string; outcome: Side | null; yesPrice: number }) {
   if (status === "settled" && outcome)
     return (

@@ -19,7 +19,7 @@ export interface MarketsViewProps {
   open(marketId: string): void;
 }
 
-/** All open markets: what is moving, and a way to find the rest. */
+/** All open markets: the trending ones, search, and a card for each. */
 export function MarketsView({ data, session, open }: MarketsViewProps) {
   const { items, query, category, problem, hasMore, search, choose, more } = useSearch(data, session);
   const { prices, live } = usePrices(session);
@@ -135,7 +135,7 @@ function Card({ item, now, yesPrice, spark, open }: CardProps) {
   );
 }
 
-/** What is looked for, and what was found: at once among the markets at hand, then by the server where it knows more. */
+/** Searches the loaded markets at once, and asks the server where it may know more. */
 function useSearch(data: FrameData, { api }: Session) {
   const all = data.markets ?? [];
   const [query, setQuery] = useState("");
@@ -155,7 +155,7 @@ function useSearch(data: FrameData, { api }: Session) {
     setPage({ items: atHand, nextCursor: words === "" && category === "" ? (data.nextCursor ?? null) : null });
     if (knowsAll || (words === "" && category === "")) return;
     let dropped = false;
-    // A request per letter would use the reader's minute up.
+    // A request per letter would use up the reader's rate limit.
     const timer = setTimeout(async () => {
       try {
         const found = await api.listMarkets(wanted);

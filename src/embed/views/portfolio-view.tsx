@@ -11,7 +11,7 @@ export interface PortfolioViewProps {
   open(marketId: string): void;
 }
 
-/** What a user holds, what it is worth, and what became of the rest. */
+/** A user's positions with their values, and the settled ones with their results. */
 export function PortfolioView({ data, session, open }: PortfolioViewProps) {
   const { portfolio, signedIn } = session;
   const { prices, live } = usePrices(session, signedIn);
@@ -34,7 +34,7 @@ export function PortfolioView({ data, session, open }: PortfolioViewProps) {
   );
 }
 
-/** The positions at the prices of this moment. */
+/** The portfolio with its positions valued at the current prices. */
 function valuedAt(portfolio: Portfolio, prices: Record<string, number>): Portfolio {
   const positions = portfolio.positions.map((position) => {
     const yesPrice = prices[position.marketId];
@@ -45,7 +45,7 @@ function valuedAt(portfolio: Portfolio, prices: Record<string, number>): Portfol
   return { ...portfolio, positions };
 }
 
-/** Why there is nothing to see: not here, not signed in, not yet, or not now. */
+/** Why no portfolio is shown: trading is not possible here, no user is signed in, it is loading, or it cannot be read. */
 function Nothing({ data, session: { bridge, settled, signedIn, problem } }: { data: FrameData; session: Session }) {
   if (data.apiKey === null || !bridge.mayTrade) return <p class="soft">You can see them on the site of {data.name}.</p>;
   if (problem) return <Problem words={problem} onOffer={() => {}} />;

@@ -8,7 +8,7 @@ export interface ProblemProps {
   onEnd?(): void;
 }
 
-/** A refusal in words, with what can be done about it, and how long it lasts. */
+/** A refusal in words, with a button for what can be done about it, and the time left to wait. */
 export function Problem({ words, onOffer, onEnd }: ProblemProps) {
   const { text, offer } = words;
   const left = useCountdown(words, onEnd);

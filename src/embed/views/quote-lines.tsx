@@ -2,7 +2,7 @@ import type { Side } from "../../domain/market/market.ts";
 import { cents, chance, dollarsOfMicro, nameOf, shares } from "../format.ts";
 import type { Quote } from "../state/quote.ts";
 
-/** What a purchase comes to, line by line; or why that cannot be said. */
+/** The quote of a purchase, line by line; or `said`, the reason why there is none. */
 export function QuoteLines({ quote, side, said }: { quote: Quote | undefined; side: Side; said: string | undefined }) {
   if (!quote)
     return (

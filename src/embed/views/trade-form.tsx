@@ -33,7 +33,7 @@ const NOT_QUOTED: Record<NoQuote, (side: Side) => string> = {
   "cannot-pay-off": (side) => `With the fee that costs more than ${nameOf(side)} can pay.`,
 };
 
-/** Side, amount, what it comes to, a last look, and what became of it. */
+/** The steps of a purchase: side, amount, quote, confirmation and result. */
 export function TradeForm({ marketId, market, limits, api, balanceUsd, blocked, onTrade, onOffer }: TradeFormProps) {
   const [side, setSide] = useState<Side>("yes");
   const [text, setText] = useState("25");
@@ -119,7 +119,7 @@ function dollarsIn(text: string): number {
   return Number(text.trim().replace(",", "."));
 }
 
-/** What an amount comes to, or in words why it comes to nothing. */
+/** The quote for an amount, or in words why there is none. */
 function quoteOrWhyNot(
   { mechanism, pool }: LiveMarket,
   side: Side,
@@ -131,7 +131,7 @@ function quoteOrWhyNot(
   return typeof quote === "string" ? { said: NOT_QUOTED[quote](side) } : { quote };
 }
 
-/** What the server would refuse the amount for; in US dollars. */
+/** The limit that the server would refuse the amount for, in words; amounts in US dollars. */
 function overLimit(amount: number, maxTradeUsd: number, balanceUsd: number | undefined): string | undefined {
   if (amount > maxTradeUsd) return `A single trade may be ${dollars(maxTradeUsd)} at most.`;
   return balanceUsd !== undefined && amount > balanceUsd ? `Your wallet holds ${dollars(balanceUsd)}.` : undefined;

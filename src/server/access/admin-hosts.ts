@@ -1,7 +1,7 @@
 import { Fault } from "../../domain/fault.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** The names under which admin operations exist; without any, every name is one. */
+/** The host names under which admin operations exist; without any, they exist under every name. */
 export class AdminHosts {
   readonly #names: ReadonlySet<string>;
 
@@ -9,7 +9,7 @@ export class AdminHosts {
     this.#names = new Set(names.map(plainName));
   }
 
-  /** @throws Fault NOT_FOUND, the same as for a path that nothing is at */
+  /** @throws Fault NOT_FOUND, the same answer as for an unknown path */
   require(exchange: Exchange): void {
     if (this.#names.size === 0) return;
     const hosts = [exchange.header("host") ?? "", ...targetHosts(exchange.req.url ?? "")];
@@ -17,7 +17,7 @@ export class AdminHosts {
   }
 }
 
-/** The host of a request target that is a whole URL. Some servers prefer it to `Host`, and a proxy in front may use either. */
+/** The host of a request target that is a whole URL: a proxy in front may go by it instead of by `Host`. */
 function targetHosts(target: string): string[] {
   if (target.startsWith("/")) return [];
   return [URL.canParse(target) ? new URL(target).host : ""];
@@ -28,7 +28,7 @@ function hostName(host: string): string {
   return plainName(host.replace(/:\d*$/, ""));
 }
 
-/** Names differ neither by case nor by the dot of the root; an IPv6 address may come in brackets. */
+/** Without what does not tell names apart: case, the dot of the root, and the brackets of an IPv6 address. */
 function plainName(name: string): string {
   return name
     .toLowerCase()

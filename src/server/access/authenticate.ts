@@ -4,7 +4,7 @@ import type { Operation } from "../../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 import { isFrom } from "../../domain/access/networks.ts";
 import { type OperationScope, requireScopes, type Scope } from "../../domain/access/scopes.ts";
-import { Fault, type FaultOptions } from "../../domain/fault.ts";
+import { Fault } from "../../domain/fault.ts";
 import { unplainIn } from "../../domain/text.ts";
 import type { ApiKey } from "../../engine/rows.ts";
 import type { Caller } from "../../services/invoke.ts";
@@ -22,10 +22,10 @@ export interface Identities {
   keys: KeyRing;
   addresses: ClientAddresses;
   tokens: UserTokens;
-  /** What `tokens` refuses although it verifies. */
+  /** Sessions that ended before their tokens expire; `tokens` refuses these. */
   ended: EndedSessions;
   origins: Origins;
-  /** Told of each key that a request came with. */
+  /** Records when each key was used. */
   uses?: KeyUse;
 }
 
@@ -35,7 +35,7 @@ export interface Identity {
   user?: User;
 }
 
-/** What of an operation decides who may call it. */
+/** The fields of an operation that decide who may call it. */
 type Authenticated = Pick<Operation, "auth" | "method" | "optionalUser" | "scope"> & { onBehalf?: OperationScope };
 
 const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
@@ -58,7 +58,7 @@ export async function authenticate(
   const key = findKey(exchange, identities);
   exchange.key = key;
   identities.uses?.note(key.hash);
-  // An admin key may be used for what public keys are for, so only a public key can be in the wrong place.
+  // An admin key may do whatever a public key may, so only a public key is refused here.
   if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
   if (key.type === "admin") requireScopes(key.scopes, scopesFor(operation));
   const authorization = exchange.header("authorization");
@@ -66,7 +66,7 @@ export async function authenticate(
   const named = optionalUser === true && (authorization !== undefined || cookie !== undefined);
   if (auth !== "user" && !named) return { key };
   const user = await identities.tokens.verify(cookie === undefined ? authorization : `Bearer ${cookie}`);
-  // A browser sends the cookie along whichever page asks; a token in a header was put there by a page that knows it.
+  // A browser adds the cookie to requests of any page; a token in a header comes from a page that knows the token.
   if (cookie !== undefined && method !== "GET") identities.origins.require(exchange);
   return { key, user };
 }
@@ -78,20 +78,18 @@ function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
 }
 
 /**
- * The key that the request came with. A key used from outside its networks is answered like an unknown one, so that a thief
- * does not learn where it works; the fault's detail tells the log which of the two it was (`reason`).
+ * The key of the request. A key used from outside its networks is answered like an unknown one, so that a thief does not
+ * learn where it works; only the log learns which of the two it was, by the `reason` in the fault's detail.
  */
 function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
   const text = exchange.header("x-api-key");
   const key = text === undefined ? undefined : keys.find(text);
-  const refuse = (detail: FaultOptions["detail"] = {}) =>
-    new Fault("KEY_INVALID", "A valid x-api-key is required", { detail });
-  if (!key) throw refuse();
-  const isHere =
-    key.from.length === 0 ||
+  const isInNetworks =
+    !key?.from.length ||
     isFrom(addresses.addressOf(exchange.req.socket.remoteAddress, exchange.header("x-forwarded-for")), key.from);
-  if (!isHere) throw refuse({ reason: "network", keyName: key.name });
-  return key;
+  if (key && isInNetworks) return key;
+  const detail = key ? { reason: "network", keyName: key.name } : {};
+  throw new Fault("KEY_INVALID", "A valid x-api-key is required", { detail });
 }
 
 /**
@@ -132,7 +130,7 @@ function readTags(header: string | undefined): string[] | undefined {
   return header.split(",").flatMap((tag) => /^\s*"([\x21\x23-\x7e]*)"\s*$/.exec(tag)?.[1] ?? []);
 }
 
-/** Whole seconds, in milliseconds. A time that cannot be read must not become a change for good. */
+/** Whole seconds, in milliseconds. An unreadable time is refused: without a time the change would be permanent. */
 function readTtl(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = /^[1-9]\d{0,7}$/.test(header) ? Number(header) : Number.NaN;
@@ -141,7 +139,7 @@ function readTtl(header: string | undefined): number | undefined {
   return seconds * 1000;
 }
 
-/** Node reads headers as Latin-1; words in other scripts arrive as the bytes of their UTF-8. */
+/** Node reads headers as Latin-1; text in other scripts arrives as the bytes of its UTF-8. */
 function readReason(header: string | undefined): string | undefined {
   if (header === undefined || header === "") return undefined;
   const bytes = Buffer.from(header, "latin1");

@@ -1,6 +1,6 @@
 /**
- * Remembers what was used last, and never more than a bound: entries in use move from the older half to the younger one,
- * and the older half is dropped as a whole when the younger one is full. A look costs no reordering.
+ * Keeps the entries used last, up to a bound: an entry that is read moves from the older half to the younger one, and the
+ * older half is dropped as a whole when the younger one is full. Reading an entry of the younger half reorders nothing.
  */
 export class BoundedCache<Value> {
   readonly #half: number;

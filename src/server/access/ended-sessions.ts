@@ -10,21 +10,33 @@ import {
 } from "../../ledger/unchained/revocations.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { FreshCredentials } from "./fresh-credentials.ts";
-import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 
-/** For clocks that disagree, and the leeway that a token is given. */
+/** How long a token of a user may live, from `iat` to `exp`. */
+export const MAX_LIFETIME_SEC = 24 * 60 * 60;
+
+/** The parts of a verified token that decide whether its session was ended. */
+export interface SessionToken {
+  userId: string;
+  /** SHA-256 of what its signature covers, hex: the token itself is never stored. */
+  hash: string;
+  issuedAtMs: number;
+  /** Its `exp`; the leeway comes on top. */
+  expiresAtMs: number;
+}
+
+/** Covers clocks that disagree, and the leeway that a token is given. */
 const SLACK_MS = HOUR_MS;
-/** What was revoked longer ago concerns only tokens that have expired. */
+/** A revocation older than this concerns only tokens that have expired. */
 const LONGEST_TOKEN_MS = MAX_LIFETIME_SEC * 1000 + SLACK_MS;
 const SWEEP_EVERY_MS = 60_000;
 
 /**
- * The sessions that were ended before their tokens expire: by their users, token by token, and by operators, all of a
- * user. Shared by all servers of the tenant, and never older than a second here. What is known stays known until the
- * tokens have expired, even if the rows are deleted.
+ * The sessions that end before their tokens expire: a user ends one token's, an operator all of a user's. All servers of
+ * the tenant share them, and a server's copy is at most a second old. An entry stays in memory until its tokens have
+ * expired, even if its row is deleted.
  */
 export class EndedSessions extends FreshCredentials {
-  protected readonly away = "The service cannot check sessions at the moment";
+  protected readonly unavailable = "The service cannot check sessions at the moment";
   readonly #pool: Pool;
   readonly #isSealed: IsSealed;
   readonly #tokens = new Map<string, number>();
@@ -44,13 +56,13 @@ export class EndedSessions extends FreshCredentials {
   }
 
   /**
-   * Ends the session of a token, here at once and everywhere within a second. Only of tokens that were verified.
+   * Ends the session of a verified token: in this process at once, in all others within a second.
    * @returns false when it was ended before
    */
   async end({ hash, expiresAtMs }: SessionToken): Promise<boolean> {
     const until = expiresAtMs + SLACK_MS;
     this.#tokens.set(hash, until);
-    this.tellEnded();
+    this.notifyEnded();
     return this.#pool.write((sql) => endSession(sql, hash, until));
   }
 
@@ -65,15 +77,15 @@ export class EndedSessions extends FreshCredentials {
     const { users, ended, ...read } = await this.#pool.read((sql) => readRevocations(sql, this.#readSoFar, limits));
     return () => {
       this.#readSoFar = read;
-      const news = ended.filter(([hash]) => !this.#tokens.has(hash));
-      for (const [hash, until] of news) this.#tokens.set(hash, until);
+      const added = ended.filter(([hash]) => !this.#tokens.has(hash));
+      for (const [hash, until] of added) this.#tokens.set(hash, until);
       for (const each of users) this.#revoke(each);
       this.#sweep();
-      return news.length > 0 || users.length > 0;
+      return added.length > 0 || users.length > 0;
     };
   }
 
-  /** Forgets what only concerned tokens that have expired. */
+  /** Drops entries that concern only expired tokens. */
   #sweep(): void {
     const now = wallClockMs();
     if (now - this.#sweptAt < SWEEP_EVERY_MS) return;

@@ -5,47 +5,46 @@ import { withinDeadline } from "../../postgres/client.ts";
 const REFRESH_AFTER_MS = 500;
 const STALE_AFTER_MS = 1000;
 const REFRESH_TIMEOUT_MS = 2000;
-/** Often enough that what credentials opened ends within the second. */
-const LOOK_EVERY_MS = 400;
+/** Often enough that a stream ends within a second of its credentials. */
+const WATCH_INTERVAL_MS = 400;
 
 /**
- * What a process knows of one kind of the tenant's credentials, never older than a second: what was revoked in one process
- * is refused in all within that time. It is read again when requests ask for it, and by a timer only while something that
- * credentials opened waits to hear of their end.
+ * A process's copy of one kind of the tenant's credentials, at most a second old: what one process revokes, all refuse
+ * within that time. Requests renew the copy; a timer does so only while streams that credentials opened wait for their end.
  */
 export abstract class FreshCredentials {
   readonly #watchers = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #refresh: Promise<void> | undefined;
-  /** Moves on when what is read has changed under a read that is under way. */
+  /** Rises when this process changes the credentials, so that a read under way is known to be outdated. */
   #generation = 0;
 
-  /** What callers hear while the database cannot be asked. */
-  protected abstract readonly away: string;
+  /** The refusal's message while the database is unavailable. */
+  protected abstract readonly unavailable: string;
 
   /**
-   * Asks the database.
-   * @returns how to take over what it said, which in turn returns whether credentials have ended
+   * Reads the credentials from the database.
+   * @returns applies what was read, and returns whether credentials have ended
    */
   protected abstract read(): Promise<() => boolean>;
 
   /**
-   * Resolves when what is known is fresh enough to decide by; undefined when it already is. Between half a second and a
-   * second of age it refreshes in the background, so that under load no request waits.
-   * @throws Fault DATABASE_UNAVAILABLE when it is too old and cannot be renewed: what was revoked must not live on.
+   * Resolves when the copy is fresh enough to decide by; undefined when it already is. Between half a second and a second
+   * of age it is renewed in the background, so that under load no request waits.
+   * @throws Fault DATABASE_UNAVAILABLE when it is too old and cannot be renewed: a revoked credential must not stay valid.
    */
   ready(): Promise<void> | undefined {
     const age = monotonicMs() - this.#readAt;
     if (age < REFRESH_AFTER_MS) return undefined;
     this.#refresh ??= this.#start();
     if (age >= STALE_AFTER_MS) return this.#refresh;
-    // The next request that finds it too old reports the trouble.
+    // The next request that finds the copy too old reports the failure.
     this.#refresh.catch(() => {});
     return undefined;
   }
 
-  /** After a change by this process: the next request waits for what there is now. */
+  /** Called after a change by this process: the next request waits for a new read. */
   forget(): void {
     this.#generation += 1;
     this.#readAt = Number.NEGATIVE_INFINITY;
@@ -55,11 +54,11 @@ export abstract class FreshCredentials {
 
   /**
    * Calls back soon after any of the credentials ended, whether or not requests come in.
-   * @returns how to stop it
+   * @returns stops the calls
    */
   watch(onEnded: () => void): () => void {
     this.#watchers.add(onEnded);
-    this.#timer ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer ??= setInterval(() => this.#look(), WATCH_INTERVAL_MS).unref();
     return () => {
       this.#watchers.delete(onEnded);
       if (this.#watchers.size > 0) return;
@@ -68,11 +67,11 @@ export abstract class FreshCredentials {
     };
   }
 
-  protected tellEnded(): void {
+  protected notifyEnded(): void {
     for (const onEnded of this.#watchers) onEnded();
   }
 
-  /** While the database is away, only credentials that are known to have ended are treated as ended. */
+  /** While the database is unavailable, only credentials that are known to have ended are treated as ended. */
   #look(): void {
     this.ready()?.catch(() => {});
   }
@@ -85,22 +84,22 @@ export abstract class FreshCredentials {
   }
 
   async #renew(generation: number): Promise<void> {
-    // What the query returns is as of its start, so the age counts from there.
+    // The query returns the state as of its start, so the age counts from there.
     const startedAt = monotonicMs();
-    let takeOver: () => boolean;
+    let apply: () => boolean;
     try {
-      // While the database is away the driver holds queries back, for longer than a request should wait.
-      takeOver = await withinDeadline(this.read(), REFRESH_TIMEOUT_MS);
+      // While the database is unavailable the driver holds queries back, for longer than a request should wait.
+      apply = await withinDeadline(this.read(), REFRESH_TIMEOUT_MS);
     } catch (cause) {
-      throw new Fault("DATABASE_UNAVAILABLE", this.away, { cause });
+      throw new Fault("DATABASE_UNAVAILABLE", this.unavailable, { cause });
     }
-    // It has changed meanwhile: a request that waits here must not be decided by what there was before.
+    // The credentials have changed meanwhile: a request that waits here must not be decided by the old ones.
     if (generation !== this.#generation) {
       this.#refresh ??= this.#start();
       return this.#refresh;
     }
-    const haveEnded = takeOver();
+    const haveEnded = apply();
     this.#readAt = startedAt;
-    if (haveEnded) this.tellEnded();
+    if (haveEnded) this.notifyEnded();
   }
 }

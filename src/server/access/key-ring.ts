@@ -7,17 +7,17 @@ import type { Reader } from "../../postgres/pool.ts";
 import { FreshCredentials } from "./fresh-credentials.ts";
 
 /**
- * The tenant's API keys in memory, never older than a second: a key revoked in one process is refused in all within that time.
+ * The tenant's API keys in memory, at most a second old: a key revoked in one process is refused in all within that time.
  *
  * Keys are found by their SHA-256 in a hash table. That needs no constant-time comparison: an attacker who varies a key
  * cannot steer its digest, so the time a lookup takes tells nothing about the digests stored.
  */
 export class KeyRing extends FreshCredentials {
-  protected readonly away = "The service cannot check keys at the moment";
+  protected readonly unavailable = "The service cannot check keys at the moment";
   readonly #reader: Reader;
   readonly #isSealed: IsSealed;
   #byHash = new Map<string, ApiKey>();
-  /** Spares the hashing of keys in use. Holds texts of existing keys only, so it is never larger than the ring. */
+  /** Saves hashing a key at each request. Holds the texts of existing keys only, so it is never larger than the ring. */
   readonly #hashByText = new Map<string, string>();
 
   constructor(reader: Reader, isSealed: IsSealed) {

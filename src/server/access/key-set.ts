@@ -7,11 +7,11 @@ import type { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 
 /** Two loads a minute at the most, however many unknown key ids arrive; with the 5 s of a load, a rotation is seen within 36 s. */
 const COOLDOWN_MS = 31_000;
-/** Without any set every user token is refused, so the load is tried again sooner. */
+/** Until a first set is loaded every user token is refused, so the load is tried again sooner. */
 const FIRST_COOLDOWN_MS = 5_000;
-/** An older set is not used before a load was tried. */
+/** A set older than this is used only after another load was tried. */
 const STALE_MS = 36_000;
-/** How long a set outlives the place that it came from. */
+/** How long the last loaded set is used while its source cannot be read. */
 const LAST_GOOD_MS = DAY_MS;
 const LOAD_TIMEOUT_MS = 5_000;
 const LIMIT_BYTES = 256 * 1024;
@@ -22,7 +22,7 @@ export interface KeySetOptions {
   onError?: (error: unknown) => void;
 }
 
-/** The public keys that user tokens are verified with, as their issuer publishes them at the moment. */
+/** The public keys that user tokens are verified with, kept as current as their issuer publishes them. */
 export class KeySet {
   readonly #load: () => Promise<string>;
   readonly #now: () => number;
@@ -32,7 +32,7 @@ export class KeySet {
   #loadedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
-  /** Rises when the set changes: what was verified before may no longer hold. */
+  /** Rises when the set changes: a token that was verified before may no longer be valid. */
   generation = 0;
 
   constructor(load: () => Promise<string>, { now = monotonicMs, onError = () => {} }: KeySetOptions = {}) {
@@ -49,13 +49,13 @@ export class KeySet {
     return age < STALE_MS ? undefined : loading;
   }
 
-  /** For `jwtVerify`. @throws JWKSNoMatchingKey; Fault INTERNAL while no key set can be had */
+  /** For `jwtVerify`. @throws JWKSNoMatchingKey; Fault INTERNAL while no usable set is loaded */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     await this.ready();
     try {
       return await this.#selector()(header, token);
     } catch (error) {
-      // An unknown key may be a new one. Within the cooldown it is not: that is what keeps made-up ids from loading.
+      // An unknown id may name a new key. Within the cooldown it is refused, so that invented ids cause no loads.
       const reloading = error instanceof errors.JWKSNoMatchingKey ? this.#reload() : undefined;
       if (!reloading) throw error;
       await reloading;

@@ -1,17 +1,17 @@
 import { wallClockMs } from "../../domain/time/clock.ts";
 
-/** A use may be known a minute late; this leaves room for a slow database. */
-const TELL_EVERY_MS = 15_000;
+/** Uses may be stored up to a minute late; a shorter interval leaves time for a slow database. */
+const WRITE_INTERVAL_MS = 15_000;
 
-/** When keys were used, collected in memory and told in batches, so that no request waits for it. */
+/** When keys were used, collected in memory and written in batches, so that no request waits for it. */
 export class KeyUse {
-  readonly #tell: (seen: ReadonlyMap<string, number>) => Promise<void>;
+  readonly #write: (seen: ReadonlyMap<string, number>) => Promise<void>;
   #seen = new Map<string, number>();
-  #telling: Promise<void> | undefined;
+  #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(tell: (seen: ReadonlyMap<string, number>) => Promise<void>, everyMs = TELL_EVERY_MS) {
-    this.#tell = tell;
+  constructor(write: (seen: ReadonlyMap<string, number>) => Promise<void>, everyMs = WRITE_INTERVAL_MS) {
+    this.#write = write;
     this.#timer = setInterval(() => this.#flush(), everyMs).unref();
   }
 
@@ -19,25 +19,25 @@ export class KeyUse {
     this.#seen.set(hash, wallClockMs());
   }
 
-  /** Writes what is left, in one attempt: while the database is away, it stays unwritten. */
+  /** Writes the rest, in one attempt: while the database is unavailable, the rest is lost. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#telling;
+    await this.#writing;
     await this.#flush();
   }
 
   #flush(): Promise<void> {
-    if (this.#seen.size === 0 || this.#telling) return this.#telling ?? Promise.resolve();
+    if (this.#seen.size === 0 || this.#writing) return this.#writing ?? Promise.resolve();
     const seen = this.#seen;
     this.#seen = new Map();
-    this.#telling = this.#tell(seen)
+    this.#writing = this.#write(seen)
       .catch(() => {
         // Written with the next batch; a key used since then keeps its later time.
         this.#seen = new Map([...seen, ...this.#seen]);
       })
       .finally(() => {
-        this.#telling = undefined;
+        this.#writing = undefined;
       });
-    return this.#telling;
+    return this.#writing;
   }
 }

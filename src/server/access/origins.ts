@@ -16,8 +16,8 @@ export class Origins {
   }
 
   /**
-   * For requests with a cookie, which a browser adds whichever page asks. Browsers send `Origin` with everything but simple
-   * reads, or at least `Sec-Fetch-Site`, and no page can forge either. A client that sends neither is no browser, and sends a cookie only on purpose.
+   * For requests with a cookie, which a browser adds to requests of any page. Browsers send `Origin` with everything but
+   * simple reads, or at least `Sec-Fetch-Site`, and no page can forge either.
    * @throws Fault ORIGIN_FORBIDDEN
    */
   require(exchange: Exchange): void {

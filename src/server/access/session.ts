@@ -1,8 +1,8 @@
-import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
+import { operations } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { encodeResult } from "../../services/answers.ts";
-import { type Handlers, withDatabaseFaults } from "../../services/invoke.ts";
+import { withDatabaseFaults } from "../../services/invoke.ts";
 import type { SecurityLog } from "../../services/security/security-log.ts";
 import type { Exchange } from "../exchange.ts";
 import { originOf } from "../observe/security-watch.ts";
@@ -13,8 +13,8 @@ import { clearedCookie, MAX_COOKIE_TOKEN, sessionCookie, tokenFromCookies } from
 import type { VerifiedToken } from "./user-tokens.ts";
 
 /**
- * The session operations. The cookie holds the token itself, so a session begins without a row; one that is ended leaves
- * the hash of its token until that has expired.
+ * The session operations. The cookie holds the token itself, so creating a session stores nothing; ending one stores the
+ * hash of its token until the token has expired.
  */
 export function sessionRoutes({ identities, security }: { identities: Identities; security: SecurityLog }): Route[] {
   const { createSession, deleteSession } = operations;
@@ -54,8 +54,8 @@ export function sessionRoutes({ identities, security }: { identities: Identities
 }
 
 /**
- * The tokens that a request gives up: that of the cookie, and one in the header. Only a good one is worth a row; one that
- * was ended before is ended again, since the first attempt may not have reached the database.
+ * The tokens whose sessions a request ends: the cookie's and the header's. A token that does not verify is skipped. One
+ * that was ended before is ended again, since the first attempt may not have reached the database.
  */
 async function tokensOf(exchange: Exchange, { tokens }: Identities): Promise<VerifiedToken[]> {
   const cookie = tokenFromCookies(exchange.header("cookie"));
@@ -67,17 +67,4 @@ async function tokensOf(exchange: Exchange, { tokens }: Identities): Promise<Ver
     if (one.reason instanceof Fault && one.reason.code === "USER_REQUIRED") return [];
     throw one.reason;
   });
-}
-
-/** Marks operations as served that the server answers without a service behind them. */
-export function servedHere(handlers: Handlers, routes: readonly Route[]): Handlers {
-  const isHere = (id: OperationId): boolean => {
-    const { method, path } = operations[id];
-    return routes.some((route) => route.method === method && route.path === path);
-  };
-  const unreachable = async () => {
-    throw new Fault("NOT_FOUND", "Not found");
-  };
-  const here = operationIds.filter(isHere);
-  return { ...handlers, ...Object.fromEntries(here.map((id) => [id, unreachable])) };
 }

@@ -5,9 +5,8 @@ import { UserId } from "../../contract/scalars.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { BoundedCache } from "./bounded-cache.ts";
-import type { EndedSessions } from "./ended-sessions.ts";
+import { type EndedSessions, MAX_LIFETIME_SEC, type SessionToken } from "./ended-sessions.ts";
 import type { KeySet } from "./key-set.ts";
-import { MAX_LIFETIME_SEC, type SessionToken } from "./session-token.ts";
 
 const LEEWAY_SEC = 30;
 const CACHED_TOKENS = 10_000;
@@ -21,7 +20,7 @@ export type JwtOptions =
     | { algorithm: "ES256" | "EdDSA" | "RS256"; jwks: { url: string } | { file: string } }
   ) & { issuer?: string | undefined; audience?: string | undefined };
 
-/** A token whose signature and claims hold. */
+/** A token whose signature and claims are valid. */
 export interface VerifiedToken extends SessionToken {
   user: User;
 }
@@ -33,7 +32,7 @@ export interface User {
 
 /**
  * Verifies the bearer tokens of users, and remembers verified ones by their SHA-256: a signature costs 50 µs, a hash one.
- * However a header is written, one token is one entry, and a token that is remembered can still be ended.
+ * One token is one entry however its header is written, and a remembered token can still be ended.
  */
 export class UserTokens {
   readonly #options: JwtOptions;
@@ -44,8 +43,8 @@ export class UserTokens {
   readonly #verified = new BoundedCache<VerifiedToken>(CACHED_TOKENS);
 
   /**
-   * @param keySet where the public keys are, for all algorithms but HS256
-   * @param ended without it no session ends before its token
+   * @param keySet the public keys, for all algorithms but HS256
+   * @param ended without it no session ends before its token expires
    */
   constructor(options: JwtOptions, keySet?: KeySet, ended?: EndedSessions) {
     this.#options = options;
@@ -71,7 +70,7 @@ export class UserTokens {
     return known ? this.#unlessEnded(known).user : this.read(authorization).then(({ user }) => user);
   }
 
-  /** Like `verify`, but returns the token's other claims too. */
+  /** Like `verify`, but returns what the token says beyond its user. */
   async read(authorization: string | undefined): Promise<VerifiedToken> {
     const verified = await this.identify(authorization);
     await this.#ended?.ready();
@@ -105,7 +104,7 @@ export class UserTokens {
     const generation = this.#keySet?.generation;
     const { payload } = await this.#checkSignature(token);
     const verified = readClaims(payload, sessionHash(token));
-    // The set changed while this was verified by the old one: true just now, but nothing to remember.
+    // The set changed while the old one verified this token: the token is valid once more, but not remembered.
     if (this.#keySet?.generation === generation) this.#verified.set(tokenHash, verified);
     return verified;
   }
@@ -133,7 +132,7 @@ export class UserTokens {
   }
 }
 
-/** Each secret is tried, so that the time taken does not tell which one signed. */
+/** Tries every secret, so that the time taken does not reveal which one signed. */
 async function verifyWithAny(token: string, secrets: readonly KeyObject[], checks: JWTVerifyOptions) {
   const tried = await Promise.allSettled(secrets.map((secret) => jwtVerify(token, secret, checks)));
   const verified = tried.find((each) => each.status === "fulfilled");
@@ -141,7 +140,7 @@ async function verifyWithAny(token: string, secrets: readonly KeyObject[], check
   throw tried.find((each) => each.status === "rejected")?.reason;
 }
 
-/** @throws Fault USER_REQUIRED when the header holds none */
+/** The token of an `Authorization` header. @throws Fault USER_REQUIRED when there is none */
 function tokenIn(authorization: string | undefined): string {
   const token = BEARER.exec(authorization ?? "")?.[1];
   if (token === undefined) throw userRequired();

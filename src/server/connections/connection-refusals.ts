@@ -11,10 +11,10 @@ export const REFUSAL_REASONS = [
   "rate",
   "malformed",
 ] as const;
-/** Which limit ended a connection, or kept it or its stream out. */
+/** The limit that ended a connection, or refused it or its stream. */
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** Told of each. The address is the client's as the rate limit counts it. */
+/** Called for each refusal. The address is the client's as the rate limit counts it. */
 export type OnRefused = (reason: RefusalReason, address: string) => void;
 
 interface Tally {
@@ -25,9 +25,9 @@ interface Tally {
 }
 
 const LINE_INTERVAL_MS = 60_000;
-/** The first line of an attack comes soon, and with more than its first connection. */
+/** The first line about an attack comes soon, but not before it can count several connections. */
 const FIRST_LINE_MS = 1000;
-/** An attack from more addresses than these is counted, and the further addresses are not. */
+/** Beyond this number of addresses, refusals are counted without their address. */
 const COUNTED_ADDRESSES = 10_000;
 const SHOWN_ADDRESSES = 20;
 
@@ -55,7 +55,7 @@ export class RefusalReport {
       byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
   }
 
-  /** Writes what is not written yet. */
+  /** Writes the lines that are due later. */
   close(): void {
     for (const [reason, tally] of this.#tallies) {
       clearTimeout(tally.timer);
@@ -83,7 +83,7 @@ export class RefusalReport {
       .slice(0, SHOWN_ADDRESSES)
       .map(([address]) => address);
     const line = { event: "connections.refused", reason, count, addresses };
-    // Ordinary clients that stop sending end like this all day long.
+    // Ordinary clients go idle all the time.
     if (reason === "idle") this.#log.info(line, "Idle connections were closed");
     else this.#log.warn(line, "Connections were refused or closed");
   }

@@ -34,7 +34,7 @@ class Holder<Owner> implements Linked<Holder<Owner>> {
 }
 
 /**
- * Who has how many connections, and which of them are idle. Everything takes constant time, because it happens for each
+ * How many connections each address has, and which of them are idle. Every method takes constant time, because it happens for each
  * connection of an attack: an address moves between neighbouring ranks, one for each number of connections.
  */
 export class ConnectionTable<Owner> {
@@ -43,7 +43,7 @@ export class ConnectionTable<Owner> {
   readonly #addresses: number[] = [];
   /** By number of connections: the addresses with it that have an idle one. */
   readonly #withIdle: LinkedList<Holder<Owner>>[] = [];
-  /** What the address with most has. */
+  /** The number of connections of the address with most. */
   #most = 0;
   #size = 0;
 
@@ -55,7 +55,7 @@ export class ConnectionTable<Owner> {
     return this.#holders.get(address)?.connections ?? 0;
   }
 
-  /** Takes in a connection; it is idle. */
+  /** Adds a connection, which is idle. */
   add(address: string, owner: Owner): Place<Owner> {
     let holder = this.#holders.get(address);
     if (!holder) {
@@ -85,7 +85,7 @@ export class ConnectionTable<Owner> {
     if (!holder.list) this.#rank(holder.connections).append(holder);
   }
 
-  /** Keeps a connection's place until it is idle again. */
+  /** Takes a connection out of the idle ones; its place stays. */
   setBusy(place: Place<Owner>): void {
     const { holder, list } = place;
     if (!list) return;
@@ -105,7 +105,7 @@ export class ConnectionTable<Owner> {
     this.#addresses[connections] = (this.#addresses[connections] ?? 0) + 1;
     holder.connections = connections;
     if (connections > this.#most) this.#most = connections;
-    // The only address that had most is one below now.
+    // The only address with most connections has lost one.
     else if (old === this.#most && this.#addresses[old] === 0) this.#most = connections;
     if (!list) return;
     list.remove(holder);

@@ -9,11 +9,11 @@ type Seconds = Pick<ConnectionLimits, "headersSeconds" | "bodySeconds" | "idleSe
 /** How long a client has to read a refusal whose request it is still sending. */
 const LINGER_MS = 1000;
 
-/** What one connection is doing, and since when. Times are milliseconds of the monotonic clock. */
+/** The state of one connection, and since when it lasts. Times are milliseconds of the monotonic clock. */
 export class Connection {
-  /** What carries the bytes; under TLS another socket reads and writes through it. */
+  /** The TCP socket; under TLS another socket reads and writes through it. */
   readonly #raw: Socket;
-  /** What requests arrive on. */
+  /** The socket on which requests arrive. */
   socket: Socket;
   /** Kept here, because a closed socket no longer knows it. */
   readonly peer: string;
@@ -24,17 +24,17 @@ export class Connection {
   isNoted = false;
   /** Set once it was asked for a proof of the server. */
   isProven = false;
-  /** Set when it ends and takes no request any more. */
+  /** Set when it ends and accepts no further request. */
   leaving = false;
   readonly #openedAt: number;
   /** Requests whose answer is not written yet; a client may send several at once. */
   #requests = 0;
-  /** The last of them, since only its body can be under way, and when its headers were there. */
+  /** The last of them, since only its body can still be arriving, and when its headers had arrived. */
   #last: { req: IncomingMessage; res: ServerResponse; at: number } | undefined;
-  /** How to serve those behind the one whose turn it is. */
+  /** Serve the requests that wait for their turn. */
   readonly #waiting: (() => void)[] = [];
   #idleSince: number | undefined;
-  /** What was seen of its unwritten bytes, and since when they are the same. */
+  /** The unwritten bytes at the last check, and since when they are unchanged. */
   #unwritten: { done: number; queued: number; since: number } | undefined;
 
   constructor(socket: Socket, now: number, place: (connection: Connection) => Place<Connection>) {
@@ -62,7 +62,7 @@ export class Connection {
   end(now: number): boolean {
     this.#requests -= 1;
     if (this.#requests > 0) {
-      // The other connections have a turn in between.
+      // Other connections are served in between.
       setImmediate(() => this.#serveNext());
       return false;
     }
@@ -71,7 +71,7 @@ export class Connection {
     return true;
   }
 
-  /** Which limit it is beyond. */
+  /** The limit that it exceeds, if any. */
   overdue(seconds: Seconds, now: number): "headers" | "body" | "idle" | "write" | undefined {
     if (now - this.#stalledSince(now) > seconds.writeSeconds * 1000) return "write";
     if (this.leaving) return undefined;
@@ -88,7 +88,7 @@ export class Connection {
   /** Ends the connection. A client that sends a body too slowly gets a 408 first. */
   cut(reason: "headers" | "body" | "idle" | "write"): void {
     const { socket } = this;
-    // A client that waits for an earlier answer would take this text for that one.
+    // A client that waits for an earlier answer would take this text for that answer.
     const isCurrent = this.#requests === 1 && this.#last?.res.headersSent === false;
     if (reason === "body" && isCurrent && socket.writable) socket.write(timedOutText());
     socket.destroy();
@@ -116,7 +116,7 @@ export class Connection {
     if (!this.leaving && this.socket.writable) serve?.();
   }
 
-  /** Since when the peer has taken none of the bytes that wait for it; now when none wait, or some were taken. */
+  /** Since when the peer has read none of the bytes that wait for it; `now` when none wait, or some were read. */
   #stalledSince(now: number): number {
     const { writableLength } = this.socket;
     if (writableLength === 0) {
@@ -133,19 +133,19 @@ export class Connection {
 }
 
 /**
- * Node reports a large write only when all of it is gone. How much the system has taken so far stands in the handle, where
- * Node's own socket timer looks too; without it a slow reader would look like one that reads nothing.
+ * Node reports a large write only when all of it is sent. The handle tells how much is still queued, as Node's own socket
+ * timer reads it; without it a slow reader would look like one that reads nothing.
  */
 function queuedBytes(socket: Socket & { _handle?: { writeQueueSize?: number } | null }): number {
   return socket._handle?.writeQueueSize ?? 0;
 }
 
-/** Closes a socket whose last bytes are written, after the time that its client has to read them. */
+/** Closes a socket whose last bytes are written, after its client has had time to read them. */
 export function closeLater(socket: Socket): void {
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** The other end: no two open connections of a listener have the same. */
+/** The address and port of the other end, which no two open connections of a listener share. */
 export function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -7,17 +7,10 @@ import type { ClientAddresses } from "../client-address.ts";
 import { Connection, closeLater, peerOf } from "./connection.ts";
 import type { OnRefused, RefusalReason } from "./connection-refusals.ts";
 import { ConnectionTable } from "./connection-table.ts";
-
-type Limit =
-  | "connections"
-  | "connectionsPerAddress"
-  | "headersSeconds"
-  | "bodySeconds"
-  | "idleSeconds"
-  | "writeSeconds";
+import type { StreamLimits } from "./stream-seats.ts";
 
 export interface ConnectionsOptions {
-  limits: Pick<ConnectionLimits, Limit>;
+  limits: Omit<ConnectionLimits, keyof StreamLimits>;
   addresses: ClientAddresses;
   onRefused: OnRefused;
 }
@@ -31,15 +24,15 @@ const RATE_REFUSALS = 3;
 const MOST_WAITING = 100;
 
 /**
- * The connections of one listener and their limits. Node's own timers end what is idle, and headers that come slowly; what
- * they do not see is checked here four times a second: a handshake before the first request, a body, a peer that takes nothing.
+ * The connections of one listener and their limits. Node's own timers end idle connections and slow headers; this class
+ * checks four times a second what they miss: a handshake before the first request, a slow body, a peer that reads nothing.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #table = new ConnectionTable<Connection>();
   readonly #open = new Set<Connection>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
-  /** Connections that speak TLS, by their peer: nothing links the socket inside to the one it came through. */
+  /** Connections that speak TLS, by their peer: Node does not link the decrypted socket to the TCP socket under it. */
   readonly #handshakes = new Map<string, Connection>();
 
   constructor(options: ConnectionsOptions) {
@@ -82,9 +75,9 @@ export class Connections {
   }
 
   /**
-   * A request has come. It is served when the answers ahead of it are written: a connection has one request under way,
-   * however many its client sends at once, and a stream of events lets none pass. What comes after the connection's last
-   * answer is not served at all.
+   * Serves a request once the answers ahead of it are written: a connection has one request under way, however many its
+   * client sends at once, and requests behind a stream of events wait for its end. A request that arrives after the
+   * connection's last answer is not served.
    */
   begin(req: IncomingMessage, res: ServerResponse, serve: () => void): void {
     const { socket } = req;
@@ -104,7 +97,7 @@ export class Connections {
   }
 
   /**
-   * A connection asks for a proof of the server, which commands do once.
+   * Records that a connection asks for a proof of the server, which commands do once.
    * @returns whether it may have one
    */
   beginProof(socket: Socket): boolean {
@@ -126,35 +119,35 @@ export class Connections {
     return connection.rateRefusals >= RATE_REFUSALS;
   }
 
-  /** Lets a connection end with the answer under way, whose request has a body that is not read. */
+  /** Ends a connection with the answer to a request whose body is left unread. */
   leaveUnread(req: IncomingMessage): void {
     this.#bySocket.get(req.socket)?.leaveUnread(req);
   }
 
-  /** Tells of a refusal that ends a connection; of each connection once. */
+  /** Reports a refusal that ends a connection, once per connection. */
   note(reason: RefusalReason, socket: Socket): void {
     const connection = this.#bySocket.get(socket) ?? this.#handshakes.get(peerOf(socket));
     if (connection) this.#noteOf(connection, reason);
     else this.#options.onRefused(reason, this.#options.addresses.bucketOf(socket.remoteAddress, undefined));
   }
 
-  /** Ends the connection of what never became a request, with an answer to it. */
+  /** Answers bytes that never became a request, and ends their connection. */
   dismiss(socket: Socket, answer: string): void {
     this.note("malformed", socket);
     const connection = this.#bySocket.get(socket);
     if (connection) connection.leaving = true;
-    // Further bytes are not even read.
+    // Further bytes are left unread.
     socket.pause();
     socket.on("error", () => {}).end(answer);
     closeLater(socket);
   }
 
-  /** Ends all connections, those in a handshake too, which no method of an HTTP server knows of. */
+  /** Ends all connections, including those in a handshake, which no method of an HTTP server ends. */
   destroyAll(): void {
     for (const connection of this.#open) connection.socket.destroy();
   }
 
-  /** Takes a new connection in, or ends it. */
+  /** Admits a new connection, or ends it. */
   #admit(raw: Socket): Connection | undefined {
     const { limits, addresses, onRefused } = this.#options;
     const { remoteAddress } = raw;
@@ -179,7 +172,7 @@ export class Connections {
     return connection;
   }
 
-  /** The socket inside takes the place of the one that it came through. */
+  /** After the handshake: the decrypted socket replaces the TCP socket. */
   #secure(socket: Socket): void {
     const connection = this.#handshakes.get(peerOf(socket));
     if (!connection) return void socket.destroy();

@@ -9,7 +9,7 @@ const PLAIN_HOST = /^[^\s,/?#@\\]*$/;
 /** Short, because all that is overdue is ended in one turn of the event loop. */
 const LONGEST_CHECK_INTERVAL_MS = 250;
 
-/** What a TLS listener shows to its clients, both in PEM. */
+/** The certificate of a TLS listener and its key, both in PEM. */
 export interface KeyPair {
   /** The certificate and its chain. */
   cert: string;
@@ -17,9 +17,9 @@ export interface KeyPair {
 }
 
 /**
- * A Node server whose every answer is JSON, those that its parser gives before a request exists included.
- * @param connections what it allows them
- * @param pair makes it speak TLS, and nothing else
+ * A Node server whose every answer is JSON, including those that its parser gives before a request exists.
+ * @param connections holds the limits
+ * @param pair makes it speak TLS only
  */
 export function createListener(handle: RequestListener, connections: Connections, pair?: KeyPair): Server {
   const terms = nodeTerms(connections);
@@ -41,7 +41,7 @@ export function createListener(handle: RequestListener, connections: Connections
   return server;
 }
 
-/** What Node's own timers and parser are to keep to. */
+/** The options of Node's own timers and parser. */
 function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
   const headersTimeout = headersSeconds * 1000;
   return {
@@ -51,14 +51,14 @@ function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(headersTimeout / 4, LONGEST_CHECK_INTERVAL_MS),
     keepAliveTimeout: idleSeconds * 1000,
-    // A missing one is refused here, in JSON.
+    // A missing `Host` is refused by `headFault`, in JSON.
     requireHostHeader: false,
-    // A second Authorization would silently be dropped otherwise, and a proxy may have believed that one.
+    // Node would silently drop a second Authorization, which a proxy in front may have accepted.
     joinDuplicateHeaders: true,
   };
 }
 
-/** Connections from now on see the new certificate; those that are open keep theirs. No effect without TLS. */
+/** New connections get the new certificate; open ones keep theirs. No effect without TLS. */
 export function renewKeyPair(server: Server, pair: KeyPair): void {
   if (server instanceof TlsServer) server.setSecureContext(tlsTerms(pair));
 }
@@ -69,8 +69,8 @@ function tlsTerms({ cert, key }: KeyPair) {
 }
 
 /**
- * Serves a request in its turn. One that a proxy in front may have read in another way than we do costs its connection;
- * and so does one whose handler throws before its first await, which must not cost the process.
+ * Serves a request in its turn. A request that a proxy in front may have read differently ends its connection; so does
+ * one whose handler throws before its first await, which would end the process otherwise.
  */
 function guarded(handle: RequestListener, connections: Connections): RequestListener {
   return (req: IncomingMessage, res: ServerResponse) =>
@@ -92,7 +92,7 @@ function guarded(handle: RequestListener, connections: Connections): RequestList
 /**
  * What is wrong with a request's head although Node's parser takes it. Node's own refusal of a missing `Host` has no body.
  * Its parser takes two of them (joined by a comma here), one that is no host, and other codings before `chunked`: a proxy
- * in front may read each of those in another way than we do.
+ * in front may read each of those differently.
  */
 function headFault({ headers, httpVersion }: IncomingMessage): string | undefined {
   const { host, "transfer-encoding": coding } = headers;
@@ -103,7 +103,7 @@ function headFault({ headers, httpVersion }: IncomingMessage): string | undefine
   return undefined;
 }
 
-/** What Node's parser refuses: there is no request, so the answer is written by hand. */
+/** Answers bytes that Node's parser refuses: there is no request, so the answer is written as text. */
 function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, connections: Connections): void {
   const reason = reasonOf(error);
   if (reason) connections.note(reason, socket);
@@ -118,7 +118,7 @@ function refuseUnparsed(error: NodeJS.ErrnoException, socket: AnsweringSocket, c
 /** A socket as Node's server keeps it, with the answer whose turn it is. */
 type AnsweringSocket = Socket & { _httpMessage?: ServerResponse | null };
 
-/** Where garbage follows a whole request, its answer is due first, or the client would take our refusal for it. */
+/** Where garbage follows a complete request, the request is answered first, or the client would take our refusal for it. */
 function endsWithAnswer(socket: AnsweringSocket): boolean {
   const pending = socket._httpMessage;
   if (!pending?.req.complete) return false;
@@ -137,7 +137,7 @@ function refusalOf({ code }: NodeJS.ErrnoException): string {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? timedOutText() : refusalText(400, "The request is not valid HTTP");
 }
 
-/** What of an answer HEAD gets. */
+/** The part of an answer that HEAD gets. */
 function headOf(answer: string): string {
   return answer.slice(0, answer.indexOf("\r\n\r\n") + 4);
 }

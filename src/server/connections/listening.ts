@@ -10,7 +10,7 @@ export interface Listening {
   /** As the system names it. */
   readonly address: string;
   readonly port: number;
-  /** Takes no new connection from now on; resolves when those that are open have ended. */
+  /** Accepts no new connection; resolves when the open ones have ended. */
   close(): Promise<void>;
 }
 
@@ -25,8 +25,8 @@ export const SOCKETS = 16;
 /**
  * Starts to listen. Port 0 takes a free one. On Linux several sockets share the port, which the first one must ask for when
  * it binds. listhen cannot ask for that, so there it only makes sure that no other server has the port.
- * @param onError told of what fails later
- * @throws Fault USAGE when the address cannot be had
+ * @param onError called for later failures
+ * @throws Fault USAGE when the address cannot be listened on
  */
 export async function listen(
   server: Server,
@@ -55,7 +55,7 @@ export async function listen(
 
 /**
  * Starts to listen with one socket, which listhen opens. Port 0 takes a free one.
- * @throws Fault USAGE when the address cannot be had
+ * @throws Fault USAGE when the address cannot be listened on
  */
 export async function listenOnOneSocket(server: Server, host: string, port: number): Promise<Listening> {
   const opened = await openPort(host, port);
@@ -67,8 +67,8 @@ export async function listenOnOneSocket(server: Server, host: string, port: numb
 
 /**
  * Opens a port by listhen. Node opens what listhen would silently replace: for a port that browsers refuse listhen takes
- * 3000, for an address with a zone every address of this machine. Node also tries what listhen could not open, because
- * listhen does not say why.
+ * 3000, for an address with a zone every address of this machine. Node also tries again what listhen could not open,
+ * because listhen does not state the reason.
  */
 async function openPort(host: string, port: number): Promise<Server> {
   const [{ address } = { address: "%" }] = await lookup(host, { all: true }).catch(() => []);
@@ -78,7 +78,7 @@ async function openPort(host: string, port: number): Promise<Server> {
       port: port === 0 ? { random: true } : port,
       // Without it a port in use is replaced by another one.
       isProd: true,
-      // Keeps its notes about ports, which go to stdout, to itself.
+      // Keeps listhen from printing notes about ports to stdout.
       isTest: true,
       showURL: false,
       autoClose: false,

@@ -3,7 +3,7 @@ import { Fault } from "../../domain/fault.ts";
 
 export type StreamLimits = Pick<ConnectionLimits, "streams" | "streamsPerAddress" | "streamsPerUser">;
 
-/** Who watches a stream. */
+/** The client of a stream. */
 export interface Spectator {
   /** As the rate limit counts it. */
   address: string;
@@ -37,15 +37,15 @@ export class StreamSeats {
     if (isFull) throw new Fault("OVERLOADED", "Too many streams: try again later", { retryAfterSec: RETRY_AFTER_SEC });
   }
 
-  take({ address, userId }: Spectator): void {
-    this.#change(address, userId, 1);
+  take(spectator: Spectator): void {
+    this.#change(spectator, 1);
   }
 
-  leave({ address, userId }: Spectator): void {
-    this.#change(address, userId, -1);
+  leave(spectator: Spectator): void {
+    this.#change(spectator, -1);
   }
 
-  #change(address: string, userId: string | undefined, change: 1 | -1): void {
+  #change({ address, userId }: Spectator, change: 1 | -1): void {
     this.#taken += change;
     add(this.#byAddress, address, change);
     if (userId !== undefined) add(this.#byUser, userId, change);

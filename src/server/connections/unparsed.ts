@@ -1,10 +1,20 @@
+import { STATUS_CODES } from "node:http";
 import type { FaultCode } from "../../domain/fault.ts";
 import { nextRequestId } from "../exchange.ts";
-import { rawResponse } from "../responses.ts";
+import { errorBody, type Header, SECURITY_HEADERS } from "../responses.ts";
 
-/** A refusal as text, for what never became a request. */
+/** A refusal as a complete HTTP/1.1 response, for sockets on which Node made no request. */
 export function refusalText(status: number, message: string, code: FaultCode = "BAD_REQUEST"): string {
-  return rawResponse(status, code, message, nextRequestId());
+  const body = errorBody(message);
+  const headers: Header[] = [
+    ...SECURITY_HEADERS,
+    ["error-code", code],
+    ["request-id", nextRequestId()],
+    ["content-length", String(Buffer.byteLength(body))],
+    ["connection", "close"],
+  ];
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`;
 }
 
 export function timedOutText(): string {

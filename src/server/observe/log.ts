@@ -15,7 +15,7 @@ const SECRET_HEADERS = [
   "persona-signature",
 ];
 
-/** What is kept while nothing can be written; lines beyond it are lost. */
+/** How much is kept while the log cannot be written; lines beyond it are lost. */
 const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
 /**

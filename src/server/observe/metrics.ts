@@ -16,7 +16,7 @@ export interface OracleSource {
 /** Where the figures of the audit log come from. */
 export interface IntegritySource {
   isSound(): boolean;
-  /** The newest anchor that is written down. */
+  /** The newest anchor that was written. */
   newest(): { seq: number; ts: string } | undefined;
 }
 
@@ -24,13 +24,44 @@ export interface IntegritySource {
 export class Metrics {
   readonly requests = new RequestMetrics();
   readonly #registry = new Registry();
-  readonly #batches: Histogram;
-  readonly #deliveries: Counter;
-  readonly #mismatches: Counter;
-  readonly #securityEvents: Counter;
-  readonly #authFailures: Counter;
-  readonly #securityDropped: Counter;
-  readonly #refused: Counter;
+  readonly #batches = new Histogram({
+    name: "pmctl_sequencer_batch_commands",
+    help: "Commands per commit.",
+    buckets: BATCH_BOUNDS,
+    registers: [this.#registry],
+  });
+  readonly #deliveries = this.#counter(
+    "pmctl_webhook_deliveries_total",
+    "Attempts to deliver an outgoing webhook, by what came of them.",
+    ["receiver", "result"],
+  );
+  readonly #mismatches = this.#counter(
+    "pmctl_contract_mismatches_total",
+    "Answers given although they are not what the OpenAPI document says, by operationId.",
+    ["operation"],
+  );
+  readonly #securityEvents = this.#counter(
+    "pmctl_security_events_total",
+    "What the security log noted; key.used once per key, address and hour.",
+    ["event"],
+    SECURITY_EVENTS,
+  );
+  readonly #authFailures = this.#counter(
+    "pmctl_auth_failures_total",
+    "Credentials that were refused, by what was wrong.",
+    ["reason"],
+    AUTH_FAILURES,
+  );
+  readonly #securityDropped = this.#counter(
+    "pmctl_security_events_dropped_total",
+    "Events of which the security log has no entry, because the database was away for too long.",
+  );
+  readonly #refused = this.#counter(
+    "pmctl_connections_refused_total",
+    "Connections, streams and bytes that are no request, refused or ended by a limit, by which one.",
+    ["reason"],
+    REFUSAL_REASONS,
+  );
   #anchorFailures: Counter | undefined;
   #connections: () => Record<string, number> = () => ({});
   #streams: () => number = () => 0;
@@ -38,95 +69,55 @@ export class Metrics {
   #oldestUndelivered: () => ReadonlyMap<string, number> = () => new Map();
 
   constructor() {
-    const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry, prefix: "pmctl_" });
-    this.#batches = new Histogram({
-      name: "pmctl_sequencer_batch_commands",
-      help: "Commands per commit.",
-      buckets: BATCH_BOUNDS,
-      registers,
-    });
-    this.#deliveries = new Counter({
-      name: "pmctl_webhook_deliveries_total",
-      help: "Attempts to deliver an outgoing webhook, by what came of them.",
-      labelNames: ["receiver", "result"],
-      registers,
-    });
-    this.#mismatches = new Counter({
-      name: "pmctl_contract_mismatches_total",
-      help: "Answers given although they are not what the OpenAPI document says, by operationId.",
-      labelNames: ["operation"],
-      registers,
-    });
-    this.#securityEvents = new Counter({
-      name: "pmctl_security_events_total",
-      help: "What the security log noted; key.used once per key, address and hour.",
-      labelNames: ["event"],
-      registers,
-    });
-    for (const event of SECURITY_EVENTS) this.#securityEvents.inc({ event }, 0);
-    this.#authFailures = new Counter({
-      name: "pmctl_auth_failures_total",
-      help: "Credentials that were refused, by what was wrong.",
-      labelNames: ["reason"],
-      registers,
-    });
-    for (const reason of AUTH_FAILURES) this.#authFailures.inc({ reason }, 0);
-    this.#securityDropped = new Counter({
-      name: "pmctl_security_events_dropped_total",
-      help: "Events of which the security log has no entry, because the database was away for too long.",
-      registers,
-    });
-    this.#refused = new Counter({
-      name: "pmctl_connections_refused_total",
-      help: "Connections, streams and bytes that are no request, refused or ended by a limit, by which one.",
-      labelNames: ["reason"],
-      registers,
-    });
-    for (const reason of REFUSAL_REASONS) this.#refused.inc({ reason }, 0);
-    const connections = () => this.#connections();
+    this.#gaugeBy("listener", "pmctl_connections", "Open connections, by listener.", () =>
+      Object.entries(this.#connections()),
+    );
+    this.#gauge("pmctl_streams", "Open streams of events.", () => this.#streams());
+    this.#gaugeBy(
+      "receiver",
+      "pmctl_webhook_oldest_undelivered_seconds",
+      "How long the oldest event that a receiver has not taken has waited.",
+      () => [...this.#oldestUndelivered()].map(([receiver, since]) => [receiver, secondsSince(since)]),
+    );
+    this.#gauge("pmctl_sequencer_queue_length", "Commands waiting for a commit.", () => this.#queueLength());
+  }
+
+  /** @param known values of the only label, which are shown from the start */
+  #counter(name: string, help: string, labelNames: string[] = [], known: readonly string[] = []): Counter {
+    const counter = new Counter({ name, help, labelNames, registers: [this.#registry] });
+    for (const value of known) counter.labels(value).inc(0);
+    return counter;
+  }
+
+  /** @param read called when the metrics are asked for; undefined leaves the last figure standing */
+  #gauge(name: string, help: string, read: () => number | undefined): void {
     new Gauge({
-      name: "pmctl_connections",
-      help: "Open connections, by listener.",
-      labelNames: ["listener"],
-      registers,
+      name,
+      help,
+      registers: [this.#registry],
       collect() {
-        for (const [listener, open] of Object.entries(connections())) this.set({ listener }, open);
-      },
-    });
-    const streams = () => this.#streams();
-    new Gauge({
-      name: "pmctl_streams",
-      help: "Open streams of events.",
-      registers,
-      collect() {
-        this.set(streams());
-      },
-    });
-    const oldestUndelivered = () => this.#oldestUndelivered();
-    new Gauge({
-      name: "pmctl_webhook_oldest_undelivered_seconds",
-      help: "How long the oldest event that a receiver has not taken has waited.",
-      labelNames: ["receiver"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [receiver, since] of oldestUndelivered())
-          this.set({ receiver }, Math.max(0, (wallClockMs() - since) / 1000));
-      },
-    });
-    const queueLength = () => this.#queueLength();
-    new Gauge({
-      name: "pmctl_sequencer_queue_length",
-      help: "Commands waiting for a commit.",
-      registers,
-      collect() {
-        this.set(queueLength());
+        const figure = read();
+        if (figure !== undefined) this.set(figure);
       },
     });
   }
 
-  /** For the sequencer: a commit carried this many commands. */
+  /** A gauge with a figure for each value of one label. */
+  #gaugeBy(label: string, name: string, help: string, read: () => (readonly [value: string, figure: number])[]): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const [value, figure] of read()) this.set({ [label]: value }, figure);
+      },
+    });
+  }
+
+  /** Called by the sequencer with the number of commands of each commit. */
   observeBatch(commands: number): void {
     this.#batches.observe(commands);
   }
@@ -136,23 +127,23 @@ export class Metrics {
     this.#queueLength = read;
   }
 
-  /** For the delivery of webhooks: what came of an attempt. */
+  /** Called after each attempt to deliver an outgoing webhook. */
   countDelivery(receiver: string, result: "delivered" | "failed" | "dead"): void {
     this.#deliveries.inc({ receiver, result });
   }
 
-  /** The security log noted something. */
+  /** Called when the security log notes an event. */
   countSecurityEvent(event: SecurityEvent, reason: string, times: number): void {
     this.#securityEvents.inc({ event }, times);
     if (event === "auth.failed") this.#authFailures.inc({ reason }, times);
   }
 
-  /** The security log lost something. */
+  /** Called when the security log loses events. */
   countSecurityEventsDropped(events: number): void {
     this.#securityDropped.inc(events);
   }
 
-  /** A limit on connections was met. */
+  /** Called when a limit refuses or ends a connection. */
   countRefused(reason: RefusalReason): void {
     this.#refused.inc({ reason });
   }
@@ -163,7 +154,7 @@ export class Metrics {
     this.#streams = streams;
   }
 
-  /** An answer left its schema. */
+  /** Called when an answer does not fit its schema. */
   countMismatch(operation: string): void {
     this.#mismatches.inc({ operation });
   }
@@ -173,18 +164,17 @@ export class Metrics {
     this.#oldestUndelivered = read;
   }
 
-  /** Figures of the oracle, read when metrics are scraped; a database that is away leaves the last ones out. */
+  /** Figures of the oracle, read when metrics are scraped. While the database is away, the ages of feeds are left out. */
   setOracle({ sweepAgeMs, read }: OracleSource): void {
     const registers = [this.#registry];
-    new Gauge({
-      name: "pmctl_oracle_sweep_age_seconds",
-      help: "Seconds since the oracle's sweep last ran to its end in this process.",
-      registers,
-      collect() {
+    this.#gauge(
+      "pmctl_oracle_sweep_age_seconds",
+      "Seconds since the oracle's sweep last ran to its end in this process.",
+      () => {
         const age = sweepAgeMs();
-        if (age !== null) this.set(age / 1000);
+        return age === null ? undefined : age / 1000;
       },
-    });
+    );
     const heldMarkets = new Gauge({
       name: "pmctl_oracle_held_markets",
       help: "Markets that the oracle holds.",
@@ -207,41 +197,26 @@ export class Metrics {
 
   /** Whether the audit log holds, and how far it is anchored; read when the metrics are asked for. */
   setIntegrity({ isSound, newest }: IntegritySource): void {
-    const registers = [this.#registry];
-    new Gauge({
-      name: "pmctl_integrity_ok",
-      help: "1 while nothing is found wrong with the audit log, else 0.",
-      registers,
-      collect() {
-        this.set(isSound() ? 1 : 0);
-      },
+    this.#gauge("pmctl_integrity_ok", "1 while nothing is found wrong with the audit log, else 0.", () =>
+      isSound() ? 1 : 0,
+    );
+    this.#gauge(
+      "pmctl_audit_anchor_seq",
+      "The newest entry that an anchor is written down of.",
+      () => newest()?.seq ?? 0,
+    );
+    this.#gauge("pmctl_audit_anchor_age_seconds", "Seconds since that entry was written.", () => {
+      const ts = newest()?.ts;
+      return ts === undefined ? undefined : secondsSince(Date.parse(ts));
     });
-    new Gauge({
-      name: "pmctl_audit_anchor_seq",
-      help: "The newest entry that an anchor is written down of.",
-      registers,
-      collect() {
-        this.set(newest()?.seq ?? 0);
-      },
-    });
-    new Gauge({
-      name: "pmctl_audit_anchor_age_seconds",
-      help: "Seconds since that entry was written.",
-      registers,
-      collect() {
-        const ts = newest()?.ts;
-        if (ts !== undefined) this.set(Math.max(0, (wallClockMs() - Date.parse(ts)) / 1000));
-      },
-    });
-    this.#anchorFailures = new Counter({
-      name: "pmctl_audit_anchor_failures_total",
-      help: "Anchors that a target did not take, by its kind.",
-      labelNames: ["target"],
-      registers,
-    });
+    this.#anchorFailures = this.#counter(
+      "pmctl_audit_anchor_failures_total",
+      "Anchors that a target did not take, by its kind.",
+      ["target"],
+    );
   }
 
-  /** A target did not take an anchor. */
+  /** Called when a target does not accept an anchor. */
   countAnchorFailure(target: string): void {
     this.#anchorFailures?.inc({ target });
   }
@@ -254,4 +229,9 @@ export class Metrics {
   async text(): Promise<string> {
     return `${await this.#registry.metrics()}\n${this.requests.text()}`;
   }
+}
+
+/** @param since milliseconds since the epoch */
+function secondsSince(since: number): number {
+  return Math.max(0, (wallClockMs() - since) / 1000);
 }

@@ -3,10 +3,10 @@ import { monotonicMs } from "../../domain/time/clock.ts";
 import { onMismatch } from "../../services/answers.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** One row that does not fit is read again and again; the counter tells how often. */
+/** The same row may cause a mismatch at every read; the counter tells how often. */
 const LOG_INTERVAL_MS = 60_000;
 
-/** Counts answers that are not what the contract says, and logs one a minute of each operation. Returns how to end that. */
+/** Counts answers that do not fit the contract, and logs one a minute for each operation, until the returned function is called. */
 export function watchMismatches(metrics: Pick<Metrics, "countMismatch">, log: Logger): () => void {
   const loggedAt = new Map<string, number>();
   return onMismatch(({ operation, problem }) => {

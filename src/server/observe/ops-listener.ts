@@ -9,9 +9,9 @@ import type { Metrics } from "./metrics.ts";
 
 export interface OpsOptions {
   tenantId: string;
-  /** Which of the environments of a tenant this is, to commands on the same machine: public, audit entries state it. */
+  /** Tells commands on the same machine which environment of the tenant this is; it is public, audit entries state it. */
   auditKeyId?: string | undefined;
-  /** What the API's port speaks, for commands that found this listener and not that one. */
+  /** The scheme of the API's port, for commands that know only this listener. */
   scheme: "http" | "https";
   metrics: Metrics;
   isDraining(): boolean;
@@ -34,7 +34,7 @@ export function createOpsListener(options: OpsOptions, connections: Connections)
 }
 
 async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  // Of HEAD, Node sends the headers and leaves the body out.
+  // Node leaves out the body of an answer to HEAD.
   const path = req.method === "GET" || req.method === "HEAD" ? req.url?.split("?", 1)[0] : undefined;
   const { tenantId: tenant, auditKeyId, scheme, metrics } = options;
   res.setHeader("api-scheme", scheme);
@@ -43,7 +43,7 @@ async function answer(options: OpsOptions, req: IncomingMessage, res: ServerResp
   if (path === "/metrics") return send(res, 200, await metrics.text(), metrics.contentType);
   if (path !== "/readyz") return send(res, 404, errorBody("Not found"));
   const draining = options.isDraining();
-  // A probe that hangs counts as a database that is away.
+  // A probe that hangs counts as an unavailable database.
   const db = await withinDeadline(options.isDatabaseUp(), DATABASE_TIMEOUT_MS).catch(() => false);
   const integrity = options.integrityProblem() ?? "ok";
   const ok = db && !draining && integrity === "ok";

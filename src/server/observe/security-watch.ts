@@ -4,7 +4,7 @@ import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { type Origin, type SecurityEvent, securityEventOf } from "../../domain/access/security.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { SecurityEntry, SecurityLog } from "../../services/security/security-log.ts";
-import { tokenFromCookies } from "../access/session-cookie.ts";
+import { hasUserToken } from "../access/session-cookie.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -17,12 +17,12 @@ export function originOf(exchange: Exchange): Origin {
   return { address, fingerprint, keyName: key?.name ?? null, route };
 }
 
-/** Notes what a request that was answered means to the security log: a refusal of credentials, or the use of an admin key. */
+/** Notes an answered request in the security log if credentials were refused, or an admin key was used. */
 export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fault | undefined): void {
   if (exchange.key?.type === "admin") security.note("key.used", "admin", originOf(exchange));
   const refused = fault && securityEventOf(fault.code, fault.detail);
-  // Without a token there was nothing to fail: a page asks who is signed in.
-  if (!refused || (fault.code === "USER_REQUIRED" && !hasToken(exchange))) return;
+  // A request without a token is no failed attempt: pages send it to learn whether a user is signed in.
+  if (!refused || (fault.code === "USER_REQUIRED" && !hasUserToken(exchange))) return;
   const { keyName } = fault.detail;
   security.note(refused.event, refused.reason, {
     ...originOf(exchange),
@@ -30,11 +30,7 @@ export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fa
   });
 }
 
-function hasToken(exchange: Exchange): boolean {
-  return exchange.header("authorization") !== undefined || tokenFromCookies(exchange.header("cookie")) !== undefined;
-}
-
-const TOLD: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "error"; text: string } } = {
+const LOG_LINES: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "error"; text: string } } = {
   "auth.failed": { level: "warn", text: "Credentials were refused" },
   "key.used": { level: "info", text: "An admin key was used" },
   "role.denied": { level: "warn", text: "A key was used for what only an admin key may do" },
@@ -44,8 +40,8 @@ const TOLD: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "err
   "integrity.failed": { level: "error", text: "THE LEDGER DOES NOT AGREE WITH ITSELF" },
 };
 
-/** These are told in the server's log where they are found, with more than an entry holds. */
-function isToldElsewhere({ event, reason }: SecurityEntry): boolean {
+/** The code that detects these writes the log line itself, with more than an entry holds. */
+function isLoggedElsewhere({ event, reason }: SecurityEntry): boolean {
   return event === "connections.refused" || (event === "integrity.failed" && reason !== "reconciliation");
 }
 
@@ -54,10 +50,10 @@ export function watchSecurity(security: SecurityLog, metrics: Metrics, log: Logg
   security.listen({
     noted: (event, reason, times) => metrics.countSecurityEvent(event, reason, times),
     entry: (entry) => {
-      if (isToldElsewhere(entry)) return;
-      const { ts, ...told } = entry;
-      const { level, text } = TOLD[entry.event];
-      log[level]({ ...told, ts: new Date(ts).toISOString() }, text);
+      if (isLoggedElsewhere(entry)) return;
+      const { ts, ...fields } = entry;
+      const { level, text } = LOG_LINES[entry.event];
+      log[level]({ ...fields, ts: new Date(ts).toISOString() }, text);
     },
     dropped: (events) => metrics.countSecurityEventsDropped(events),
   });

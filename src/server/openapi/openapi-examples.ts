@@ -2,7 +2,7 @@ import type { JsonObject } from "./openapi-parts.ts";
 
 const MAX_DEPTH = 8;
 
-/** A value that the schema accepts, put together from the examples that its parts state. */
+/** A value that the schema accepts, built from the examples of its parts. */
 export function exampleOf(schema: JsonObject, components: Record<string, JsonObject>, depth = 0): unknown {
   if (depth > MAX_DEPTH) return null;
   const inner = (part: unknown) => exampleOf((part ?? {}) as JsonObject, components, depth + 1);
@@ -12,7 +12,7 @@ export function exampleOf(schema: JsonObject, components: Record<string, JsonObj
   if (Array.isArray(schema.enum)) return schema.enum[0];
   if (typeof schema.$ref === "string") return inner(components[schema.$ref.replace(/^.*\//, "")]);
   const options = (schema.anyOf ?? schema.oneOf) as JsonObject[] | undefined;
-  // A pattern cannot be filled by rule; null or a constant beside it can.
+  // No value can be derived from a pattern, so an option without one is preferred.
   if (options) return inner(options.find((one) => one.pattern === undefined || one.examples) ?? options[0]);
   if (Array.isArray(schema.allOf)) return Object.assign({}, ...schema.allOf.map(inner));
   switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
@@ -36,7 +36,7 @@ function objectOf(schema: JsonObject, inner: (part: unknown) => unknown): JsonOb
   const properties = (schema.properties ?? {}) as Record<string, JsonObject>;
   const example = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part)]));
   const isMap = Object.keys(properties).length === 0 && typeof schema.additionalProperties === "object";
-  // A map of numbers deserves an entry; a map of anything is most often empty.
+  // A map of numbers gets an entry; any other map stays empty.
   const part = schema.additionalProperties as JsonObject | undefined;
   return isMap && part?.type === "integer" ? { q1: inner(part) } : example;
 }

@@ -18,7 +18,7 @@ export const SECURITY: Record<Auth, JsonObject[]> = {
 };
 
 export const SECURITY_SCHEMES = {
-  apiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "A public or an admin key of the tenant." },
+  apiKey: headerScheme("x-api-key", "A public or an admin key of the tenant."),
   userToken: {
     type: "http",
     scheme: "bearer",
@@ -31,26 +31,15 @@ export const SECURITY_SCHEMES = {
     name: "__Host-pm_session",
     description: "Extension: the same token in the cookie of `POST /v1/session`. Changes need an allowed `Origin`.",
   },
-  stripeSignature: {
-    type: "apiKey",
-    in: "header",
-    name: "Stripe-Signature",
-    description: "Stripe's own scheme, at most five minutes old.",
-  },
-  signature: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Signature",
-    description:
-      "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results also the own header of the identity provider that the tenant file names. Beside a `webhook-signature` it does not count.",
-  },
-  messageSignature: {
-    type: "apiKey",
-    in: "header",
-    name: "webhook-signature",
-    description:
-      "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces, one of which must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
-  },
+  stripeSignature: headerScheme("Stripe-Signature", "Stripe's own scheme, at most five minutes old."),
+  signature: headerScheme(
+    "X-Signature",
+    "HMAC-SHA256 of the raw body under the webhook secret, in hex. For KYC results also the own header of the identity provider that the tenant file names. Beside a `webhook-signature` it does not count.",
+  ),
+  messageSignature: headerScheme(
+    "webhook-signature",
+    "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces, one of which must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
+  ),
 };
 
 export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
@@ -99,49 +88,45 @@ export const HEADERS = {
 export const SEAL_HEADERS = ["Audit-Seq", "Audit-Hash", "Audit-Time", "Audit-Key-Id"] as const;
 export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
-export const IDEMPOTENCY_KEY = {
-  name: "Idempotency-Key",
-  in: "header",
-  description: "Repeats of the request within 24 hours get its first answer.",
-  schema: { type: "string", minLength: 1, maxLength: 255 },
-};
-export const IF_MATCH = {
-  name: "If-Match",
-  in: "header",
-  description: "Change only the version that this `ETag` names.",
-  schema: { type: "string" },
-};
-export const POLICY_TTL = {
-  name: "Policy-Ttl",
-  in: "header",
-  description: "Extension: after so many seconds the fields go back to their own values by themselves.",
-  schema: { type: "integer", minimum: 1, maximum: MAX_POLICY_TTL_SEC },
-  "x-extension": true,
-};
-export const AUDIT_REASON = {
-  name: "Audit-Reason",
-  in: "header",
-  description: "The operator's words for the audit entry.",
-  schema: { type: "string", maxLength: 500 },
-};
-export const SIGNED_AT = {
-  name: "X-Timestamp",
-  in: "header",
-  description: "When it was signed: seconds or ISO 8601, within five minutes. It goes with `X-Signature`.",
-  schema: { type: "string" },
-};
-export const MESSAGE_ID = {
-  name: "webhook-id",
-  in: "header",
-  description: "Extension: the message's own id, without a dot. It goes with `webhook-signature`.",
-  schema: { type: "string", pattern: "^[\\x21-\\x2d\\x2f-\\x7e]{1,255}$" },
-  "x-extension": true,
-};
-export const MESSAGE_TIME = {
-  name: "webhook-timestamp",
-  in: "header",
-  description:
-    "Extension: when it was signed, in seconds since the epoch, within five minutes. It goes with `webhook-signature`.",
-  schema: { type: "string", pattern: "^[0-9]{1,12}$" },
-  "x-extension": true,
-};
+/** A header of requests. One whose description says that it is an extension is marked for programs too. */
+export function headerParameter(name: string, description: string, schema: JsonObject): JsonObject {
+  const isExtension = description.startsWith("Extension:");
+  return { name, in: "header", description, schema, ...(isExtension ? { "x-extension": true } : {}) };
+}
+
+export const IDEMPOTENCY_KEY = headerParameter(
+  "Idempotency-Key",
+  "Repeats of the request within 24 hours get its first answer.",
+  { type: "string", minLength: 1, maxLength: 255 },
+);
+export const IF_MATCH = headerParameter("If-Match", "Change only the version that this `ETag` names.", {
+  type: "string",
+});
+export const POLICY_TTL = headerParameter(
+  "Policy-Ttl",
+  "Extension: after so many seconds the fields go back to their own values by themselves.",
+  { type: "integer", minimum: 1, maximum: MAX_POLICY_TTL_SEC },
+);
+export const AUDIT_REASON = headerParameter("Audit-Reason", "The operator's words for the audit entry.", {
+  type: "string",
+  maxLength: 500,
+});
+export const SIGNED_AT = headerParameter(
+  "X-Timestamp",
+  "When it was signed: seconds or ISO 8601, within five minutes. It goes with `X-Signature`.",
+  { type: "string" },
+);
+export const MESSAGE_ID = headerParameter(
+  "webhook-id",
+  "Extension: the message's own id, without a dot. It goes with `webhook-signature`.",
+  { type: "string", pattern: "^[\\x21-\\x2d\\x2f-\\x7e]{1,255}$" },
+);
+export const MESSAGE_TIME = headerParameter(
+  "webhook-timestamp",
+  "Extension: when it was signed, in seconds since the epoch, within five minutes. It goes with `webhook-signature`.",
+  { type: "string", pattern: "^[0-9]{1,12}$" },
+);
+
+function headerScheme(name: string, description: string): JsonObject {
+  return { type: "apiKey", in: "header", name, description };
+}

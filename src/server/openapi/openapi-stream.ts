@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { streamEvents } from "../../contract/resources/stream.ts";
-import type { JsonObject } from "./openapi-parts.ts";
+import { headerParameter, type JsonObject } from "./openapi-parts.ts";
 import { wireSchema } from "./openapi-schemas.ts";
 
 /** The schemas of the stream's events, as components. */
@@ -25,14 +25,12 @@ or the session cookie \`fill\` tells the user's own trades. The ids resume: with
 that event, or begins with a snapshot when too much was missed. A comment every 15 s shows that it is alive. \`resync\` ends
 the stream: the client was too slow, its credentials ended, or the server shuts down. A stream counts as one request.`;
 
-export const LAST_EVENT_ID = {
-  name: "Last-Event-ID",
-  in: "header",
-  description: "The id of the last event that was read.",
-  schema: { type: "string", pattern: "^\\d{1,18}$" },
-};
+export const LAST_EVENT_ID = headerParameter("Last-Event-ID", "The id of the last event that was read.", {
+  type: "string",
+  pattern: "^\\d{1,18}$",
+});
 
-/** What stands in place of a JSON answer. */
+/** The `content` of the answer, which is no JSON. */
 export function streamContent(): JsonObject {
   const events = Object.entries(streamEvents).map(([name, schema]) => [
     name,

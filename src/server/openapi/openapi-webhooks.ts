@@ -41,7 +41,7 @@ export function webhookComponents(): Record<string, JsonObject> {
 }
 
 /**
- * The `webhooks` section: what receivers are sent.
+ * The `webhooks` section: the requests that receivers get.
  * @param components all schemas of the document, for the examples
  */
 export function webhookSection(components: Record<string, JsonObject>): Record<string, JsonObject> {

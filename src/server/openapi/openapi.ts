@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type Operation, TAGS } from "../../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
 import { streamOperation } from "../../contract/resources/stream.ts";
-import type { Handlers } from "../../services/invoke.ts";
 import { planInput } from "../input.ts";
 import { exampleOf } from "./openapi-examples.ts";
 import {
@@ -28,8 +27,8 @@ import { LAST_EVENT_ID, STREAM_DESCRIPTION, streamComponents, streamContent } fr
 import { webhookComponents, webhookSection } from "./openapi-webhooks.ts";
 
 export interface OpenApiOptions {
-  /** Only operations with a handler are described; all of them unless given. */
-  handlers?: Handlers | undefined;
+  /** The operations to describe; all of them unless given. */
+  served?: readonly OperationId[];
   baseUrl?: string | undefined;
   /** Whether the stream of events is served. */
   stream?: boolean;
@@ -39,8 +38,7 @@ export interface OpenApiOptions {
  * The OpenAPI 3.1 document of the operations table: schemas are the wire side of the contract's codecs, and those with an
  * id are shared components.
  */
-export function openApiDocument({ handlers, baseUrl, stream = true }: OpenApiOptions = {}): JsonObject {
-  const served = operationIds.filter((id) => !handlers || handlers[id]);
+export function openApiDocument({ served = operationIds, baseUrl, stream = true }: OpenApiOptions = {}): JsonObject {
   const { properties, components } = wireSchemas(served);
   const paths: Record<string, JsonObject> = {};
   for (const id of served) {
@@ -159,7 +157,7 @@ function parameter(name: string, where: "path" | "query", fields: Fields, requir
   return { name, in: where, required, ...(description === undefined ? {} : { description }), schema };
 }
 
-/** What the path does not carry. */
+/** The fields that the path does not carry. */
 function bodySchema(input: JsonObject, fields: Fields, inPath: readonly string[]): JsonObject {
   if (inPath.length === 0) return input;
   const { properties, required, ...rest } = fields;
@@ -175,7 +173,7 @@ function json(schema: JsonObject, components: Record<string, JsonObject>): JsonO
 }
 
 function describeStream(): JsonObject {
-  const { markets } = wireFields(streamOperation);
+  const { markets } = wireSchema(streamOperation.input).properties;
   const { description, ...schema } = markets ?? {};
   return {
     operationId: "streamEvents",
@@ -196,14 +194,10 @@ function describeStream(): JsonObject {
   };
 }
 
-function wireFields({ input }: Operation): Record<string, JsonObject> {
-  return wireSchema(input).properties;
-}
-
 const refusalHeaders = (status: number): JsonObject =>
   headers("Request-Id", ...RATE_LIMIT_HEADERS, ...(status === 429 ? (["Retry-After"] as const) : []));
 
-/** Providers hear no more than that their event arrived, and a session is not on record. */
+/** Whether the answer may state an audit entry: providers learn only that their event arrived, and sessions write none. */
 function mayRecord({ method, auth, path }: Operation): boolean {
   return method !== "GET" && (auth === "admin" || auth === "user") && path !== "/v1/session";
 }

@@ -5,10 +5,10 @@ import type { Answer, Header } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import { chooseEncoding, compressed, type Encoding } from "./compress.ts";
 
-/** What `bin/assets.js` made of src/embed: beside the build, whether this file runs from src/ or from dist/. */
+/** Where `bin/assets.js` puts the bundles of src/embed; this file finds them from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
 
-/** A publisher's page asks again after five minutes; what has a hash in its name never changes. */
+/** A publisher's page loads it again after five minutes; a file with a hash in its name never changes. */
 const SHORT = "public, max-age=300";
 const FOR_EVER = "public, max-age=31536000, immutable";
 /** Any page may load it, with or without an `integrity` attribute. */
@@ -31,7 +31,7 @@ export interface Assets {
   integrity: string;
 }
 
-/** Reads what the build made. @throws Error when there is no build */
+/** Reads the bundles. @throws Error before the first build */
 export function readAssets(): Assets {
   const read = (name: string): string => readFileSync(join(PLACE, name), "utf8");
   const loader = read("embed.js");

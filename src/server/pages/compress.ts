@@ -4,7 +4,7 @@ import type { Answer, Header } from "../responses.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What is made once is worth the slowest setting; what is made for each request is not. */
+/** A text that is compressed once gets the slowest setting; one that is compressed for each request does not. */
 const ENCODERS = {
   br: (text: string, once: boolean) =>
     promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: once ? 11 : 5 } }) as Promise<Bytes>,

@@ -23,7 +23,7 @@ th{font-weight:600;white-space:nowrap}.soft{color:var(--soft)}
 @media(max-width:52rem){.frame{display:flex;flex-direction:column-reverse}nav{position:static;max-height:none;border-right:0;border-top:1px solid var(--line)}
 nav a,.jump{display:inline-block;padding:.25rem 0}main{padding:1.2rem 1rem 3rem}article{padding:1rem}th,td{display:block;padding:.1rem 0}tr{display:block;padding:.4rem 0;border-top:1px solid var(--line)}th,td{border-top:0}}`;
 
-/** Nothing runs here and nothing comes from elsewhere: the one style is allowed by its hash. */
+/** The page runs no script and loads nothing: its one style is allowed by its hash. */
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `/docs`: the OpenAPI document for people, made once. */
@@ -43,7 +43,7 @@ interface Described {
   operation: JsonObject;
 }
 
-/** The whole page. Every text is escaped: what stands in the document is not trusted to be markup. */
+/** The whole page. Every text of the document is escaped. */
 export function docsPage(document: JsonObject): string {
   const { info, tags, paths, components } = document as Record<string, JsonObject> & { tags: JsonObject[] };
   const schemas = (components?.schemas ?? {}) as Record<string, JsonObject>;

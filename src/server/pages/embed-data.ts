@@ -23,15 +23,15 @@ const CURVE_POINTS = 400;
 /** How far back in the log single trades are looked for, and how many of a market's a curve ends with. */
 const LATEST_ENTRIES = 2000;
 const LATEST_TRADES = 200;
-/** Fewer spans than this are no curve: the market is young, and its single trades say more. */
+/** A market with fewer spans than this is young, and its curve shows single trades instead. */
 const YOUNG_SPANS = 3;
 
-/** More cards than a reader scrolls through; the rest is a search or a button away. */
+/** More cards than a reader scrolls through; a search or a button shows the rest. */
 const FIRST_MARKETS = 60;
 
 export type View = FrameData["view"];
 
-/** Reads what a view shows at first, as any visitor may see it: all of it of one moment. */
+/** Reads the first data of a view, as any visitor may see it, from one snapshot of the database. */
 export class FrameReader {
   readonly #pool: Pool;
   readonly #cursors: Cursors;
@@ -96,7 +96,7 @@ async function readFrameMarket(sql: ReadSql, id: string): Promise<FrameMarket> {
   return { detail, history: endingWith(latest.get(id) ?? [], curveOf(history)), terms };
 }
 
-/** The same steps in fewer points: a price holds until the next one, so what repeats it says nothing. */
+/** The same steps in fewer points: a price holds until the next one, so points that repeat it are left out. */
 export function curveOf(history: WireResult<"getMarketHistory">): FrameMarket["history"] {
   const steps = history.filter(({ yes }, index) => index === 0 || yes !== history[index - 1]?.yes);
   const stride = Math.ceil(steps.length / CURVE_POINTS);

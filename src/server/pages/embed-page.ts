@@ -50,12 +50,12 @@ export function embedRoutes(services: EmbedServices): Route[] {
       const parts = { title, data, style, script, content: "" };
       return compressed(documentOf(request, parts), chooseEncoding(exchange.header("accept-encoding")));
     },
-    // The page around shows the frame even after a refusal, so the refusal is told inside it.
+    // The page around shows the frame even after a refusal, so the refusal is a page too.
     refuse: (exchange, fault) => refusalDocument(services, requestOf(services, exchange), fault),
   }));
 }
 
-/** What the loader wrote into the frame's address. */
+/** What the loader wrote into the frame's address, checked. */
 interface FrameRequest {
   marketId: string | undefined;
   theme: string;
@@ -126,7 +126,7 @@ interface DocumentParts {
   content: string;
 }
 
-/** What runs in it is our script, named by a nonce; what it shows is text in a data block. */
+/** Its only script is ours, named by a nonce; the data to show is text in a data block. */
 function documentOf(
   { theme, ancestors }: FrameRequest,
   { title, data, style, script, content }: DocumentParts,

@@ -5,9 +5,9 @@ import type { EmbedServices } from "./embed-page.ts";
 import { jsonInScript, pagePolicy, escapeHtml as text } from "./html.ts";
 
 export interface PlaygroundOptions {
-  /** Tokens of the demo's traders, by user id: the first looks at the page, the second trades when told to. */
+  /** Tokens of the demo's traders, by user id: the first is signed in on the page, the second trades at a button. */
   tokens(): Promise<Record<string, string>>;
-  /** Programs that trade of their own accord while the page is open. */
+  /** Programs that trade by themselves while the page is open. */
   crowd: readonly string[];
 }
 

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 
-/** A client that has not read this much is dropped: it would be served from our memory. */
+/** A client that lags by more is dropped: the server's memory holds whatever it has not read. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 /** How long a dropped client has to read its last event. */
 const LINGER_MS = 5_000;
 
-/** One event in the format of server-sent events. The id stands on the last event of an entry, so no half is skipped. */
+/** One event in the format of server-sent events. Only the last event of an entry has an id, so resuming skips no event. */
 export function formatEvent(name: string, data: unknown, id?: bigint): string {
   return `event: ${name}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
@@ -27,9 +27,7 @@ export class EventStream {
     socket.once("close", this.#onClose);
   }
 
-  readonly #onClose = (): void => {
-    this.#finish();
-  };
+  readonly #onClose = (): void => this.#finish();
 
   /** Called once, however the stream ends. */
   set onEnd(listener: () => void) {
@@ -46,7 +44,7 @@ export class EventStream {
     else this.#controller?.enqueue(bytes);
   }
 
-  /** Says why, and when to come back: not all at once after a restart. */
+  /** Tells the client the reason, and when to reconnect: at a random time, so that not all return at once. */
   end(reason: "slow" | "credentials" | "shutdown"): void {
     const controller = this.#controller;
     if (!controller) return;

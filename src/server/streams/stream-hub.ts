@@ -9,10 +9,10 @@ import type { Spectator, StreamSeats } from "../connections/stream-seats.ts";
 import { type EventStream, formatEvent } from "./event-stream.ts";
 
 const HEARTBEAT_MS = 15_000;
-/** Entries that a client may have missed; past it a snapshot costs less. */
+/** The most entries that are sent again; beyond it a snapshot costs less. */
 const MAX_REPLAY = 1_000;
 
-/** Tells when credentials of one kind end; returns how to stop it. */
+/** Calls back when credentials of one kind end; `watch` returns how to stop the calls. */
 export interface CredentialSource {
   watch(onEnded: () => void): () => void;
 }
@@ -45,7 +45,7 @@ export class StreamHub {
   #unwatch: (() => void) | undefined;
   #closed = false;
 
-  /** @param credentials tell when some end, whose streams then end too */
+  /** @param credentials streams end when theirs do */
   constructor(
     tail: AuditTail,
     pool: Pool,
@@ -67,7 +67,7 @@ export class StreamHub {
   /** Starts to send: first a snapshot, or what came after `lastId`, then new events. */
   async add(client: StreamClient, lastId: bigint | undefined): Promise<void> {
     const { stream } = client;
-    // What happens while the beginning is being read waits its turn.
+    // Entries that arrive while the snapshot is being read are sent after it.
     const waiting: Rendered[] = [];
     this.#clients.set(client, (entry) => waiting.push(entry));
     this.#seats.take(client);
@@ -116,7 +116,7 @@ export class StreamHub {
     }
   }
 
-  /** Undefined when the client has to start afresh: from the future, or too far behind. */
+  /** The entries after `lastId`; undefined when the client needs a snapshot: its id is unknown or too far behind. */
   async #missed(lastId: bigint, until: bigint): Promise<Rendered[] | undefined> {
     if (lastId > until || until - lastId > MAX_REPLAY) return undefined;
     const entries = await this.#pool.read((sql) => readEntriesAfter(sql, lastId, Number(until - lastId)));
@@ -134,7 +134,7 @@ export class StreamHub {
         (valid) => {
           if (!valid) client.stream.end("credentials");
         },
-        // The database cannot be asked at the moment; the next heartbeat asks again.
+        // The database is unavailable; the next heartbeat asks again.
         () => {},
       );
     }
@@ -164,7 +164,7 @@ function render(entry: FollowedEntry): Rendered {
   return { seq: entry.seq, events };
 }
 
-/** Checked against the contract like any other answer. A fill says all that the price and the trade of its entry say. */
+/** Checks an event against the contract. Price and trade are skipped: the fill of the same entry contains them. */
 function checked({ name, data }: LiveEvent): LiveEvent["data"] {
   const isPart = name === "price" || name === "trade";
   return isPart ? data : holdAgainst("streamEvents", streamEvents[name], data);

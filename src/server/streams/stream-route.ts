@@ -1,7 +1,7 @@
 import { parseMarketFilter, streamOperation } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
 import { authenticate, type Identities } from "../access/authenticate.ts";
-import { tokenFromCookies } from "../access/session-cookie.ts";
+import { hasUserToken } from "../access/session-cookie.ts";
 import type { StreamSeats } from "../connections/stream-seats.ts";
 import type { Exchange } from "../exchange.ts";
 import { assembleInput, planInput } from "../input.ts";
@@ -22,7 +22,7 @@ export interface StreamServices {
   hub: StreamHub;
   seats: StreamSeats;
   identities: Identities;
-  /** Told of each stream that there is no room for. */
+  /** Called for each stream that is refused for lack of room. */
   onFull(address: string): void;
 }
 
@@ -34,10 +34,9 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
     path: streamOperation.path,
     forBrowsers: true,
     async answer(exchange) {
-      const isUser =
-        exchange.header("authorization") !== undefined || tokenFromCookies(exchange.header("cookie")) !== undefined;
       const { method } = streamOperation;
-      const check = () => authenticate(exchange, { method, auth: isUser ? "user" : "public" }, identities);
+      const auth = hasUserToken(exchange) ? "user" : "public";
+      const check = () => authenticate(exchange, { method, auth }, identities);
       const { user } = await check();
       const { input } = await assembleInput(exchange, plan);
       const spectator = { address: exchange.address, userId: user?.id };
