@@ -7,7 +7,7 @@ import {
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { microFromDecimal, usdFromMicro } from "../domain/money.ts";
 import type { FollowedEntry } from "../queries/stream.ts";
-import { holdAgainst } from "../services/answers.ts";
+import { holdAgainst, madeOf } from "../services/answers.ts";
 import { recordedFillView } from "../services/markets/fill-view.ts";
 
 /** What names an event for ever. */
@@ -62,13 +62,16 @@ export function marketOf({ content }: FollowedEntry): string | undefined {
 }
 
 /**
- * The events of an entry, whole.
+ * The events of an entry, whole. One whose amounts cannot be read is left out, so that a row that was tampered with holds
+ * up no other delivery.
  * @param question that of the market; the log states it once, when the market is created
  */
 export function outgoingEventsOf(entry: FollowedEntry, question = ""): OutgoingEvent[] {
-  return loggedEventsOf(entry, question).map(({ id, type, data }) => {
-    const body = { type, timestamp: entry.ts, data: data() };
-    return { id, ...holdAgainst(webhookOperationId(type), webhookBodies[type], body) } as OutgoingEvent;
+  return loggedEventsOf(entry, question).flatMap(({ id, type, data: make }) => {
+    const operation = webhookOperationId(type);
+    const data = madeOf<WebhookData[LoggedEventType]>(operation, make);
+    if (data === undefined) return [];
+    return { id, ...holdAgainst(operation, webhookBodies[type], { type, timestamp: entry.ts, data }) } as OutgoingEvent;
   });
 }
 

@@ -41,6 +41,19 @@ export function holdAgainst<Wire>(operation: string, schema: z.ZodType, wire: Wi
   return wire;
 }
 
+/**
+ * Makes what goes out of a stored row.
+ * @returns undefined where that fails, because the row holds what no version of this program has written; it is reported
+ */
+export function madeOf<Value>(operation: string, make: () => Value): Value | undefined {
+  try {
+    return make();
+  } catch (error) {
+    report({ operation, problem: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  }
+}
+
 /** Wire form of a value by its schema. @param operation what answers with it */
 export function encodeAs(operation: string, schema: z.ZodType, value: unknown): unknown {
   const { wire, mismatch } = encode(schema, value);

@@ -90,11 +90,20 @@ export class AuditTail {
       const last = entries.at(-1);
       if (last) this.#position = last.seq;
       if (entries.length === PAGE) this.#dueAt = 0;
-      for (const follower of entries.length > 0 ? [...this.#followers] : []) follower(entries);
+      for (const follower of entries.length > 0 ? [...this.#followers] : []) this.#hand(entries, follower);
     } catch (error) {
       this.#onError(error);
     }
     this.#running = false;
     if (this.#followers.size > 0) this.#schedule(Math.max(0, this.#dueAt - performance.now()));
+  }
+
+  /** A follower that fails keeps the entries from no other. */
+  #hand(entries: readonly FollowedEntry[], follower: Follower): void {
+    try {
+      follower(entries);
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 }
