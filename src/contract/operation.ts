@@ -51,6 +51,16 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   tagged?: true;
   /** `Policy-Ttl` makes the change one that ends by itself. */
   temporary?: true;
+  /** Its answers count as trades in the metrics. */
+  trades?: true;
+  /** Tells how the service is: while `ok` is false, the same body comes with status 503. */
+  health?: true;
+  /** `Audit-Verified-At` says when the chain that it answers about was last verified from its first entry on. */
+  verifies?: true;
+  /** Credentials that it may change, besides those that its scope names: a server reads what it remembers of them afresh. */
+  changes?: "keys" | "sessions";
+  /** Takes this provider's own events, signed in the provider's own way. */
+  provider?: "stripe";
   /** Takes a larger body than the usual 64 KiB. */
   bodyLimitBytes?: number;
   /** Changes something, so it takes an `Idempotency-Key`. */

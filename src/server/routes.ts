@@ -53,7 +53,6 @@ export interface RouteServices {
 }
 
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
-const TRADES: readonly OperationId[] = ["placeTrade", "placeOrder"];
 
 /** Whether a webhook's signature verifies over the bytes that arrived. */
 type Verify = (exchange: Exchange, body: Buffer, services: RouteServices) => boolean | Promise<boolean>;
@@ -103,12 +102,12 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   const { handlers, identities, adminHosts } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
-  const changed = rememberedBy(identities, id, operation);
+  const changed = rememberedBy(identities, operation);
   return {
     method: operation.method,
     path: operation.path,
     forBrowsers: isForBrowsers(operation),
-    ...(TRADES.includes(id) ? { trades: true } : {}),
+    ...(operation.trades ? { trades: true } : {}),
     async answer(exchange) {
       if (operation.auth === "admin") adminHosts.require(exchange);
       const identity = await authenticate(exchange, operation, identities);
@@ -128,13 +127,9 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
 }
 
 /** What this process remembers and the operation may change: the next request that needs it reads it afresh. */
-function rememberedBy(
-  { keys, ended }: Identities,
-  id: OperationId,
-  { scope }: Operation,
-): { forget(): void } | undefined {
-  if (scope === "keys" || id === "applyConfig") return keys;
-  return id === "revokeUser" ? ended : undefined;
+function rememberedBy({ keys, ended }: Identities, { scope, changes }: Operation): { forget(): void } | undefined {
+  if (scope === "keys" || changes === "keys") return keys;
+  return changes === "sessions" ? ended : undefined;
 }
 
 /** The input is still as it was sent; a market's id is short. */
@@ -162,8 +157,7 @@ function wireAnswer(
   if (verifiedAt !== undefined) return written(text, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
   if (replayed) return written(text, [["idempotent-replayed", "true"]]);
   const answer = written(text);
-  // Health alone answers with its usual body when it is bad.
-  const unhealthy = operation === operations.getHealth && (wire.value as { ok: boolean }).ok === false;
+  const unhealthy = operation.health && (wire.value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
 }
 

@@ -1,5 +1,12 @@
 import type { z } from "zod";
-import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
+import {
+  type Input,
+  type OperationId,
+  type Operations,
+  operations,
+  type Result,
+  type WireResult,
+} from "../contract/operations.ts";
 import type { sessionOperations } from "../contract/resources/session.ts";
 import type { Scope } from "../domain/access/scopes.ts";
 import type { Origin } from "../domain/access/security.ts";
@@ -72,7 +79,9 @@ export type Handler<Id extends OperationId> = (
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
 
 /** Webhooks that a provider sends in a shape of its own. Services know no provider: the server adds these handlers. */
-type ProviderOperation = "receiveStripe";
+type ProviderOperation = {
+  [Id in OperationId]: Operations[Id] extends { provider: string } ? Id : never;
+}[OperationId];
 export type ProviderHandlers = { [Id in ProviderOperation]: Handler<Id> };
 
 /** A handler for every other operation but those on the session cookie, which the HTTP server answers without a service. */

@@ -115,6 +115,7 @@ export const auditOperations = {
     input: NoInput,
     output: AuditStatus,
     refusals: [],
+    verifies: true,
   }),
   listSecurityEvents: operation({
     method: "GET",

@@ -274,6 +274,7 @@ export const configOperations = {
       "MARKET_CLOSED",
     ],
     writes: true,
+    changes: "keys",
     extension: true,
     bodyLimitBytes: 4 * 1024 * 1024,
   }),

@@ -46,6 +46,7 @@ export const healthOperations = {
     input: NoInput,
     output: Health,
     refusals: [],
+    health: true,
   }),
   reconcile: operation({
     method: "POST",

@@ -81,5 +81,6 @@ export const inboundOperations = {
     input: StripeEvent,
     output: Received,
     refusals: [],
+    provider: "stripe",
   }),
 };

@@ -184,6 +184,7 @@ export const tradingOperations = {
     output: TradeResult,
     refusals: TRADE,
     writes: true,
+    trades: true,
   }),
   placeOrder: operation({
     method: "POST",
@@ -194,6 +195,7 @@ export const tradingOperations = {
     output: OrderResult,
     refusals: TRADE,
     writes: true,
+    trades: true,
   }),
   listOrders: operation({
     method: "GET",

@@ -112,6 +112,7 @@ export const userOperations = {
     output: SessionsRevoked,
     refusals: [],
     writes: true,
+    changes: "sessions",
     extension: true,
   }),
 };
