@@ -74,7 +74,7 @@ export type Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.
 > &
   Access;
 
-type Untagged = Omit<Row<z.ZodObject, z.ZodType>, "tag"> & Access;
+type Untagged = Omit<Row<z.ZodObject, z.ZodType>, "tag">;
 
 export const NoInput = z.object({});
 
@@ -82,6 +82,11 @@ export const NoInput = z.object({});
  * Returns what makes the rows of a resource: each stands under its tag, and keeps its literal types, so that the `Api`
  * type knows which operations are paged.
  */
-export function operationUnder<const Of extends Tag>(tag: Of) {
-  return <const Row extends Untagged>(row: Row) => ({ ...row, tag });
+export function operationsUnder<const Of extends Tag>(tag: Of) {
+  return {
+    operation: <const Row extends Untagged & Access>(row: Row) => ({ ...row, tag }),
+    /** Something that operators read. */
+    operatorRead: <const Row extends Untagged>(row: Row) =>
+      ({ ...row, method: "GET", auth: "admin", scope: "read", tag }) as const,
+  };
 }

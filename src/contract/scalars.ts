@@ -173,5 +173,11 @@ export const PageLimit = z.coerce
   .int()
   .min(1)
   .max(200)
-  .meta({ description: "How many items at the most; 50 unless given.", examples: [50] });
-export const PageCursor = z.string().min(1).max(512).meta({ description: "The cursor of the previous page." });
+  .meta({ description: "The largest number of items to return; 50 unless given.", examples: [50] });
+export const PageCursor = z
+  .string()
+  .min(1)
+  .max(512)
+  .meta({ description: "Where the page begins: the cursor that came with the page before it." });
+/** The fields by which a list is asked for a page. */
+export const paging = { limit: PageLimit.default(50), cursor: PageCursor.optional() };

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { CHAIN_PROBLEMS } from "../../domain/audit/audit-link.ts";
-import { NoInput, operationUnder } from "../operation.ts";
-import { PageCursor, PageLimit, Timestamp, text } from "../scalars.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
+import { paging, Timestamp, text } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
 export const AuditEntry = z
@@ -19,8 +19,7 @@ export const AuditEntry = z
   .meta({ id: "AuditEntry" });
 
 export const AuditFilter = z.object({
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
   type: text(64).optional().meta({ description: "Extension: only entries of this type." }),
   actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
   after: z.coerce
@@ -85,43 +84,33 @@ export const SecurityEntry = z
 export const SecurityFilter = z.object({
   event: SecurityEvent.optional(),
   since: Timestamp.optional().meta({ description: "Only what happened from then on." }),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
 });
 
 export const SecurityPage = z
   .object({ entries: z.array(SecurityEntry), cursor: z.string().nullable() })
   .meta({ id: "SecurityPage" });
 
-const operation = operationUnder("operations");
+const { operatorRead } = operationsUnder("operations");
 
 export const auditOperations = {
-  listAudit: operation({
-    method: "GET",
+  listAudit: operatorRead({
     path: "/v1/audit",
-    auth: "admin",
-    scope: "read",
     summary: "The audit log, newest first.",
     input: AuditFilter,
     output: AuditPage,
     refusals: [],
   }),
-  getAuditStatus: operation({
-    method: "GET",
+  getAuditStatus: operatorRead({
     path: "/v1/audit/status",
-    auth: "admin",
-    scope: "read",
     summary: "Verify the audit chain.",
     input: NoInput,
     output: AuditStatus,
     refusals: [],
     verifies: true,
   }),
-  listSecurityEvents: operation({
-    method: "GET",
+  listSecurityEvents: operatorRead({
     path: "/v1/audit/security",
-    auth: "admin",
-    scope: "read",
     summary: "What the edge refused and noticed, newest first; kept for 90 days.",
     input: SecurityFilter,
     output: SecurityPage,

@@ -1,14 +1,13 @@
 import { z } from "zod";
 import { SCOPES } from "../../domain/access/scopes.ts";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import {
   MarketId,
   MarketKind,
   MarketStatus,
-  PageCursor,
-  PageLimit,
   Price,
+  paging,
   Sha256,
   Timestamp,
   text,
@@ -207,37 +206,28 @@ export const ConfigInput = z
   })
   .meta({ id: "ConfigInput" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const configOperations = {
-  getConfig: operation({
-    method: "GET",
+  getConfig: operatorRead({
     path: "/v1/config",
-    auth: "admin",
-    scope: "read",
     summary: "The live configuration, for a plan to compare with.",
     input: NoInput,
     output: LiveConfiguration,
     refusals: [],
     extension: true,
   }),
-  listApplies: operation({
-    method: "GET",
+  listApplies: operatorRead({
     path: "/v1/config/history",
-    auth: "admin",
-    scope: "read",
     summary: "The applies, newest first.",
-    input: z.object({ limit: PageLimit.default(50), cursor: PageCursor.optional() }),
+    input: z.object(paging),
     output: z.array(AppliedItem),
     refusals: [],
     paged: true,
     extension: true,
   }),
-  getApply: operation({
-    method: "GET",
+  getApply: operatorRead({
     path: "/v1/config/history/:seq",
-    auth: "admin",
-    scope: "read",
     summary: "One apply with its document.",
     input: z.object({ seq: z.coerce.number().int().min(1) }),
     output: AppliedConfiguration,

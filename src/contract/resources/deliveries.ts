@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
-import { PageCursor, PageLimit, Timestamp, text } from "../scalars.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
+import { paging, Timestamp, text } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
 const ReceiverName = text(64).meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
@@ -34,8 +34,7 @@ export const WebhookDelivery = z
 export const DeliveryFilter = z.object({
   receiver: ReceiverName.optional(),
   status: DeliveryStatus.optional(),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
 });
 
 export const WebhookReceiver = z
@@ -53,14 +52,11 @@ export const WebhookReceiver = z
   })
   .meta({ id: "WebhookReceiver" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const deliveryOperations = {
-  listWebhookDeliveries: operation({
-    method: "GET",
+  listWebhookDeliveries: operatorRead({
     path: "/v1/webhooks/deliveries",
-    auth: "admin",
-    scope: "read",
     summary: "Deliveries of outgoing webhooks, newest event first.",
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
@@ -83,11 +79,8 @@ export const deliveryOperations = {
     refusals: [],
     extension: true,
   }),
-  listWebhookReceivers: operation({
-    method: "GET",
+  listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
-    auth: "admin",
-    scope: "read",
     summary: "The receivers of outgoing webhooks, and how far each has been told.",
     input: NoInput,
     output: z.array(WebhookReceiver),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { Price, Timestamp, text } from "../scalars.ts";
 import { StoredText, StoredUserId } from "../stored.ts";
 import { AuditEntry } from "./audit.ts";
@@ -34,25 +34,19 @@ export const ExplainedTrade = z
   })
   .meta({ id: "ExplainedTrade" });
 
-const operation = operationUnder("operations");
+const { operatorRead } = operationsUnder("operations");
 
 export const explainOperations = {
-  getRefusal: operation({
-    method: "GET",
+  getRefusal: operatorRead({
     path: "/v1/refusals/:requestId",
-    auth: "admin",
-    scope: "read",
     summary: "Why a request was refused; the serving process remembers its last 10,000.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
     refusals: [],
     extension: true,
   }),
-  explainTrade: operation({
-    method: "GET",
+  explainTrade: operatorRead({
     path: "/v1/trades/:tradeId",
-    auth: "admin",
-    scope: "read",
     summary: "A trade with its audit entry and the price before and after.",
     input: z.object({ tradeId: text(64) }),
     output: ExplainedTrade,

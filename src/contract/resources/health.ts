@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { Timestamp, Usd } from "../scalars.ts";
 
 export const Health = z
@@ -35,7 +35,7 @@ export const LedgerCheck = z
   })
   .meta({ id: "LedgerCheck" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const healthOperations = {
   getHealth: operation({
@@ -59,11 +59,8 @@ export const healthOperations = {
     refusals: [],
     writes: true,
   }),
-  explainLedger: operation({
-    method: "GET",
+  explainLedger: operatorRead({
     path: "/v1/reconcile/checks",
-    auth: "admin",
-    scope: "read",
     summary: "Every check of the ledger with both of its sums, and the first places that disagree.",
     input: NoInput,
     output: z.array(LedgerCheck),

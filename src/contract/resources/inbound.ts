@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { line, Timestamp, text, UsdAmount, UserId } from "../scalars.ts";
 import { CountryCode } from "./policy.ts";
 
@@ -50,8 +50,8 @@ export const Deposit = z.object({
   txRef: text(255),
 });
 
-const identity = operationUnder("identity");
-const money = operationUnder("money");
+const { operation: identity } = operationsUnder("identity");
+const { operation: money } = operationsUnder("money");
 
 /** Providers' webhooks. */
 export const inboundOperations = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { normalScopes, noScope, SCOPES } from "../../domain/access/scopes.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { Cidr, Name, Timestamp } from "../scalars.ts";
 import { StoredName } from "../stored.ts";
 
@@ -129,14 +129,11 @@ export const KeyRevoked = z
   .object({ name: StoredName, type: KeyType, revokedAt: Timestamp })
   .meta({ id: "KeyRevoked" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const keyOperations = {
-  listKeys: operation({
-    method: "GET",
+  listKeys: operatorRead({
     path: "/v1/keys",
-    auth: "admin",
-    scope: "read",
     summary: "The API keys, those that have ended too.",
     input: NoInput,
     output: z.array(ApiKeyItem),

@@ -2,16 +2,15 @@ import { z } from "zod";
 import { MAX_PRICE, MIN_PRICE } from "../../domain/money.ts";
 
 import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import {
   CategorySlug,
   line,
   MarketId,
   MarketKind,
   MarketStatus,
-  PageCursor,
-  PageLimit,
   Price,
+  paging,
   Shares,
   Side,
   Timestamp,
@@ -117,8 +116,7 @@ export const MarketFilter = z.object({
   kind: MarketKind.optional(),
   // As long as a request line can be: a whole question may be pasted.
   q: text(16_384, 0).optional().meta({ description: "Full-text search over question and description." }),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
 });
 
 export const MarketRef = z.object({ id: MarketId });
@@ -140,7 +138,7 @@ export const RecentPrices = z
   })
   .meta({ id: "RecentPrices" });
 
-const operation = operationUnder("markets");
+const { operation } = operationsUnder("markets");
 
 export const marketOperations = {
   listMarkets: operation({

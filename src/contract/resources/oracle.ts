@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, Timestamp, text } from "../scalars.ts";
 import { StoredQuestion, StoredReference, StoredText } from "../stored.ts";
 
@@ -18,14 +18,11 @@ const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
   .meta({ description: "The price; as a text no digit is lost." });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const oracleOperations = {
-  listHeldMarkets: operation({
-    method: "GET",
+  listHeldMarkets: operatorRead({
     path: "/v1/oracle/held",
-    auth: "admin",
-    scope: "read",
     summary: "Markets that the oracle holds, and why; at most 200.",
     input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
     output: z.array(HeldMarket),

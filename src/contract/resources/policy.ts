@@ -3,7 +3,7 @@ import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } from "../../domain/policy/fields.ts";
 import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
@@ -163,14 +163,11 @@ export const PolicyUpdated = StoredPolicy.extend({ updatedAt: Timestamp }).meta(
 /** The longest override: what is to hold longer belongs into the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const policyOperations = {
-  getPolicy: operation({
-    method: "GET",
+  getPolicy: operatorRead({
     path: "/v1/policy",
-    auth: "admin",
-    scope: "read",
     summary: "The policy in force.",
     input: NoInput,
     output: StoredPolicy,

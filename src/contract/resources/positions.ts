@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { MarketId, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
 import { AveragePrice, StoredQuestion } from "../stored.ts";
 import { SuitabilityStatus } from "./trading.ts";
@@ -42,7 +42,7 @@ export const Portfolio = z
   })
   .meta({ id: "Portfolio" });
 
-const operation = operationUnder("trading");
+const { operation } = operationsUnder("trading");
 
 export const positionOperations = {
   listPositions: operation({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { MarketId, Timestamp, Usd } from "../scalars.ts";
 import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 
@@ -98,74 +98,53 @@ export const OracleStatus = z
   })
   .meta({ id: "OracleStatus" });
 
-const operation = operationUnder("operations");
+const { operatorRead } = operationsUnder("operations");
 
 export const reportOperations = {
-  getOracleStatus: operation({
-    method: "GET",
+  getOracleStatus: operatorRead({
     path: "/v1/oracle/status",
-    auth: "admin",
-    scope: "read",
     summary: "The built-in oracle.",
     input: NoInput,
     output: OracleStatus,
     refusals: [],
   }),
-  getHedgeExposure: operation({
-    method: "GET",
+  getHedgeExposure: operatorRead({
     path: "/v1/hedge/exposure",
-    auth: "admin",
-    scope: "read",
     summary: "Open hedge tags by symbol.",
     input: NoInput,
     output: HedgeExposure,
     refusals: [],
   }),
-  getOverviewReport: operation({
-    method: "GET",
+  getOverviewReport: operatorRead({
     path: "/v1/reports/overview",
-    auth: "admin",
-    scope: "read",
     summary: "Volume, revenue and activity.",
     input: ReportPeriod,
     output: OverviewReport,
     refusals: [],
   }),
-  getHouseReport: operation({
-    method: "GET",
+  getHouseReport: operatorRead({
     path: "/v1/reports/house",
-    auth: "admin",
-    scope: "read",
     summary: "Fees and market-making result.",
     input: ReportPeriod,
     output: HouseReport,
     refusals: [],
   }),
-  getTradersReport: operation({
-    method: "GET",
+  getTradersReport: operatorRead({
     path: "/v1/reports/traders",
-    auth: "admin",
-    scope: "read",
     summary: "The leaderboard.",
     input: ReportPeriod,
     output: TradersReport,
     refusals: [],
   }),
-  getFundingReport: operation({
-    method: "GET",
+  getFundingReport: operatorRead({
     path: "/v1/reports/funding",
-    auth: "admin",
-    scope: "read",
     summary: "Deposits and withdrawals.",
     input: ReportPeriod,
     output: FundingReport,
     refusals: [],
   }),
-  listRisk: operation({
-    method: "GET",
+  listRisk: operatorRead({
     path: "/v1/risk",
-    auth: "admin",
-    scope: "read",
     summary: "Liability of every open market.",
     input: NoInput,
     output: z.array(RiskItem),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { Timestamp } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 
@@ -12,7 +12,7 @@ export const Session = z
 
 export const SessionEnded = z.object({ ended: z.literal(true) }).meta({ id: "SessionEnded" });
 
-const operation = operationUnder("identity");
+const { operation } = operationsUnder("identity");
 
 /** Served by the HTTP server alone: a cookie has no meaning elsewhere. */
 export const sessionOperations = {

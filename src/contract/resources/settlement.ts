@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Price, Side, Timestamp, Usd, UsdTotal } from "../scalars.ts";
 import { StoredQuestion, StoredReference, StoredUserId } from "../stored.ts";
 import { MarketRef } from "./markets.ts";
@@ -48,14 +48,11 @@ export const SettlementPreview = z
   })
   .meta({ id: "SettlementPreview" });
 
-const operation = operationUnder("markets");
+const { operation, operatorRead } = operationsUnder("markets");
 
 export const settlementOperations = {
-  previewSettlement: operation({
-    method: "GET",
+  previewSettlement: operatorRead({
     path: "/v1/markets/:id/settlement",
-    auth: "admin",
-    scope: "read",
     summary: "What a settlement would pay now. Changes nothing.",
     input: MarketRef.extend({ outcome: Side }),
     output: SettlementPreview,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Operation, operationUnder } from "../operation.ts";
+import { type Operation, operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Price, Side, Timestamp } from "../scalars.ts";
 import { fillFields } from "./trading.ts";
 
@@ -60,7 +60,7 @@ export type StreamEvent = {
  * Beside the table of operations, because it does not answer once: it belongs to the HTTP server alone. A user token or
  * the session cookie is optional and adds `fill` events.
  */
-export const streamOperation: Operation = operationUnder("markets")({
+export const streamOperation: Operation = operationsUnder("markets").operation({
   method: "GET",
   path: "/v1/stream",
   auth: "public",

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import {
   line,
   MarketId,
-  PageCursor,
-  PageLimit,
   Price,
+  paging,
   ShareAmount,
   Shares,
   Side,
@@ -132,8 +131,7 @@ export const OrderItem = z
   .meta({ id: "Order" });
 
 export const OrderFilter = z.object({
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
   marketId: MarketId.optional(),
 });
 
@@ -164,7 +162,7 @@ export const SuitabilityStatus = z
   })
   .meta({ id: "SuitabilityStatus" });
 
-const operation = operationUnder("trading");
+const { operation } = operationsUnder("trading");
 
 /** In the order in which a trade is checked: the market's state, the user's standing, the limits, then what it pays with. */
 const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;

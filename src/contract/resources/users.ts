@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { line, Timestamp, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 import { Wallet } from "./wallets.ts";
@@ -52,14 +52,11 @@ export const Credited = z.object({ userId: StoredUserId, amount: Usd, balanceUsd
   id: "Credited",
 });
 
-const operation = operationUnder("money");
+const { operation, operatorRead } = operationsUnder("money");
 
 export const userOperations = {
-  getUser: operation({
-    method: "GET",
+  getUser: operatorRead({
     path: "/v1/users/:id",
-    auth: "admin",
-    scope: "read",
     summary: "One user.",
     input: UserRef,
     output: User,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
-import { MarketId, PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount } from "../scalars.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
+import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 
 export const Wallet = z
@@ -41,12 +41,11 @@ export const WithdrawalRequested = z.object(withdrawal).meta({ id: "WithdrawalRe
 export const Withdrawal = z.object({ ...withdrawal, userId: StoredUserId }).meta({ id: "Withdrawal" });
 export const WithdrawalFilter = z.object({
   status: WithdrawalStatus.optional(),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
 });
 const WithdrawalRef = z.object({ id: text(64) });
 
-const operation = operationUnder("money");
+const { operation, operatorRead } = operationsUnder("money");
 
 export const walletOperations = {
   getWallet: operation({
@@ -82,11 +81,8 @@ export const walletOperations = {
     writes: true,
     extension: true,
   }),
-  listWithdrawals: operation({
-    method: "GET",
+  listWithdrawals: operatorRead({
     path: "/v1/withdrawals",
-    auth: "admin",
-    scope: "read",
     summary: "Withdrawals, newest first.",
     input: WithdrawalFilter,
     output: z.array(Withdrawal),
