@@ -66,7 +66,9 @@ function report(mismatch: Mismatch): void {
   if (isStrict) throw new Error(`The answer of ${mismatch.operation} is not what its schema says: ${mismatch.problem}`);
 }
 
-/** An answer in wire form. It is made once, as a value or as text, and the other is had from it when it is asked for. */
+/**
+ * An answer in wire form. It is made once, as a value or as text, and the other is had from it when it is asked for.
+ */
 export class Wire<Value> {
   #value: Value | undefined;
   #text: string | undefined;

@@ -15,7 +15,10 @@ import type { SecurityLog } from "./security/security-log.ts";
 export interface ServiceContext {
   tenantId: string;
   sequencer: Sequencer;
-  /** For reads, and for writes that need no place in the order of commits. Nothing that decides about money is read here. */
+  /**
+   * For reads, and for writes that need no place in the order of commits. Nothing that decides about money is read
+   * here.
+   */
   pool: Pool;
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Pool;

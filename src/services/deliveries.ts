@@ -11,7 +11,9 @@ import {
 import type { ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 
-/** What operators see and do about outgoing webhooks. The delivering itself is the worker's, which sees the rows change. */
+/**
+ * What operators see and do about outgoing webhooks. The delivering itself is the worker's, which sees the rows change.
+ */
 export function deliveryHandlers(context: ServiceContext) {
   return {
     listWebhookDeliveries: (input) => list(context, input),

@@ -84,7 +84,9 @@ type ProviderOperation = {
 }[OperationId];
 export type ProviderHandlers = { [Id in ProviderOperation]: Handler<Id> };
 
-/** A handler for every other operation but those on the session cookie, which the HTTP server answers without a service. */
+/**
+ * A handler for every other operation but those on the session cookie, which the HTTP server answers without a service.
+ */
 export type AllHandlers = {
   [Id in Exclude<OperationId, keyof typeof sessionOperations | ProviderOperation>]: Handler<Id>;
 };

@@ -69,8 +69,9 @@ export function startClosingSweeper(context: SweeperContext, onError: (error: un
 }
 
 /**
- * Puts the end of overrides on record; the entry that set one names the actor and the time. Trades are judged by the clock,
- * so nothing depends on the record; any number of processes may sweep at once, and the engine records an end once.
+ * Puts the end of overrides on record; the entry that set one names the actor and the time. Trades are judged by the
+ * clock, so nothing depends on the record; any number of processes may sweep at once, and the engine records an end
+ * once.
  * @returns how many overrides this sweep found ended
  */
 export async function sweepOverrides({ pool, sequencer }: SweeperContext): Promise<number> {

@@ -3,12 +3,18 @@ import { NoInput, operationsUnder } from "../operation.ts";
 import { paging, Timestamp, text } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
-const ReceiverName = text(64).meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
-const StoredReceiver = StoredText.meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
-const EventId = z.string().meta({ description: "The `webhook-id`.", examples: ["evt_42_0f3a9c51d2e87b64"] });
+const ReceiverName = text(64).meta({
+  description: "The receiver's name in the tenant file.",
+  examples: ["backoffice"],
+});
+const StoredReceiver = StoredText.meta({
+  description: "The receiver's name in the tenant file.",
+  examples: ["backoffice"],
+});
+const EventId = z.string().meta({ description: "The event's `webhook-id`.", examples: ["evt_42_0f3a9c51d2e87b64"] });
 export const DeliveryStatus = z
   .enum(["pending", "delivered", "dead"])
-  .meta({ id: "DeliveryStatus", description: "`dead`: given up, until it is replayed." });
+  .meta({ id: "DeliveryStatus", description: "`dead` means given up; replaying it makes it `pending` again." });
 
 export const WebhookDelivery = z
   .object({
@@ -40,7 +46,7 @@ export const DeliveryFilter = z.object({
 export const WebhookReceiver = z
   .object({
     name: StoredReceiver,
-    enabled: z.boolean().meta({ description: "False after it answered 410." }),
+    enabled: z.boolean().meta({ description: "False after the receiver answered 410, until it is enabled again." }),
     disabledAt: Timestamp.nullable(),
     sequence: z
       .number()
@@ -57,7 +63,7 @@ const { operation, operatorRead } = operationsUnder("operations");
 export const deliveryOperations = {
   listWebhookDeliveries: operatorRead({
     path: "/v1/webhooks/deliveries",
-    summary: "Deliveries of outgoing webhooks, newest event first.",
+    summary: "List the deliveries of outgoing webhooks, newest event first.",
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
     refusals: [],
@@ -72,7 +78,8 @@ export const deliveryOperations = {
     summary: "Send an event again, to one receiver or to all that it was sent to.",
     input: z.object({
       id: text(200).meta({
-        description: "A delivery's id, or an event's for all of its deliveries. Delivered ones are sent again too.",
+        description:
+          "A delivery's id, or an event's id for all of its deliveries. Those already delivered are sent again too.",
       }),
     }),
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
@@ -81,7 +88,7 @@ export const deliveryOperations = {
   }),
   listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
-    summary: "The receivers of outgoing webhooks, and how far each has been told.",
+    summary: "List the receivers of outgoing webhooks and how many events wait for each.",
     input: NoInput,
     output: z.array(WebhookReceiver),
     refusals: [],
@@ -92,7 +99,7 @@ export const deliveryOperations = {
     path: "/v1/webhooks/receivers/:name/enable",
     auth: "admin",
     scope: "config",
-    summary: "Send events again to a receiver that was disabled because it answered 410.",
+    summary: "Enable a receiver that was disabled because it answered 410.",
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,
     refusals: [],

@@ -11,18 +11,18 @@ export const Wallet = z
   })
   .meta({ id: "Wallet" });
 
-/** One change of a wallet. `type` is that of the audit entry behind it. */
+/** One change of a wallet. `type` is that of its audit entry. */
 export const StatementEntry = z
   .object({
     seq: z.number().int(),
     ts: Timestamp,
     type: z.string().meta({ examples: ["trade.executed"] }),
-    amount: Usd.meta({ description: "Positive into the wallet, negative out of it." }),
-    balance: Usd.meta({ description: "Of the wallet after it." }),
+    amount: Usd.meta({ description: "Positive for money into the wallet, negative for money out of it." }),
+    balance: Usd.meta({ description: "The wallet's balance after this change." }),
     marketId: MarketId.optional(),
     tradeId: z.string().optional(),
     withdrawalId: z.string().optional(),
-    reference: z.string().optional().meta({ description: "The provider's own." }),
+    reference: z.string().optional().meta({ description: "The provider's reference." }),
   })
   .meta({ id: "StatementEntry" });
 
@@ -32,7 +32,7 @@ export const StatementFilter = z.object({
   format: z
     .enum(["json", "csv"])
     .default("json")
-    .meta({ description: "`csv` answers with a table, 10,000 rows unless `limit` says less." }),
+    .meta({ description: "`csv` returns a table of up to 10,000 rows, or of `limit` rows." }),
 });
 
 export const WithdrawalStatus = z.enum(["pending", "approved", "rejected"]).meta({ id: "WithdrawalStatus" });
@@ -52,7 +52,7 @@ export const walletOperations = {
     method: "GET",
     path: "/v1/wallet",
     auth: "user",
-    summary: "The user's money.",
+    summary: "Get the user's balance, exposure and pending withdrawals.",
     input: NoInput,
     output: Wallet,
     refusals: [],
@@ -62,7 +62,7 @@ export const walletOperations = {
     method: "GET",
     path: "/v1/statement",
     auth: "user",
-    summary: "Every change of the user's wallet, newest first.",
+    summary: "List every change of the user's wallet, newest first.",
     input: StatementFilter,
     output: z.array(StatementEntry),
     refusals: [],
@@ -74,7 +74,7 @@ export const walletOperations = {
     method: "POST",
     path: "/v1/withdrawals",
     auth: "user",
-    summary: "Ask for money to be paid out.",
+    summary: "Request a withdrawal; its amount is reserved at once.",
     input: z.object({ amount: UsdAmount }).meta({ id: "WithdrawalInput" }),
     output: WithdrawalRequested,
     refusals: ["INSUFFICIENT_FUNDS"],
@@ -83,7 +83,7 @@ export const walletOperations = {
   }),
   listWithdrawals: operatorRead({
     path: "/v1/withdrawals",
-    summary: "Withdrawals, newest first.",
+    summary: "List withdrawals, newest first.",
     input: WithdrawalFilter,
     output: z.array(Withdrawal),
     refusals: [],
@@ -95,7 +95,7 @@ export const walletOperations = {
     path: "/v1/withdrawals/:id/approve",
     auth: "admin",
     scope: "funds",
-    summary: "Send the money out.",
+    summary: "Approve a pending withdrawal; the money leaves the ledger.",
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],
@@ -107,7 +107,7 @@ export const walletOperations = {
     path: "/v1/withdrawals/:id/reject",
     auth: "admin",
     scope: "funds",
-    summary: "Give the money back.",
+    summary: "Reject a pending withdrawal; the money returns to the wallet.",
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],

@@ -23,8 +23,9 @@ async function readFrom(handle: FileHandle, from: number, length: number): Promi
 }
 
 /**
- * Appends a line and waits for the disk, unless it is the file's newest already. A line that a crash cut short is ended first, so that it does not swallow this
- * one. When another process has put a compact file in the place of this one meanwhile, the line goes there too.
+ * Appends a line and waits for the disk, unless it is the file's newest already. A line that a crash cut short is ended
+ * first, so that it does not swallow this one. When another process has put a compact file in the place of this one
+ * meanwhile, the line goes there too.
  *
  * @param isOurs false for a file that a tenant file names: it is neither a link nor anything but a file of its anchors
  */

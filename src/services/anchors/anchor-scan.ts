@@ -14,7 +14,9 @@ export interface ScannedAnchors {
 const BLOCK_BYTES = 256 * 1024;
 /** Several times an anchor's length. What is longer is none, and is not kept until its line ends. */
 const LONGEST_LINE_BYTES = 4096;
-/** Of each file the newest lines are compared with the log, and the one of the highest entry: each pins all before it. */
+/**
+ * Of each file the newest lines are compared with the log, and the one of the highest entry: each pins all before it.
+ */
 const LINES_COMPARED = 64;
 /** Lines with bad signatures that are named one by one. */
 const LINES_NAMED = 5;
@@ -23,7 +25,8 @@ const LINE_START = '{"tenant":';
 
 /**
  * Opens a regular file, whatever links lead to it unless the flags say otherwise: only what our keys have signed counts
- * in it, wherever it stands. A pipe or a device may hold up or flood its reader, so it is refused, and opening it never blocks.
+ * in it, wherever it stands. A pipe or a device may hold up or flood its reader, so it is refused, and opening it never
+ * blocks.
  *
  * @param flags of `node:fs` constants
  * @throws Error with a sentence, for what is no regular file
@@ -44,8 +47,8 @@ function notRegular(file: string): Error {
 
 /**
  * The anchors of one tenant in a file of any length, read from its beginning: lines put behind the newest ones, be they
- * other tenants', garbage or old ones again, hide none of them. Takes the memory of a block, and reads later only what was
- * appended since.
+ * other tenants', garbage or old ones again, hide none of them. Takes the memory of a block, and reads later only what
+ * was appended since.
  */
 export class AnchorScan {
   readonly #file: string;

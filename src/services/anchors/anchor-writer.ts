@@ -44,8 +44,8 @@ const VERIFIED_WITHIN_MS = 5000;
 const VERIFIED_AGAIN_MS = 1000;
 
 /**
- * Writes anchors of the log beside it: when the head has moved far enough, or long enough ago. Nothing waits for it, and
- * a target that hangs or fails holds up none of the others; it gets the newest line again later.
+ * Writes anchors of the log beside it: when the head has moved far enough, or long enough ago. Nothing waits for it,
+ * and a target that hangs or fails holds up none of the others; it gets the newest line again later.
  */
 export class AnchorWriter {
   readonly #options: AnchorWriterOptions;
@@ -109,8 +109,9 @@ export class AnchorWriter {
   }
 
   /**
-   * Writes down an entry that the log has lost and only this process knows of, which it has vouched for: a restart would
-   * forget it, and the operator who is to give it up finds it in the directory. Receivers are told of entries that the log holds, and not of this one.
+   * Writes down an entry that the log has lost and only this process knows of, which it has vouched for: a restart
+   * would forget it, and the operator who is to give it up finds it in the directory. Receivers are told of entries
+   * that the log holds, and not of this one.
    */
   remember(lost: ChainPoint & { ts: number }): void {
     if (lost.seq <= this.#anchored.seq) return;

@@ -37,7 +37,8 @@ const NOTHING_KNOWN: KnownAnchors = { anchors: [], faults: [] };
 
 /**
  * Compares the log with what it is known to have held: with the anchors at hand, and with the last entry that this
- * process acknowledged. A look costs a few index lookups, and between two looks every reading of the head is compared too.
+ * process acknowledged. A look costs a few index lookups, and between two looks every reading of the head is compared
+ * too.
  */
 export class Evidence {
   readonly #options: EvidenceOptions;

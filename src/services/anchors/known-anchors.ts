@@ -22,7 +22,9 @@ export interface KnownAnchors {
   faults: string[];
 }
 
-/** What reads the files of the sources. A caller that asks again keeps it, so that only what was appended is read then. */
+/**
+ * What reads the files of the sources. A caller that asks again keeps it, so that only what was appended is read then.
+ */
 export function scansOf({ tenant, directory, files, keys }: AnchorSources): AnchorScan[] {
   return [directoryAnchors(directory, tenant), ...files].map((file) => new AnchorScan(file, tenant, keys));
 }

@@ -47,7 +47,10 @@ export async function compareAnchors(
   };
 }
 
-/** A row that the audit key did not seal onto the entry before it gives nothing up: its writer had the database and not the key. */
+/**
+ * A row that the audit key did not seal onto the entry before it gives nothing up: its writer had the database and not
+ * the key.
+ */
 async function acceptedRollbacks(reader: Reader, keys: readonly AuditKey[]): Promise<Rollback[]> {
   const isSealed = sealCheck(keys);
   return (await reader.read(readRollbacks)).flatMap(({ previousHash, ...entry }) =>

@@ -19,13 +19,16 @@ export interface VouchedHeadOptions {
 const OWN_HEADS = 1000;
 
 /**
- * How far this process may sign for the log: it has computed every seal itself, from the newest anchor that the log holds
- * on. A head row alone says nothing, since an intruder who can write to the database can move it to a row of their own.
+ * How far this process may sign for the log: it has computed every seal itself, from the newest anchor that the log
+ * holds on. A head row alone says nothing, since an intruder who can write to the database can move it to a row of
+ * their own.
  */
 export class VouchedHead {
   readonly #options: VouchedHeadOptions;
   #point: ChainPoint | undefined;
-  /** The heads that this process has made, each of entries sealed onto the one before; empty once it vouches for them. */
+  /**
+   * The heads that this process has made, each of entries sealed onto the one before; empty once it vouches for them.
+   */
   #own: ChainPoint[] = [];
   #problem: ChainBreak | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -90,7 +93,10 @@ export class VouchedHead {
     return true;
   }
 
-  /** The entry that the process has come to, or, where the log went on without it, the newest anchor that the log holds; none while a look finds a problem. */
+  /**
+   * The entry that the process has come to, or, where the log went on without it, the newest anchor that the log holds;
+   * none while a look finds a problem.
+   */
   async #beginning(head: ChainPoint): Promise<ChainPoint | undefined> {
     const { reader, evidence } = this.#options;
     const point = this.#point;

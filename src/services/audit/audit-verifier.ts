@@ -25,8 +25,8 @@ export interface VerifyOptions extends Omit<WalkOptions, "keys" | "head"> {
 }
 
 /**
- * Verifies the chain against its keys and the head row, which makes a cut tail visible; that every row before the walk's
- * beginning is there; and that no row stands outside the chain.
+ * Verifies the chain against its keys and the head row, which makes a cut tail visible; that every row before the
+ * walk's beginning is there; and that no row stands outside the chain.
  */
 export async function verifyChain(
   reader: Reader,

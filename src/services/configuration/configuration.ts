@@ -184,7 +184,9 @@ async function requireSearch({ pool }: ServiceContext, { document }: Input<"appl
   throw new Fault("CONFIG_INVALID", `The database has no text search configuration ${JSON.stringify(search)}`);
 }
 
-/** A market of a file is created once. Whatever creates one after this look moves the version that the plan is bound to. */
+/**
+ * A market of a file is created once. Whatever creates one after this look moves the version that the plan is bound to.
+ */
 async function findTakenKey({ pool }: ServiceContext, { markets }: Input<"applyConfig">): Promise<string | undefined> {
   if (markets.length === 0) return undefined;
   const taken = new Set((await pool.snapshot(listFileMarkets)).map(({ market }) => market.fileKey));

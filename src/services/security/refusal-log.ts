@@ -3,8 +3,8 @@ import type { Output } from "../../contract/operations.ts";
 export type Refusal = Output<"getRefusal">;
 
 /**
- * The last refusals of requests that wanted to change something, in this process's memory: `pmctl why` finds them by the
- * id that the caller was given. Writing them down durably would let a refused caller make the database work.
+ * The last refusals of requests that wanted to change something, in this process's memory: `pmctl why` finds them by
+ * the id that the caller was given. Writing them down durably would let a refused caller make the database work.
  */
 export class RefusalLog {
   readonly #byRequest = new Map<string, Refusal>();

@@ -10,8 +10,8 @@ const PORTION = 500;
 /** What waits for a database that is away; of what is more the oldest is dropped, and counted. */
 const MAX_ENTRIES = 10_000;
 /**
- * Of each event and reason: how many addresses may be new at once, and how many more each minute. The rows of ninety days
- * stay in the millions, whatever the number of addresses that an attack comes from.
+ * Of each event and reason: how many addresses may be new at once, and how many more each minute. The rows of ninety
+ * days stay in the millions, whatever the number of addresses that an attack comes from.
  */
 const ADDRESSES_AT_ONCE = 1_000;
 const ADDRESSES_PER_MINUTE = 10;
@@ -47,10 +47,10 @@ interface Held {
 }
 
 /**
- * What the edge refused and noticed: one entry per event, reason, address and minute, and of the use of an admin key one per
- * key, address and hour. To note something costs a look into a map; what is noted is written in the background, a bounded
- * number of rows at a time, and no request waits for it. It is no part of the audit chain: an attack must not make the
- * tenant's one ordered log grow.
+ * What the edge refused and noticed: one entry per event, reason, address and minute, and of the use of an admin key
+ * one per key, address and hour. To note something costs a look into a map; what is noted is written in the background,
+ * a bounded number of rows at a time, and no request waits for it. It is no part of the audit chain: an attack must not
+ * make the tenant's one ordered log grow.
  */
 export class SecurityLog {
   readonly #write: SecurityLogOptions["write"];

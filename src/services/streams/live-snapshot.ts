@@ -12,7 +12,10 @@ export interface Beginning {
   snapshot: StreamEvents["snapshot"];
 }
 
-/** The state before all events that follow: of these markets, or of the open ones that close next. Asks within a snapshot. */
+/**
+ * The state before all events that follow: of these markets, or of the open ones that close next. Asks within a
+ * snapshot.
+ */
 export async function readBeginning(sql: ReadSql, ids: readonly string[] | undefined): Promise<Beginning> {
   const [{ seq }, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
   const markets = rows.map((row) => {

@@ -11,8 +11,8 @@ export type LiveEvent = {
 }["price" | "trade" | "market" | "fill"];
 
 /**
- * The events that an audit entry causes for those who watch markets; none for entries of the operator's own doing, nor for
- * a trade whose amounts cannot be read, so that one row that was tampered with ends no stream.
+ * The events that an audit entry causes for those who watch markets; none for entries of the operator's own doing, nor
+ * for a trade whose amounts cannot be read, so that one row that was tampered with ends no stream.
  */
 export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
   switch (content?.type) {

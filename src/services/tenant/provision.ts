@@ -72,8 +72,8 @@ export interface OwnedDatabase {
 }
 
 /**
- * Creates the database if need be, brings its schema to the version of this binary and grants the server's login what it
- * needs. Returns the migrations that were applied.
+ * Creates the database if need be, brings its schema to the version of this binary and grants the server's login what
+ * it needs. Returns the migrations that were applied.
  */
 export async function prepareDatabase({ connection, server }: OwnedDatabase): Promise<string[]> {
   await ensureDatabase(connection);
@@ -86,8 +86,8 @@ export async function prepareDatabase({ connection, server }: OwnedDatabase): Pr
 }
 
 /**
- * Opens a tenant to look at it, or tells by undefined that it has no database yet, or an empty one: it was never applied.
- * Where nothing is granted to the server's login yet, the owner's looks, in sessions that can only read.
+ * Opens a tenant to look at it, or tells by undefined that it has no database yet, or an empty one: it was never
+ * applied. Where nothing is granted to the server's login yet, the owner's looks, in sessions that can only read.
  * @throws Fault REFUSED when its schema is of another version
  */
 export async function openIfApplied(

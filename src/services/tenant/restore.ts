@@ -31,7 +31,9 @@ export interface RestoreOptions {
   inspected: Inspected;
   /** The unpacked backup, once more. */
   content: AsyncIterable<Buffer>;
-  /** Where it is written down what the tenant's log has held: the operator's directory, and files of the tenant file. */
+  /**
+   * Where it is written down what the tenant's log has held: the operator's directory, and files of the tenant file.
+   */
   directory: string;
   anchorFiles: readonly string[];
   /** Goes on behind the newest known anchor, with a reason; what is lost is on record then. */
@@ -55,8 +57,8 @@ export interface Restored {
 }
 
 /**
- * Restores a backup into a fresh database, checks it as a whole, says so in its log, and only then lets it take the place
- * of the tenant's own, which is kept. Whatever goes wrong before, the tenant's database has not been touched.
+ * Restores a backup into a fresh database, checks it as a whole, says so in its log, and only then lets it take the
+ * place of the tenant's own, which is kept. Whatever goes wrong before, the tenant's database has not been touched.
  *
  * @throws Fault INTEGRITY when the chain does not hold, does not explain all rows, or ends before an entry that is known;
  * REFUSED while the database is in use
@@ -158,7 +160,9 @@ async function record(
   }
 }
 
-/** The directory's own memory goes on from the log that is in place now. Without it the entry on record says the same. */
+/**
+ * The directory's own memory goes on from the log that is in place now. Without it the entry on record says the same.
+ */
 async function remember({ tenant, directory, auditSecrets }: RestoreOptions, last: AuditEntry): Promise<void> {
   await writeVerifiedPoint(directory, tenant, last);
   const [key, ...earlier] = auditSecrets.map(auditKey);

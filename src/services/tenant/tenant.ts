@@ -187,7 +187,10 @@ interface DatabaseTerms {
   synchronous: boolean;
 }
 
-/** What the checks of a database ran into; whom the database denies its tables is told when they are of an older version. */
+/**
+ * What the checks of a database ran into; whom the database denies its tables is told when they are of an older
+ * version.
+ */
 export async function refusalOf(tenantId: string, sql: Sql, error: unknown): Promise<Fault> {
   const isOlder = isDenied(error) && (await isBehind(sql, GRANTS).catch(() => false));
   return isOlder ? new SchemaBehind() : unready(tenantId, error);
