@@ -14,8 +14,8 @@ import type { Caller, Handlers } from "./invoke.ts";
 const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
 
 /**
- * The tenant's API keys. A value is made up here, answered once, and forgotten: the command carries its hash, and the
- * answer that an `Idempotency-Key` stores carries none.
+ * The tenant's API keys. A value is generated here, returned once, and not kept: the command carries its hash, and the
+ * answer stored for an `Idempotency-Key` holds no value.
  */
 export function keyHandlers(context: ServiceContext) {
   return {
@@ -33,7 +33,7 @@ export function keyHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** 256 bits behind the prefix of its type. */
+/** 256 random bits after the prefix of its type. */
 function newApiKey(type: KeyType): string {
   return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
 }
@@ -126,14 +126,14 @@ interface Rotated {
   oldUntil: number;
 }
 
-/** Of the newest key of the name; a name that no key has is refused by the command. */
+/** The type of the newest key with this name; the command refuses a name without a key. */
 async function typeOf({ pool, isSealed }: ServiceContext, name: string): Promise<KeyType> {
   const keys = await pool.read((sql) => listApiKeys(sql, isSealed));
   const named = keys.filter((key) => key.onRecord && key.name === name);
   return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
 }
 
-/** The key that the request came with: the actor that it made the caller names it. */
+/** The caller's own key, which the actor names. */
 export function keyInHand({ actor, scopes }: Caller): KeyInHand {
   return {
     usedName: actor.startsWith("admin:") ? actor.slice("admin:".length) : undefined,

@@ -5,7 +5,7 @@ import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
 export type Follower = (entries: readonly FollowedEntry[]) => void;
 
 const INTERVAL_MS = 500;
-/** Commits of this process wake the tail; this long it waits for more of them, so that many cost one query. */
+/** After a commit of this process the tail waits this long for more of them, so that many cost one query. */
 const WAKE_MS = 15;
 const PAGE = 500;
 
@@ -49,7 +49,7 @@ export class AuditTail {
     return { position: this.#position, stop };
   }
 
-  /** Something was committed. Costs nothing while there are no followers. */
+  /** Call after a commit. Costs nothing while there are no followers. */
   wake(): void {
     if (this.#followers.size > 0) this.#schedule(WAKE_MS);
   }
@@ -65,7 +65,7 @@ export class AuditTail {
 
   #schedule(delayMs: number): void {
     if (this.#running) {
-      // The round under way schedules the next one; it may be due sooner than that.
+      // The round under way schedules the next one, which this may make due sooner.
       this.#dueAt = Math.min(this.#dueAt, performance.now() + delayMs);
       return;
     }

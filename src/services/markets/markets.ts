@@ -10,7 +10,7 @@ import type { Cursors } from "../cursor.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { batchReads } from "../read-batch.ts";
 
-/** The markets and what operators do with them. */
+/** Lists markets, and lets operators create, suspend, resume and settle them. */
 export function marketHandlers(context: ServiceContext) {
   const detail = batchReads(async (ids) =>
     mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
@@ -65,7 +65,7 @@ function mapValues<From, To>(map: Map<string, From>, convert: (value: From) => T
   return new Map([...map].map(([key, value]) => [key, convert(value)]));
 }
 
-/** A market as it is shown by itself. */
+/** A market in full. */
 export function marketDetail(row: MarketRow): Result<"getMarket"> {
   const prices = pricesOf(row, row);
   return {

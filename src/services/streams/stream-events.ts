@@ -5,7 +5,7 @@ import type { FollowedEntry } from "../../queries/stream.ts";
 import { madeOf } from "../answers.ts";
 import { recordedFillView } from "../markets/fill-view.ts";
 
-/** Something that happened in a market, as it travels. */
+/** An event of a market in wire form. */
 export type LiveEvent = {
   [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
 }["price" | "trade" | "market" | "fill"];
