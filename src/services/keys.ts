@@ -43,24 +43,18 @@ async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"lis
     Promise.all([listApiKeys(sql, isSealed), readKeyUse(sql), readClock(sql)]),
   );
   return keys
-    .map((key) => {
-      const { hash, name, type, onRecord, scopes, from, createdAt, expiresAt } = key;
-      const fingerprint = keyFingerprint(hash);
-      const lastUsedAt = uses.get(hash) ?? null;
-      return {
-        name,
-        type,
-        active: isInForce(key, now),
-        onRecord,
-        fingerprint,
-        scopes: [...scopes],
-        from: [...from],
-        createdAt,
-        expiresAt,
-        lastUsedAt,
-      };
-    })
+    .map((key) => ({
+      ...keyView(key),
+      active: isInForce(key, now),
+      onRecord: key.onRecord,
+      lastUsedAt: uses.get(key.hash) ?? null,
+    }))
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt - b.createdAt);
+}
+
+/** A stored key as lists and the configuration show it. */
+export function keyView({ hash, name, type, scopes, from, createdAt, expiresAt }: ApiKey) {
+  return { name, type, fingerprint: keyFingerprint(hash), scopes: [...scopes], from: [...from], createdAt, expiresAt };
 }
 
 function create(context: ServiceContext, input: Input<"createKey">, caller: Caller) {

@@ -158,19 +158,28 @@ export class AuditWatch {
   /** Watches in the background until stopped. */
   start(events: WatchEvents): void {
     const abort = new AbortController();
-    const told = new Told(events);
+    let reported: string | undefined;
+    const report = () => {
+      const { problem } = this;
+      const name = problem && `${problem.kind} ${problem.seq}`;
+      if (problem && name !== reported) events.onProblem(problem);
+      reported = name;
+    };
     const look = async () => {
       await this.look();
-      told.problem(this.problem);
+      report();
     };
     // Separate from the looks: the first walk to the head may be long.
     const vouch = async () => {
       const found = await this.look();
       const isVouched = await this.#vouch(found);
-      told.problem(this.problem);
+      report();
       if (isVouched && !this.problem) events.onSound?.(found);
     };
-    const walk = async () => told.problem(await this.round(abort.signal));
+    const walk = async () => {
+      await this.round(abort.signal);
+      report();
+    };
     const ended = Promise.all([
       this.#repeat(look, LOOK_MS, abort.signal, events.onError),
       this.#repeat(vouch, LOOK_MS, abort.signal, events.onError),
@@ -227,22 +236,6 @@ export class AuditWatch {
 
   #keep({ askedAt, end, broken }: Verification): void {
     this.#pass = { verifiedAt: askedAt, end, broken, endedAt: performance.now() };
-  }
-}
-
-/** Reports each problem once. */
-class Told {
-  readonly #events: WatchEvents;
-  #last: string | undefined;
-
-  constructor(events: WatchEvents) {
-    this.#events = events;
-  }
-
-  problem(problem: ChainBreak | undefined): void {
-    const name = problem && `${problem.kind} ${problem.seq}`;
-    if (problem && name !== this.#last) this.#events.onProblem(problem);
-    this.#last = name;
   }
 }
 

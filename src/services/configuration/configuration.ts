@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Input, Result } from "../../contract/operations.ts";
-import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { TREASURY } from "../../domain/accounts.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -23,7 +22,7 @@ import {
 } from "../../queries/configuration.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
-import { keyInHand } from "../keys.ts";
+import { keyInHand, keyView } from "../keys.ts";
 import { checkOracleAddress } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
@@ -101,11 +100,6 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
     changes: changes.map((change) => ({ ...change, payload: plainJson(change.payload) })),
     now,
   };
-}
-
-function keyView({ hash, scopes, from, ...key }: ApiKey): Result<"getConfig">["keys"][number] {
-  const { name, type, createdAt, expiresAt } = key;
-  return { name, type, fingerprint: keyFingerprint(hash), scopes: [...scopes], from: [...from], createdAt, expiresAt };
 }
 
 /** A value from a JSON column is plain JSON, although the types of rows do not say so. */

@@ -87,20 +87,16 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
 }
 
 function createMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
-  const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd } = input;
+  const { p0, meta, liquidityUsd, ...market } = input;
   const outcome = termsOf(input, context.oracle.hashes);
   return submit(
     context,
     "createMarket",
     {
       type: "createMarket",
+      ...market,
       id: context.newId("mkt"),
-      question,
-      category,
-      kind,
       p0Ppm: Math.round(p0 * 1e6),
-      closeAt,
-      resolutionRef,
       meta: canonicalJson(meta),
       liquidityMicro: liquidityUsd ?? null,
       terms: outcome.kind === "terms" ? outcome.terms : null,
