@@ -74,7 +74,8 @@ class Call {
         await this.#pace.wait();
         const { response, body } = await this.#send(request, headers);
         if (response.status !== 429) this.#pace.note(response);
-        if (response.ok || (this.#id === "getHealth" && response.status === 503)) return this.#result(response, body);
+        if (response.ok || ("health" in operations[this.#id] && response.status === 503))
+          return this.#result(response, body);
         const fault = faultFrom(response, body);
         if (response.status === 429 && waits < MAX_RATE_LIMIT_WAITS) {
           waits += 1;

@@ -1,13 +1,13 @@
 /**
- * A table as RFC 4180 has it. Text that a spreadsheet would take for a formula is quoted with an apostrophe: a user
- * chooses its own name, a provider its reference and an operator a question, and another person opens the file.
+ * A table in RFC 4180 form. Text that a spreadsheet would run as a formula gets an apostrophe in front: names,
+ * references and questions come from users, providers and operators, and another person opens the file.
  */
 export function csvOf(columns: readonly string[], rows: readonly Readonly<Record<string, unknown>>[]): string {
   const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];
   return lines.map((cells) => `${cells.map(cell).join(",")}\r\n`).join("");
 }
 
-/** What begins a formula, full-width forms included, behind any blanks that an import may cut off. */
+/** The characters that begin a formula, full-width forms included, after any blanks that an import may strip. */
 const FORMULA = /^[\s\p{Cf}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
 
 function cell(value: unknown): string {
@@ -18,7 +18,7 @@ function cell(value: unknown): string {
   return /[",\r\n]|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** Never with an exponent; amounts have six decimals at the most. */
+/** Never with an exponent; amounts have at most six decimals. */
 function decimal(value: number): string {
   const text = String(value);
   return text.includes("e") ? value.toFixed(6) : text;

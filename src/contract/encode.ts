@@ -1,21 +1,20 @@
 import { z } from "zod";
 
-/** What a value becomes on its way out. */
+/** The wire form of a value. */
 export interface Encoded {
-  /** JSON, whatever the value was. */
   wire: unknown;
-  /** Where the value leaves its schema, and how; undefined when it does not. Values are not named. */
+  /** Which fields do not fit the schema, and why, without their values; undefined when all fit. */
   mismatch: string | undefined;
 }
 
-/** Issues named of one value; a list of a thousand bad rows is one fault. */
+/** How many issues of one value are described: a list of a thousand bad rows is one fault. */
 const NAMED_ISSUES = 5;
-/** Deeper than any answer; what refers to itself ends here. */
+/** Deeper than any answer, so that a circular value ends here. */
 const MAX_DEPTH = 64;
 
 /**
- * The wire form of a value by its schema. It never fails: what is stored or done is told, also where it is not what the
- * schema says. Only the parts that do not fit are approximated.
+ * Encodes a value by its schema. It never fails: stored data and completed changes are answered even where they do not
+ * fit the schema. Only the parts that do not fit are approximated.
  */
 export function encode(schema: z.core.$ZodType, value: unknown): Encoded {
   try {
@@ -23,12 +22,12 @@ export function encode(schema: z.core.$ZodType, value: unknown): Encoded {
     if (encoded.success) return { wire: encoded.data, mismatch: undefined };
     return { wire: approximate(schema, value), mismatch: describe(encoded.error.issues) };
   } catch (error) {
-    // A codec's own function, such as that of dates, which has no text for some numbers.
+    // A codec's own function threw, as that of dates does for a number outside the calendar.
     return { wire: approximate(schema, value), mismatch: error instanceof Error ? error.message : "cannot be encoded" };
   }
 }
 
-/** Whether a value that is in wire form already is what its schema says; the mismatch, or undefined. */
+/** How a value in wire form deviates from its schema; undefined when it fits. */
 export function mismatchOf(schema: z.core.$ZodType, wire: unknown): string | undefined {
   const decoded = z.safeDecode(schema, wire);
   return decoded.success ? undefined : describe(decoded.error.issues);
@@ -40,7 +39,7 @@ function describe(issues: readonly z.core.$ZodIssue[]): string {
   return others > 0 ? `${named.join("; ")}; and ${others} more` : named.join("; ");
 }
 
-/** The shape is kept, so that a field that the schema does not name is never told. */
+/** Keeps to the schema's shape, so that a field which the schema does not name never goes out. */
 function approximate(schema: z.core.$ZodType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -77,7 +76,9 @@ function shapeOf({ shape, catchall }: z.core.$ZodObjectDef, value: Record<string
   });
 }
 
-/** A value of the codec's inner type is converted, also where its result leaves the bounds; any other is told as it is. */
+/**
+ * Converts a value of the codec's inner type even when the result is out of bounds; passes any other value on as it is.
+ */
 function throughCodec({ out, reverseTransform }: z.core.$ZodPipeDef, value: unknown): unknown {
   if (!reverseTransform || encode(out, value).mismatch !== undefined) return plain(value);
   try {
@@ -87,7 +88,7 @@ function throughCodec({ out, reverseTransform }: z.core.$ZodPipeDef, value: unkn
   }
 }
 
-/** What JSON has for a value that no schema is known for: null for what it has nothing for. */
+/** JSON for a value without a schema; null for a value that JSON cannot express. */
 function plain(value: unknown, depth = 0): unknown {
   if (depth > MAX_DEPTH) return null;
   switch (typeof value) {

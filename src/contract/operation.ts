@@ -16,8 +16,8 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 /**
- * What an admin key needs for an operation: one scope for each operation for operators, and `read` for all of them that
- * only read. The other operations ask for none.
+ * The scope that an admin key needs for an operation: `read` for each that only reads, and one scope
+ * for each that changes something. Operations for other callers need none.
  */
 type Access =
   | { auth: "admin"; method: "GET"; scope: "read" }
@@ -26,31 +26,44 @@ type Access =
       auth: Exclude<Auth, "admin">;
       method: "GET" | "POST" | "PUT" | "DELETE";
       scope?: never;
-      /** What an admin key needs that does this for a user. */
+      /** The scope that an admin key needs to call this on behalf of a user. */
       onBehalf?: OperationScope;
     };
 
 interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
-  /** `:name` segments are taken from the input by name; the rest of the input is the query (GET) or the body. */
+  /** A `:name` segment carries the input field of that name; the other fields are the query (GET) or the body. */
   path: string;
   summary: string;
   input: Input;
   output: Output;
-  /** What this operation refuses beyond what its access and method imply, in the order in which it looks. */
+  /** The refusals beyond those that its access and method imply, in the order in which they are checked. */
   refusals: readonly FaultCode[];
   tag: Tag;
-  /** The body stays a bare array; the next cursor travels in `Next-Cursor` and `Link`. */
+  /** The body is a bare array; the cursor of the next page travels in `Next-Cursor` and `Link`. */
   paged?: true;
-  /** Not in the specification that pmctl implements: an addition of its own. */
+  /** An addition to the specification that pmctl implements. */
   extension?: true;
-  /** A user token is welcome and not needed; one that is sent must be valid. */
+  /** A user token is optional; one that is sent must be valid. */
   optionalUser?: true;
-  /** `?format=csv` asks for the page as a table. */
+  /** `?format=csv` returns the page as a table. */
   csv?: true;
   /** Answers with an `ETag`; a change honours `If-Match`. */
   tagged?: true;
-  /** `Policy-Ttl` makes the change one that ends by itself. */
+  /** With `Policy-Ttl` the change ends by itself. */
   temporary?: true;
+  /** Its answers count as trades in the metrics. */
+  trades?: true;
+  /** Tells how the service is: while `ok` is false, the same body comes with status 503. */
+  health?: true;
+  /** `Audit-Verified-At` says when the chain that it answers about was last verified from its first entry on. */
+  verifies?: true;
+  /**
+   * Credentials that it may change, besides those that its scope names: a server reads what it remembers of them
+   * afresh.
+   */
+  changes?: "keys" | "sessions";
+  /** Takes this provider's own events, signed in the provider's own way. */
+  provider?: "stripe";
   /** Takes a larger body than the usual 64 KiB. */
   bodyLimitBytes?: number;
   /** Changes something, so it takes an `Idempotency-Key`. */
@@ -64,14 +77,19 @@ export type Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.
 > &
   Access;
 
-type Untagged = Omit<Row<z.ZodObject, z.ZodType>, "tag"> & Access;
+type Untagged = Omit<Row<z.ZodObject, z.ZodType>, "tag">;
 
 export const NoInput = z.object({});
 
 /**
- * Returns what makes the rows of a resource: each stands under its tag, and keeps its literal types, so that the `Api`
- * type knows which operations are paged.
+ * Functions that make the rows of a resource. Each row gets the tag and keeps its literal types, so that the `Api` type
+ * knows which operations are paged.
  */
-export function operationUnder<const Of extends Tag>(tag: Of) {
-  return <const Row extends Untagged>(row: Row) => ({ ...row, tag });
+export function operationsUnder<const Of extends Tag>(tag: Of) {
+  return {
+    operation: <const Row extends Untagged & Access>(row: Row) => ({ ...row, tag }),
+    /** A read for operators. */
+    operatorRead: <const Row extends Untagged>(row: Row) =>
+      ({ ...row, method: "GET", auth: "admin", scope: "read", tag }) as const,
+  };
 }

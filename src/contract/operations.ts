@@ -19,7 +19,7 @@ import { userOperations } from "./resources/users.ts";
 import { walletOperations } from "./resources/wallets.ts";
 
 /**
- * The wire, stated once: id to row. Within a resource a fixed path stands before the `:id` path that would match it too.
+ * The table of all operations, by id. Within a resource a fixed path stands before the `:id` path that matches it too.
  */
 export const operations = {
   ...healthOperations,
@@ -45,7 +45,7 @@ export type Operations = typeof operations;
 export type OperationId = keyof Operations;
 export const operationIds = Object.keys(operations) as OperationId[];
 
-/** What travels: the JSON that a caller sends and receives. */
+/** The JSON that a caller sends and receives. */
 export type WireInput<Id extends OperationId> = z.input<Operations[Id]["input"]>;
 export type WireOutput<Id extends OperationId> = z.input<Operations[Id]["output"]>;
 
@@ -65,5 +65,5 @@ type Answer<Id extends OperationId, Value> = Operations[Id] extends { paged: tru
 export type Result<Id extends OperationId> = Answer<Id, Output<Id>>;
 export type WireResult<Id extends OperationId> = Answer<Id, WireOutput<Id>>;
 
-/** One method per operation, with two implementations: this process and its database, or a running server. */
+/** One method per operation, with two implementations: within this process, and over HTTP to a running server. */
 export type Api = { [Id in OperationId]: (input: WireInput<Id>) => Promise<WireResult<Id>> };

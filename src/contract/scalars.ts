@@ -5,7 +5,7 @@ import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { parseTimestamp } from "../domain/time/timestamp.ts";
 
-/** Neither can be stored by PostgreSQL as it is: a NUL is refused, half a surrogate pair becomes another character. */
+/** PostgreSQL refuses a NUL and would store half a surrogate pair as another character. */
 const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();
 
 /** Text of bounded length. */
@@ -13,7 +13,7 @@ export function text(maxLength: number, minLength = 1) {
   return z.string().min(minLength).max(maxLength).refine(isStorable, "must be well-formed text without NUL characters");
 }
 
-/** One line that people read: what a terminal, a page or a log shows of it is what it is. */
+/** One line of text that a terminal, a page and a log all show as it is. */
 export function line(maxLength: number) {
   return z
     .string()
@@ -29,7 +29,7 @@ export const Name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a name of letters, digits, dots, - and _ (at most 64)");
 
-/** An address range as people write it; one address stands for itself. Inside always with its prefix length. */
+/** An address range, or one address. Decoded it always has its prefix length. */
 export const Cidr = z.codec(z.string().min(1).max(64), z.string(), {
   decode: (range, context) => {
     const normal = normalRange(range);
@@ -47,8 +47,8 @@ export const Cidr = z.codec(z.string().min(1).max(64), z.string(), {
 const URL_HINT = "must be an https address without credentials";
 
 /**
- * An http(s) address without credentials: neither before an `@` nor as a parameter such as `apikey=`, whose value would be
- * a literal secret where everybody may read it.
+ * An http(s) address without credentials: neither before an `@` nor as a parameter such as `apikey=`, because such an
+ * address is stored and shown in clear text.
  */
 export function httpUrl(maxLength: number) {
   return line(maxLength).regex(
@@ -57,7 +57,9 @@ export function httpUrl(maxLength: number) {
   );
 }
 
-/** An address that pmctl itself calls; `{id}` stands for what is put in. Whether http is legal depends on the tenant. */
+/**
+ * An address that pmctl itself calls; `{id}` is a placeholder. The tenant's settings decide whether http is allowed.
+ */
 export const OutgoingUrl = httpUrl(2048).refine((address) => URL.canParse(address.replaceAll("{id}", "id")), URL_HINT);
 
 const AT_MOST = `must be at most ${MAX_AMOUNT_USD}`;
@@ -78,7 +80,7 @@ export const UsdAmount = z
   })
   .meta({ id: "UsdAmount", description: "US dollars, greater than 0, at most six decimals.", examples: [25] });
 
-/** A sum of any size, to the nearest micro-dollar that a double tells: nothing in an answer is refused for its digits. */
+/** A sum of any size, rounded to the micro-dollar: no answer is refused for its digits. */
 const sumFromJson = (value: number): bigint => microFromUsd(value) ?? BigInt(Math.round(value * 1e6));
 
 /** US dollars of either sign in an answer. */
@@ -86,7 +88,7 @@ export const Usd = z
   .codec(z.number(), z.bigint(), { decode: sumFromJson, encode: usdFromMicro })
   .meta({ id: "Usd", description: "US dollars, at most six decimals.", examples: [12.5] });
 
-/** What a caller expects to be paid in all. */
+/** The total that a caller expects to be paid out. */
 export const UsdTotal = z
   .codec(z.number(), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
   .meta({ id: "UsdTotal", description: "US dollars, at most six decimals.", examples: [12.5] });
@@ -96,7 +98,6 @@ export const UsdOrNone = z
   .codec(z.number().min(0).max(MAX_AMOUNT_USD, AT_MOST), z.bigint(), { decode: moneyFromJson, encode: usdFromMicro })
   .meta({ id: "UsdOrNone", description: "US dollars, 0 or more, at most six decimals.", examples: [1000] });
 
-/** In hex. */
 export const Sha256 = z
   .string()
   .regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex")
@@ -148,7 +149,7 @@ export const MarketId = text(64).meta({
   examples: ["mkt_019f2c3a7b"],
 });
 
-/** Who trades: 1 to 255 characters, none of them a control character. */
+/** 1 to 255 characters, none of them a control character. */
 export const UserId = z
   .string()
   .min(1)
@@ -173,5 +174,11 @@ export const PageLimit = z.coerce
   .int()
   .min(1)
   .max(200)
-  .meta({ description: "How many items at the most; 50 unless given.", examples: [50] });
-export const PageCursor = z.string().min(1).max(512).meta({ description: "The cursor of the previous page." });
+  .meta({ description: "The largest number of items to return; 50 unless given.", examples: [50] });
+export const PageCursor = z
+  .string()
+  .min(1)
+  .max(512)
+  .meta({ description: "Where the page begins: the cursor that came with the page before it." });
+/** The fields by which a list is asked for a page. */
+export const paging = { limit: PageLimit.default(50), cursor: PageCursor.optional() };

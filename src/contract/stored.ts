@@ -1,23 +1,23 @@
 import { z } from "zod";
 
 /*
- * What answers hold that was stored: perhaps by an older version under other rules, or added up beyond what any one input
- * may be. Inputs state what is accepted; these state what can come.
+ * Schemas of stored values in answers. An older version may have stored them under other rules, and sums may exceed
+ * what any one input accepts. Input schemas state what is accepted; these state what can be returned.
  */
 
-/** Text as it was stored, of any length and with any character. */
+/** Text of any length, with any character. */
 export const StoredText = z.string();
 
 export const StoredQuestion = StoredText.meta({
-  description: "Shown to traders.",
+  description: "The question as traders see it.",
   examples: ["Will BTC close above 100,000?"],
 });
 export const StoredReference = StoredText.meta({
-  description: "Human-readable resolution source.",
+  description: "The source that decides the outcome, in readable form.",
   examples: ["pm:btc > 100000"],
 });
-export const StoredCategory = StoredText.meta({ description: "Category.", examples: ["crypto"] });
-export const StoredName = StoredText.meta({ description: "Name of a key.", examples: ["ops"] });
+export const StoredCategory = StoredText.meta({ description: "The market's category.", examples: ["crypto"] });
+export const StoredName = StoredText.meta({ description: "The name of the API key.", examples: ["ops"] });
 export const StoredUserId = StoredText.meta({
   description: "The user's identifier, the `sub` of its JWT.",
   examples: ["usr_1"],
@@ -25,15 +25,16 @@ export const StoredUserId = StoredText.meta({
 
 export const StoredMeta = z
   .record(z.string(), z.json())
-  .meta({ id: "StoredMeta", description: "Key-value metadata as it was stored." });
+  .meta({ id: "StoredMeta", description: "The market's key-value metadata." });
 
-/** Older versions sold shares for more than the dollar that they can pay. */
+/** Older versions sold shares for more than the dollar that a share can pay. */
 export const AveragePrice = z
   .number()
   .min(0)
   .meta({
     id: "AveragePrice",
-    description: "US dollars per share, fee included; above 1 only for what older versions sold so dear.",
+    description:
+      "US dollars per share, fee included; above 1 only for shares that an older version sold at such a price.",
     examples: [0.516378],
   });
 

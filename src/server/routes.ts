@@ -53,7 +53,6 @@ export interface RouteServices {
 }
 
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
-const TRADES: readonly OperationId[] = ["placeTrade", "placeOrder"];
 
 /** Whether a webhook's signature verifies over the bytes that arrived. */
 type Verify = (exchange: Exchange, body: Buffer, services: RouteServices) => boolean | Promise<boolean>;
@@ -103,12 +102,12 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   const { handlers, identities, adminHosts } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
-  const cached = cachedBy(identities, id, operation);
+  const cached = cachedBy(identities, operation);
   return {
     method: operation.method,
     path: operation.path,
     forBrowsers: isForBrowsers(operation),
-    ...(TRADES.includes(id) ? { trades: true } : {}),
+    ...(operation.trades ? { trades: true } : {}),
     async answer(exchange) {
       if (operation.auth === "admin") adminHosts.require(exchange);
       const identity = await authenticate(exchange, operation, identities);
@@ -128,9 +127,9 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
 }
 
 /** The cached credentials that an operation may change; the next request that needs them reads them again. */
-function cachedBy({ keys, ended }: Identities, id: OperationId, { scope }: Operation): { forget(): void } | undefined {
-  if (scope === "keys" || id === "applyConfig") return keys;
-  return id === "revokeUser" ? ended : undefined;
+function cachedBy({ keys, ended }: Identities, { scope, changes }: Operation): { forget(): void } | undefined {
+  if (scope === "keys" || changes === "keys") return keys;
+  return changes === "sessions" ? ended : undefined;
 }
 
 /** The attempt that the refusal log may record. The input is not validated yet, so a long `marketId` is left out. */
@@ -159,7 +158,7 @@ function wireAnswer(
   if (replayed) return written(text, [["idempotent-replayed", "true"]]);
   const answer = written(text);
   // Health alone keeps its usual body when its status says that something is wrong.
-  const unhealthy = operation === operations.getHealth && (wire.value as { ok: boolean }).ok === false;
+  const unhealthy = operation.health && (wire.value as { ok: boolean }).ok === false;
   return unhealthy ? { ...answer, status: 503 } : answer;
 }
 

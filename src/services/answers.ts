@@ -2,31 +2,31 @@ import type { z } from "zod";
 import { encode, mismatchOf } from "../contract/encode.ts";
 import { type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
 
-/** Something that went out although it is not what the contract says. */
+/** An answer that went out although it does not fit the contract. */
 export interface Mismatch {
   /** The operation's id as in the OpenAPI document. */
   operation: string;
   problem: string;
 }
 
-/** Sources run in tests and in development, where a mismatch has to be noticed; what is built runs in production. */
+/** The sources run in tests and in development, where a mismatch must be noticed; the build runs in production. */
 let isStrict = import.meta.filename.endsWith(".ts");
 const listeners = new Set<(mismatch: Mismatch) => void>();
 
-/** Tells of every mismatch of this process from now on; returns how to end that. */
+/** Calls the listener for every mismatch in this process; returns what removes it. */
 export function onMismatch(listener: (mismatch: Mismatch) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Whether a mismatch is an error (the sources' default) or is answered all the same; returns what held before. */
+/** Sets whether a mismatch throws (the sources' default) or is answered all the same; returns the setting before. */
 export function holdAnswersStrictly(strict: boolean): boolean {
   const before = isStrict;
   isStrict = strict;
   return before;
 }
 
-/** Wire form of a handler's result. In production it never fails: a change that is made is answered. */
+/** Wire form of a handler's result. In production it never fails, so every completed change is answered. */
 export function encodeResult<Id extends OperationId>(id: Id, result: Result<Id>): WireResult<Id> {
   const { output } = operations[id];
   if (!("paged" in operations[id])) return encodeAs(id, output, result) as WireResult<Id>;
@@ -34,14 +34,27 @@ export function encodeResult<Id extends OperationId>(id: Id, result: Result<Id>)
   return { items: encodeAs(id, output, items), nextCursor } as WireResult<Id>;
 }
 
-/** Holds a value that is in wire form already, such as an event, against its schema, and gives it back. */
+/** Checks a value in wire form, such as an event, against its schema, and returns it. */
 export function holdAgainst<Wire>(operation: string, schema: z.ZodType, wire: Wire): Wire {
   const problem = mismatchOf(schema, wire);
   if (problem !== undefined) report({ operation, problem });
   return wire;
 }
 
-/** Wire form of a value by its schema. @param operation what answers with it */
+/**
+ * Calls a function that makes an event of a stored row.
+ * @returns undefined, and reports a mismatch, when it throws: only a row that was tampered with makes it throw
+ */
+export function madeOf<Value>(operation: string, make: () => Value): Value | undefined {
+  try {
+    return make();
+  } catch (error) {
+    report({ operation, problem: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  }
+}
+
+/** Wire form of a value by its schema. @param operation the one that answers with it */
 export function encodeAs(operation: string, schema: z.ZodType, value: unknown): unknown {
   const { wire, mismatch } = encode(schema, value);
   if (mismatch !== undefined) report({ operation, problem: mismatch });
@@ -53,7 +66,9 @@ function report(mismatch: Mismatch): void {
   if (isStrict) throw new Error(`The answer of ${mismatch.operation} is not what its schema says: ${mismatch.problem}`);
 }
 
-/** An answer in wire form. It is made once, as a value or as text, and the other is had from it when it is asked for. */
+/**
+ * An answer in wire form. It is made once, as a value or as text; the other form is derived when it is needed.
+ */
 export class Wire<Value> {
   #value: Value | undefined;
   #text: string | undefined;

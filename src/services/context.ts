@@ -15,7 +15,9 @@ import type { SecurityLog } from "./security/security-log.ts";
 export interface ServiceContext {
   tenantId: string;
   sequencer: Sequencer;
-  /** For reads, and for writes that need no place in the order of commits. Nothing that decides about money is read here. */
+  /**
+   * For reads, and for writes that need no place in the order of commits. No decision about money rests on its reads.
+   */
   pool: Pool;
   /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Pool;
@@ -23,21 +25,21 @@ export interface ServiceContext {
   auditWatch: AuditWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;
-  /** Where the pages of lists go on. */
+  /** Makes and reads the cursors of lists. */
   cursors: Cursors;
-  /** What operators should hear of, and no entry of the audit log tells. */
+  /** Events that operators should know of and that are not in the audit log. */
   security: SecurityLog;
-  /** Whether an entry of the log counts. */
+  /** Whether the audit key sealed an entry. */
   isSealed: IsSealed;
   /** Fresh identifiers, ordered by time. */
   newId: (prefix: string) => string;
 }
 
 /**
- * Sends a command through the sequencer. Its answer is made before the commit and is given out as it was made; with an
- * `Idempotency-Key` it is stored in the same commit, or the stored one comes back.
+ * Sends a command through the sequencer. Its answer is made before the commit. With an `Idempotency-Key` the answer is
+ * stored in the same commit, and a repeated request gets the stored one.
  *
- * @param toRepeated what repeats of the request are answered with, when the answer holds a secret
+ * @param toRepeated the answer to repeats of the request, where the first answer holds a secret
  */
 export async function submit<Id extends OperationId, C extends Command>(
   { sequencer }: ServiceContext,
@@ -66,7 +68,7 @@ export async function submit<Id extends OperationId, C extends Command>(
   return new Answered(rendered.body, false);
 }
 
-/** The trader on whose behalf the caller acts. The doors have checked that there is one. */
+/** The trader on whose behalf the caller acts; server and client have checked that there is one. */
 export function requireUser(caller: Caller): NonNullable<Caller["user"]> {
   if (!caller.user) throw new Fault("USER_REQUIRED", "A user token is required");
   return caller.user;

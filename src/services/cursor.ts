@@ -10,16 +10,16 @@ type Place<Of extends Shape> = { -readonly [Index in keyof Of]: Of[Index] extend
 
 /** The key of cursors is derived under a name of its own, so that no cursor can ever be an entry's seal. */
 const KEY_LABEL = "pmctl-cursor-key-v1";
-/** 128 bits: a tag cannot be found by trying, and the cursor stays short. */
+/** 128 bits: too many to guess, and the cursor stays short. */
 const TAG_LENGTH = 22;
-/** What says where a page begins and how it is written, and so is no part of what the list shows. */
+/** Inputs that say where a page begins and how it is written; they do not change which items the list holds. */
 const PAGING = ["limit", "cursor", "format"];
 
 /** Makes and reads the cursors of a tenant's lists, with keys that every server of the tenant has. */
 export class Cursors {
   readonly #keys: readonly Buffer[];
 
-  /** @param auditKeys the current one first; those of the past still verify the cursors that they made */
+  /** @param auditKeys the current one first; earlier ones still verify the cursors that they made */
   constructor(auditKeys: readonly AuditKey[]) {
     this.#keys = auditKeys.map(({ key }) => hmac(key, KEY_LABEL));
   }
@@ -27,8 +27,8 @@ export class Cursors {
   /**
    * One list as one caller reads it.
    * @param id the operation
-   * @param input as it was decoded: what of it is no paging is the filter
-   * @param user whose list it is; undefined for lists that show the same to every caller who may read them
+   * @param input decoded; all fields but those of paging are the filter
+   * @param user the owner of the list; undefined for lists that are the same for every caller
    */
   list(id: OperationId, input: Readonly<Record<string, unknown>>, user?: Caller["user"]): List {
     const filter = Object.fromEntries(Object.entries(input).filter(([name]) => !PAGING.includes(name)));

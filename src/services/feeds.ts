@@ -10,20 +10,20 @@ import {
 } from "../domain/feeds/feed.ts";
 import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
 
-/** What a tenant's services know of its feeds. */
+/** A tenant's feeds, as its services use them. */
 export interface OracleSetup {
   feeds: ReadonlyMap<string, FeedDefinition>;
-  /** SHA-256 of what each feed promises, which markets freeze. */
+  /** SHA-256 of each feed's fingerprint text, which a market keeps from its creation on. */
   hashes: FeedHashes;
-  /** Sources whose prices the tenant sends itself. */
+  /** Sources whose prices the tenant sends. */
   pushSources: ReadonlySet<string>;
-  /** Sources that the tenant cannot ask yet, by name, and what its file would have to state. */
+  /** Sources that the tenant cannot use yet, by name, with the settings that its file lacks. */
   lacking: ReadonlyMap<string, string>;
   /** Where `resolution_url` may lead. */
   network: OutgoingRules;
 }
 
-/** The feeds of a tenant's venues beside the built-in ones, with what depends on the sources of its file. */
+/** The built-in feeds and those of the tenant's venues, with the sources of its file. */
 export function oracleSetup(
   venues: Venues = {},
   pushSources: Iterable<string> = [],
@@ -36,13 +36,13 @@ export function oracleSetup(
   return { feeds, hashes, pushSources: new Set(pushSources), lacking, network };
 }
 
-/** Whether a feed is what it was when a market was created on it. */
+/** Whether a feed is still the same as when the market was created. */
 export function isFeedUnchanged(
   { feeds, hashes }: Pick<OracleSetup, "feeds" | "hashes">,
   { feed: key, feedSha256 }: Pick<MarketTerms, "feed" | "feedSha256">,
 ): boolean {
   const feed = feeds.get(key);
-  // There are markets that froze the definition alone; what their sources were is not on record.
+  // Older markets keep a hash of the definition alone, without its sources.
   return feed !== undefined && (hashes.get(key) === feedSha256 || sha256(definitionText(feed)) === feedSha256);
 }
 

@@ -5,7 +5,7 @@ import { Fault } from "../domain/fault.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Caller, describeIssue, type Handlers } from "./invoke.ts";
 
-/** Webhooks in our own shape, and what is read into it. The server has verified the signature over the raw bytes. */
+/** Webhooks in pmctl's own format. The server has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {
   return {
     receiveKyc: (event, { webhook }) => receiveKyc(context, event, webhook),
@@ -14,7 +14,7 @@ export function inboundHandlers(context: ServiceContext) {
 }
 
 const PROVIDER = "payments";
-/** Of the body of an event that is only kept. Larger ones are on record without it. */
+/** The largest body that is stored with an event without effect; larger ones are recorded without their body. */
 const MAX_KEPT_BYTES = 64 * 1024;
 const RECEIVED = { received: true } as const;
 
@@ -39,15 +39,15 @@ async function receiveKyc(
   return RECEIVED;
 }
 
-/** What a provider says that is no result of a check of a known user: it is kept on record and has no effect. */
+/** A provider's event that is not the result of a known user's check: it is recorded and has no effect. */
 export interface KycNews {
-  /** The provider's word for what happened. */
+  /** The provider's name for the event. */
   news: string;
   provider: string;
   userId?: string | undefined;
 }
 
-/** Keeps such news as a webhook without effect, the same bytes once. */
+/** Records such an event as a webhook without effect; the same bytes once. */
 export async function keepNews(
   { sequencer }: Pick<ServiceContext, "sequencer">,
   { news, provider, userId }: KycNews,
@@ -68,7 +68,7 @@ export async function keepNews(
   return RECEIVED;
 }
 
-/** The answer follows the commit: a provider that hears 200 never asks again. */
+/** The answer follows the commit, because a provider does not send an event again after a 200. */
 async function receivePayment(
   { sequencer }: ServiceContext,
   event: Input<"receivePayment">,

@@ -1,5 +1,12 @@
 import type { z } from "zod";
-import { type Input, type OperationId, operations, type Result, type WireResult } from "../contract/operations.ts";
+import {
+  type Input,
+  type OperationId,
+  type Operations,
+  operations,
+  type Result,
+  type WireResult,
+} from "../contract/operations.ts";
 import type { sessionOperations } from "../contract/resources/session.ts";
 import type { Scope } from "../domain/access/scopes.ts";
 import type { Origin } from "../domain/access/security.ts";
@@ -9,39 +16,39 @@ import { ConnectionLost, classify, StatementFailed } from "../postgres/connect.t
 import { OutcomeUnknown } from "../postgres/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";
 
-/** On whose behalf an operation runs. The doors establish it; services trust it. */
+/** Who calls an operation. Server and client establish it; services trust it. */
 export interface Caller {
-  /** As it stands in the audit entry: `admin:ops`, `cli:alice`, `user:usr_1`, `provider:payments`. */
+  /** As audit entries name it: `admin:ops`, `cli:alice`, `user:usr_1`, `provider:payments`. */
   actor: string;
   /** The trader, for operations that need one. */
   user?: { id: string; jurisdiction?: string | undefined } | undefined;
-  /** Of the admin key that the request came with; undefined for callers that no scopes bind. */
+  /** The scopes of the request's admin key; undefined for callers without scopes. */
   scopes?: readonly Scope[] | undefined;
   /** An operator's words for the audit entry. */
   reason?: string | undefined;
-  /** Where the request came from, for the security log; unknown on the database's door. */
+  /** Where the request came from, for the security log; undefined for calls within this process. */
   origin?: Origin | undefined;
-  /** Told of the last audit entry of each commit that was made for the caller. */
+  /** Called with the last audit entry of each commit made for the caller. */
   onSealed?: ((seal: Seal) => void) | undefined;
-  /** Told when the chain that an answer speaks of was last verified from its first entry on. */
+  /** Called with the time at which the chain was last verified from its first entry on. */
   onVerified?: ((verifiedAt: number) => void) | undefined;
-  /** Entity tags, one of which must still name the version to be changed. */
+  /** Entity tags, one of which must name the current version for a change to be made. */
   ifMatch?: readonly string[] | undefined;
-  /** A provider's raw body with its hash, where one delivered it. */
+  /** A webhook's raw body with its hash; undefined for other requests. */
   webhook?: { sha256: string; body: string } | undefined;
-  /** How long a change of the policy is to hold; for good unless given. */
+  /** How long a change of the policy holds; for good unless given. */
   policyTtlMs?: number | undefined;
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
   idempotency?: { caller: string; key: string; requestHash: string } | undefined;
 }
 
-/** An answer whose text stands already: it was made before the commit, or when the same request came first. */
+/** An answer in its final text, made before the commit, or stored by the first of repeated requests. */
 export class Answered {
   /** JSON. */
   readonly text: string;
-  /** Whether an earlier request has had the effect. */
+  /** Whether an earlier request had the effect, and this one repeats it. */
   readonly replayed: boolean;
-  /** The version that it shows, where the operation is `tagged`. */
+  /** The version in the answer, where the operation is `tagged`. */
   readonly tag: string | undefined;
 
   constructor(text: string, replayed: boolean, tag?: string) {
@@ -51,7 +58,7 @@ export class Answered {
   }
 }
 
-/** A result that names the version it shows, so that a later change can insist on it. */
+/** A result with its version, so that a later change can require it. */
 export class Tagged<Value> {
   readonly value: Value;
   /** An entity tag without its quotes. */
@@ -68,14 +75,18 @@ export type Handler<Id extends OperationId> = (
   caller: Caller,
 ) => Promise<Result<Id> | Answered | Tagged<Result<Id>>>;
 
-/** One handler per operation that is served; an operation without one answers 404. */
+/** One handler per served operation; an operation without one answers 404. */
 export type Handlers = { [Id in OperationId]?: Handler<Id> };
 
-/** Webhooks that a provider sends in a shape of its own. Services know no provider: the server adds these handlers. */
-type ProviderOperation = "receiveStripe";
+/** Webhooks in a provider's own format. Services know no provider: the server adds these handlers. */
+type ProviderOperation = {
+  [Id in OperationId]: Operations[Id] extends { provider: string } ? Id : never;
+}[OperationId];
 export type ProviderHandlers = { [Id in ProviderOperation]: Handler<Id> };
 
-/** A handler for every other operation but those on the session cookie, which the HTTP server answers without a service. */
+/**
+ * A handler for every other operation, except those of the session cookie, which the HTTP server answers itself.
+ */
 export type AllHandlers = {
   [Id in Exclude<OperationId, keyof typeof sessionOperations | ProviderOperation>]: Handler<Id>;
 };
@@ -85,14 +96,14 @@ export interface Invocation<Id extends OperationId> {
   replayed: boolean;
   /** The version of what was read or changed, where the operation is `tagged`. */
   tag?: string;
-  /** The last audit entry that it wrote. A stored answer wrote none: its entry belongs to the first request. */
+  /** The last audit entry that it wrote; undefined for a stored answer, whose entry belongs to the first request. */
   seal?: Seal;
   /** When the chain was last verified from its first entry on, in milliseconds. */
   verifiedAt?: number;
 }
 
 /**
- * Runs one operation for either door: validates and decodes the input, calls the handler, encodes the result.
+ * Runs one operation: validates and decodes the input, calls the handler, encodes the result.
  * @throws Fault BAD_REQUEST naming the field, NOT_FOUND for an operation that is not served, or the handler's refusal.
  */
 export async function invoke<Id extends OperationId>(
@@ -126,14 +137,14 @@ export async function invoke<Id extends OperationId>(
   return { wire: encodeOnce(id, result), replayed: false, ...said };
 }
 
-/** The same work, whose callers hear of the database's trouble in words of ours. */
+/** The same work, with failures of the database as Faults. */
 export function withDatabaseFaults<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     throw databaseFault(error) ?? error;
   });
 }
 
-/** What callers are told when the database is why a read, or a write past the sequencer, failed. */
+/** The Fault for a failure of the database in a read, or in a write that bypasses the sequencer. */
 function databaseFault(error: unknown): Fault | undefined {
   if (error instanceof OutcomeUnknown) {
     const message = "The connection to the database was lost: whether this took effect is not known";
@@ -167,7 +178,7 @@ export function describeIssue(issue: z.core.$ZodIssue | undefined): string {
 
 const encodedResults = new WeakMap<object, Wire<unknown>>();
 
-/** Callers whose reads were answered by one batch share the result, and so its wire form. */
+/** Callers whose reads one batch answered share the result, and so its wire form. */
 function encodeOnce<Id extends OperationId>(id: Id, result: Result<Id>): Wire<WireResult<Id>> {
   const known = encodedResults.get(result);
   if (known) return known as Wire<WireResult<Id>>;

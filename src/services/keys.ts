@@ -14,8 +14,8 @@ import type { Caller, Handlers } from "./invoke.ts";
 const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
 
 /**
- * The tenant's API keys. A value is made up here, answered once, and forgotten: the command carries its hash, and the
- * answer that an `Idempotency-Key` stores carries none.
+ * The tenant's API keys. A value is generated here, returned once, and not kept: the command carries its hash, and the
+ * answer stored for an `Idempotency-Key` holds no value.
  */
 export function keyHandlers(context: ServiceContext) {
   return {
@@ -33,7 +33,7 @@ export function keyHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** 256 bits behind the prefix of its type. */
+/** 256 random bits after the prefix of its type. */
 function newApiKey(type: KeyType): string {
   return `${PREFIX[type]}${randomBytes(32).toString("base64url")}`;
 }
@@ -43,24 +43,18 @@ async function listKeys({ pool, isSealed }: ServiceContext): Promise<Result<"lis
     Promise.all([listApiKeys(sql, isSealed), readKeyUse(sql), readClock(sql)]),
   );
   return keys
-    .map((key) => {
-      const { hash, name, type, onRecord, scopes, from, createdAt, expiresAt } = key;
-      const fingerprint = keyFingerprint(hash);
-      const lastUsedAt = uses.get(hash) ?? null;
-      return {
-        name,
-        type,
-        active: isInForce(key, now),
-        onRecord,
-        fingerprint,
-        scopes: [...scopes],
-        from: [...from],
-        createdAt,
-        expiresAt,
-        lastUsedAt,
-      };
-    })
+    .map((key) => ({
+      ...keyView(key),
+      active: isInForce(key, now),
+      onRecord: key.onRecord,
+      lastUsedAt: uses.get(key.hash) ?? null,
+    }))
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.createdAt - b.createdAt);
+}
+
+/** A stored key as lists and the configuration show it. */
+export function keyView({ hash, name, type, scopes, from, createdAt, expiresAt }: ApiKey) {
+  return { name, type, fingerprint: keyFingerprint(hash), scopes: [...scopes], from: [...from], createdAt, expiresAt };
 }
 
 function create(context: ServiceContext, input: Input<"createKey">, caller: Caller) {
@@ -126,14 +120,14 @@ interface Rotated {
   oldUntil: number;
 }
 
-/** Of the newest key of the name; a name that no key has is refused by the command. */
+/** The type of the newest key with this name; the command refuses a name without a key. */
 async function typeOf({ pool, isSealed }: ServiceContext, name: string): Promise<KeyType> {
   const keys = await pool.read((sql) => listApiKeys(sql, isSealed));
   const named = keys.filter((key) => key.onRecord && key.name === name);
   return named.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.type ?? "public";
 }
 
-/** The key that the request came with: the actor that it made the caller names it. */
+/** The caller's own key, which the actor names. */
 export function keyInHand({ actor, scopes }: Caller): KeyInHand {
   return {
     usedName: actor.startsWith("admin:") ? actor.slice("admin:".length) : undefined,

@@ -14,7 +14,7 @@ import type { Caller, Handlers } from "./invoke.ts";
 const RECENT = 50;
 const MAX_HELD = 200;
 
-/** What the oracle shows of itself, from the database: any process can answer, whichever one sweeps. */
+/** The oracle's state, read from the database, so that any process can answer, whichever one sweeps. */
 export function oracleHandlers(context: ServiceContext) {
   return {
     getOracleStatus: () => status(context),
@@ -39,7 +39,7 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
   };
 }
 
-/** A custom oracle may resolve without a feed or a price; such a resolution stands in the audit log only. */
+/** A custom oracle may resolve without a feed or a price; such a resolution is in the audit log only. */
 function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
   const content = contentOf({ type: "oracle.resolved", payloadText: payload });
   if (content?.type !== "oracle.resolved") return [];
@@ -60,7 +60,7 @@ function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"ge
   ];
 }
 
-/** A custom oracle may have gone by another strike than the market's own; then only that one is known. */
+/** A custom oracle may have used another strike than the market's own; then only that one is known. */
 function strikesOf(strike: number, terms: MarketTerms | undefined): number[] {
   const upper = terms && Number(terms.strike) === strike ? terms.upperStrike : undefined;
   return upper ? [strike, Number(upper)] : [strike];
@@ -71,13 +71,13 @@ async function held({ pool }: ServiceContext, id: string | undefined): Promise<R
   return rows.map(({ id: marketId, ...row }) => ({ marketId, ...row }));
 }
 
-/** The tick is stored before the answer; it needs no place in the order of commits, as no money hangs on it yet. */
+/** The price is stored before the answer. It needs no place in the order of commits, because it moves no money yet. */
 async function receivePrice(
   { pool, oracle }: ServiceContext,
   { source, id, price, observedAt }: Input<"receivePrice">,
   arrived: Caller["webhook"],
 ): Promise<Result<"receivePrice">> {
-  // The bytes that were signed hold every digit of a number; what was parsed of it holds those of a double.
+  // The signed bytes hold every digit of a number; the parsed value has only those of a double.
   const stated = arrived ? numberTextAt(parseExactJson(arrived.body), "/price") : String(price);
   const value = parseDecimal(stated ?? "");
   if (!value) throw new Fault("BAD_REQUEST", "price: must be a plain decimal");

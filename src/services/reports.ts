@@ -16,7 +16,7 @@ import type { Handlers } from "./invoke.ts";
 
 const MAX_TRADERS = 100;
 
-/** What operators look at. A period of n days is the current UTC day and the n - 1 before it. */
+/** Reports for operators. A period of n days is the current UTC day and the n - 1 days before it. */
 export function reportHandlers(context: ServiceContext) {
   return {
     getOverviewReport: (input) => overview(context, input),
@@ -122,7 +122,9 @@ async function funding(
   };
 }
 
-/** The most that the house loses if a market settles now: what the worse outcome pays beyond what traders paid in. */
+/**
+ * The most that the house can lose if a market settles now: the payout of the worse outcome less what traders paid in.
+ */
 async function risk({ pool }: ServiceContext): Promise<Result<"listRisk">> {
   const rows = await pool.read(listRisks);
   return rows.map(({ marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro }) => {
@@ -149,7 +151,7 @@ async function hedgeExposure({ pool }: ServiceContext): Promise<Result<"getHedge
   };
 }
 
-/** Fees, and what market making brought: below zero when the house lost more than it earned. */
+/** Fees plus the result of market making; below zero when the house lost more than it earned. */
 function revenueMicro({ feeMicro, spreadMicro }: CategoryRow): bigint {
   return feeMicro + spreadMicro;
 }

@@ -2,10 +2,10 @@ import { listUnrecordedClosings } from "../queries/closings.ts";
 import { hasEndedOverrides } from "../queries/configuration.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** The actor of what happens without a request: closings, ends of overrides, holds and resolutions. */
+/** The actor of changes without a request: closings, ends of overrides, holds and resolutions. */
 export const SYSTEM_ACTOR = "oracle";
 
-/** Something that is done again and again until it is stopped. */
+/** A task that repeats until it is stopped. */
 export interface Sweeper {
   /** Waits for a sweep that is under way. */
   stop(): Promise<void>;
@@ -13,7 +13,7 @@ export interface Sweeper {
 
 /**
  * Sweeps at an interval, never two at once.
- * @param onError told of the first failure of a row only: while the database is away every sweep fails alike
+ * @param onError called for the first of consecutive failures only: while the database is away every sweep fails alike
  */
 export function startSweeper(
   sweep: () => Promise<unknown>,
@@ -46,14 +46,14 @@ export function startSweeper(
 
 type SweeperContext = Pick<ServiceContext, "pool" | "sequencer">;
 
-/** Markets per sweep; what is left is taken by the next one. */
+/** Markets per sweep; the next sweep takes the rest. */
 const MAX_CLOSINGS = 500;
 const SWEEP_MS = 2000;
 
 /**
  * Writes `market.closed` for every market whose closing time has passed. Any number of processes may sweep at once: the
  * sequencer orders them and the engine records a closing once.
- * @returns how many closings this sweep put on record
+ * @returns how many closings this sweep recorded
  */
 export async function sweepClosings({ pool, sequencer }: SweeperContext): Promise<number> {
   const marketIds = await pool.read((sql) => listUnrecordedClosings(sql, MAX_CLOSINGS));
@@ -69,8 +69,8 @@ export function startClosingSweeper(context: SweeperContext, onError: (error: un
 }
 
 /**
- * Puts the end of overrides on record; the entry that set one names the actor and the time. Trades are judged by the clock,
- * so nothing depends on the record; any number of processes may sweep at once, and the engine records an end once.
+ * Records the end of overrides; the entry that set one names the actor and the time. Trades go by the clock, so nothing
+ * depends on this entry. Any number of processes may sweep at once: the engine records an end once.
  * @returns how many overrides this sweep found ended
  */
 export async function sweepOverrides({ pool, sequencer }: SweeperContext): Promise<number> {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { NoInput, type Operation, operationUnder } from "../../src/contract/operation.ts";
+import { NoInput, type Operation, operationsUnder } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { OPERATION_SCOPES } from "../../src/domain/access/scopes.ts";
 
-const operation = operationUnder("operations");
+const { operation } = operationsUnder("operations");
 const rest = { path: "/v1/x", summary: "X.", input: NoInput, output: NoInput, refusals: [] } as const;
 
 test("an admin operation without a scope does not compile, nor one that reads with another than read", () => {
@@ -38,7 +38,7 @@ test("an operation without its refusals does not compile, nor with a code that i
     // @ts-expect-error and stands under a tag
     { ...rest, method: "GET", auth: "public" } satisfies Operation,
     // @ts-expect-error that exists
-    operationUnder("elsewhere"),
+    operationsUnder("elsewhere"),
   ];
   expect(rows).toHaveLength(5);
 });

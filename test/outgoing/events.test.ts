@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
 import { contentOf } from "../../src/domain/audit/audit-payloads.ts";
 import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/outgoing/events.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/queries/stream.ts";
+import { holdAnswersStrictly, onMismatch } from "../../src/services/answers.ts";
 import { liveEventsOf } from "../../src/services/streams/stream-events.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
@@ -124,4 +125,21 @@ test("an entry whose text was broken has no events, and stops no other's", () =>
     expect([eventNamesOf(broken), outgoingEventsOf(broken), marketOf(broken)]).toEqual([[], [], undefined]);
     expect(liveEventsOf(broken)).toEqual([]);
   }
+});
+
+test("a trade whose recorded amounts are no decimals is left out and counted, and stops no other's events", () => {
+  const before = holdAnswersStrictly(false);
+  const mismatches: string[] = [];
+  const stopListening = onMismatch(({ operation }) => mismatches.push(operation));
+  onTestFinished(() => {
+    stopListening();
+    holdAnswersStrictly(before);
+  });
+  const trade = entries.find(({ content }) => content?.type === "trade.executed");
+  if (trade?.content?.type !== "trade.executed") throw new Error("no trade is on record");
+  const payload = { ...trade.content.payload, amount: "five" };
+  const tampered: FollowedEntry = { ...trade, content: { type: "trade.executed", payload } };
+  expect([...liveEventsOf(tampered), ...outgoingEventsOf(tampered)]).toEqual([]);
+  expect(eventNamesOf(tampered)).toEqual(eventNamesOf(trade));
+  expect(mismatches).toEqual(["streamEvents", "onOrderFilledWebhook"]);
 });

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { z } from "zod";
 import { streamEvents } from "../../src/contract/resources/stream.ts";
 import { EventStream, formatEvent } from "../../src/server/streams/event-stream.ts";
+import { holdAnswersStrictly, onMismatch } from "../../src/services/answers.ts";
 import { tradeOf, usd } from "../engine/world.ts";
 import { EXPIRED_KEY, PUBLIC_KEY, userToken } from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
@@ -176,6 +177,34 @@ describe("a stream", () => {
     for (let n = 0; n < 5; n++) await trade("ann");
     await until(6);
     expect(remaining(await fetch(`${tenant.url}/health`))).toBe(remaining(response) - 1);
+  });
+
+  test("leaves out a trade whose recorded amounts are no decimals, counts it, and goes on", async () => {
+    const before = holdAnswersStrictly(false);
+    const mismatches: string[] = [];
+    const stopListening = onMismatch(({ operation }) => mismatches.push(operation));
+    onTestFinished(() => {
+      stopListening();
+      holdAnswersStrictly(before);
+    });
+    const { sql } = tenant.backend;
+    await sql`
+      create function tamper() returns trigger language plpgsql as $$
+        begin
+          new.payload := replace(new.payload, '"amount":"5"', '"amount":"five"');
+          return new;
+        end $$`;
+    await sql`
+      create trigger tamper before insert on audit for each row when (new.actor = 'user:ann') execute function tamper()`;
+    const stream = await watch();
+    await Promise.all([trade("ann"), trade("bob")]);
+    await sql`drop trigger tamper on audit`;
+    await stream.until(3);
+    expect(names(stream.events)).toEqual(["snapshot", "price", "trade"]);
+    const resumed = await watch("", { "last-event-id": stream.events[0]?.id ?? "" });
+    await resumed.until(2);
+    expect(names(resumed.events)).toEqual(["price", "trade"]);
+    expect(mismatches).toEqual(["streamEvents", "streamEvents"]);
   });
 
   test("ends when its credentials do", async () => {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { CHAIN_PROBLEMS } from "../../domain/audit/audit-link.ts";
-import { NoInput, operationUnder } from "../operation.ts";
-import { PageCursor, PageLimit, Timestamp, text } from "../scalars.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
+import { paging, Timestamp, text } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
 export const AuditEntry = z
@@ -13,14 +13,13 @@ export const AuditEntry = z
     payload: z.record(z.string(), z.json()),
     hash: z.string(),
     ts: z.string().meta({ description: "ISO 8601, exactly as it was hashed." }),
-    keyId: z.string().meta({ description: "Extension: which audit key sealed the entry." }),
+    keyId: z.string().meta({ description: "Extension: the id of the audit key that sealed the entry." }),
     payloadText: z.string().meta({ description: "Extension: the exact text that was hashed." }),
   })
   .meta({ id: "AuditEntry" });
 
 export const AuditFilter = z.object({
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
   type: text(64).optional().meta({ description: "Extension: only entries of this type." }),
   actor: text(300).optional().meta({ description: "Extension: only entries of this actor." }),
   after: z.coerce
@@ -38,90 +37,91 @@ export const AuditPage = z
 const ChainProblemFound = z
   .object({
     kind: z.enum(CHAIN_PROBLEMS),
-    seq: z.number().int().meta({ description: "The first entry that it concerns." }),
+    seq: z.number().int().meta({ description: "The first entry concerned." }),
     text: z.string().meta({ examples: ["the log was set back: it ends at entry 21, and had reached 26"] }),
   })
-  .meta({ id: "ChainProblem", description: "Why the log does not hold." });
+  .meta({ id: "ChainProblem", description: "Why the audit log fails verification." });
 const Anchor = z
-  .object({ seq: z.number().int(), hash: z.string(), ts: z.string().meta({ description: "The entry's own." }) })
-  .meta({ id: "Anchor", description: "An entry that the log is known to have held." });
+  .object({ seq: z.number().int(), hash: z.string(), ts: z.string().meta({ description: "The entry's own time." }) })
+  .meta({ id: "Anchor", description: "An entry that the audit log is known to have contained." });
 export const AuditStatus = z
   .object({
     verified: z.boolean(),
     head: z.string(),
     count: z.number().int().min(0),
     problem: ChainProblemFound.nullable(),
-    anchor: Anchor.nullable().meta({ description: "The newest one known to this server." }),
+    anchor: Anchor.nullable().meta({ description: "The newest anchor known to this server." }),
   })
   .meta({ id: "AuditStatus" });
 
 export const SecurityEvent = z.enum(SECURITY_EVENTS).meta({
   id: "SecurityEvent",
-  description: "What happened; `key.used` is told of admin keys, once per key, address and hour.",
+  description: "What happened; `key.used` is reported for admin keys, once per key, address and hour.",
 });
 
 export const SecurityEntry = z
   .object({
-    ts: Timestamp.meta({ description: "When it first happened in that minute." }),
-    event: StoredText.meta({ description: "One of those that can be asked for.", examples: ["auth.failed"] }),
+    ts: Timestamp.meta({ description: "The first time it happened in that minute." }),
+    event: StoredText.meta({
+      description: "One of the values that `event` in the query takes.",
+      examples: ["auth.failed"],
+    }),
     reason: StoredText.meta({
-      description: "Of `auth.failed`: `key`, `token`, `signature` or `network`.",
+      description: "The cause; for `auth.failed` one of `key`, `token`, `signature` and `network`.",
       examples: ["key"],
     }),
     address: StoredText.nullable().meta({
-      description: "As the rate limit counts it; `others` where too many took part; null where no request caused it.",
+      description:
+        "The client's address as the rate limit counts it; `others` when there were too many addresses; null if no request caused it.",
       examples: ["203.0.113.7"],
     }),
     fingerprint: StoredText.nullable().meta({
-      description: "The beginning of the SHA-256 of the key that came first, as `GET /v1/keys` shows it.",
+      description: "The beginning of the SHA-256 of the first key used, as `GET /v1/keys` shows it.",
       examples: ["fp:0a1b2c3d"],
     }),
-    keyName: StoredText.nullable().meta({ description: "Where the key is known.", examples: ["ops"] }),
-    route: StoredText.nullable().meta({ description: "The path of the operation.", examples: ["/v1/markets/:id"] }),
-    count: z.number().int().min(1).meta({ description: "How often, from this address in this minute." }),
+    keyName: StoredText.nullable().meta({
+      description: "The name of the key, if the key is known.",
+      examples: ["ops"],
+    }),
+    route: StoredText.nullable().meta({
+      description: "The path pattern of the operation.",
+      examples: ["/v1/markets/:id"],
+    }),
+    count: z.number().int().min(1).meta({ description: "How often it happened from this address in this minute." }),
   })
   .meta({ id: "SecurityEntry" });
 
 export const SecurityFilter = z.object({
   event: SecurityEvent.optional(),
-  since: Timestamp.optional().meta({ description: "Only what happened from then on." }),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  since: Timestamp.optional().meta({ description: "Only events from this time on." }),
+  ...paging,
 });
 
 export const SecurityPage = z
   .object({ entries: z.array(SecurityEntry), cursor: z.string().nullable() })
   .meta({ id: "SecurityPage" });
 
-const operation = operationUnder("operations");
+const { operatorRead } = operationsUnder("operations");
 
 export const auditOperations = {
-  listAudit: operation({
-    method: "GET",
+  listAudit: operatorRead({
     path: "/v1/audit",
-    auth: "admin",
-    scope: "read",
-    summary: "The audit log, newest first.",
+    summary: "List the entries of the audit log, newest first.",
     input: AuditFilter,
     output: AuditPage,
     refusals: [],
   }),
-  getAuditStatus: operation({
-    method: "GET",
+  getAuditStatus: operatorRead({
     path: "/v1/audit/status",
-    auth: "admin",
-    scope: "read",
     summary: "Verify the audit chain.",
     input: NoInput,
     output: AuditStatus,
     refusals: [],
+    verifies: true,
   }),
-  listSecurityEvents: operation({
-    method: "GET",
+  listSecurityEvents: operatorRead({
     path: "/v1/audit/security",
-    auth: "admin",
-    scope: "read",
-    summary: "What the edge refused and noticed, newest first; kept for 90 days.",
+    summary: "List security events, newest first; they are kept for 90 days.",
     input: SecurityFilter,
     output: SecurityPage,
     refusals: [],

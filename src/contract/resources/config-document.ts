@@ -12,7 +12,7 @@ const MarketKey = z
 
 const State = z.enum(["open", "suspended"]);
 
-/** A market that a file declares, to be created with the state that it wants. */
+/** A market to create, with its key in the files and its first state. */
 export const ConfigMarketInput = MarketInput.extend({ key: MarketKey, state: State }).meta({ id: "ConfigMarketInput" });
 
 const usd = z.number().min(0).max(MAX_AMOUNT_USD);
@@ -28,7 +28,9 @@ const Terms = z.object({
   liquidityUsd: usd.optional(),
   state: State,
 });
-/** A market's terms as a document keeps them: dollars, the tenant's default unless stated, and instants in milliseconds. */
+/**
+ * A market's terms as a document keeps them: dollars, the tenant's default unless stated, and instants in milliseconds.
+ */
 export type DeclaredTerms = z.output<typeof Terms>;
 
 const Document = z.object({
@@ -41,22 +43,22 @@ const Document = z.object({
   keyring: z.record(text(64), text(2000)),
   /** Markets by key. */
   declared: z.record(text(64), Terms.catchall(z.json())),
-  /** Live values that an apply was told to keep although the file says otherwise, by field. */
+  /** Live values that an operator kept although the file differs, by field. */
   adopted: z.record(text(200), z.json()),
 });
 
 /**
- * What an apply leaves behind for the next plan, in a form that neither the order of keys, nor that of lists that are
- * sets, nor stated defaults change. Secrets are references in it, API keys fingerprints. Further sections are those of
- * the tenant file.
+ * What an apply stores for the next plan to compare with. The order of keys and of lists that are sets, and explicitly
+ * stated defaults, make no difference to it. Secrets are references in it, API keys fingerprints. Further sections are
+ * those of the tenant file.
  */
 export type ConfigDocument = Omit<z.output<typeof Document>, "declared"> & { declared: Record<string, DeclaredTerms> };
 
 /**
- * The document of an apply, as far as later plans read it; the other sections are those of the tenant file. Nothing here
- * changes a value, because documents are compared by their text.
+ * The parts of a document that later plans read; the other sections are those of the tenant file. This schema changes
+ * no value, because documents are compared by their text.
  */
 export const ConfigDocumentInput = Document.catchall(z.json()).meta({
   id: "ConfigDocument",
-  description: "What the files say, without secrets, for later plans to compare with.",
+  description: "The tenant's files in canonical form, without secrets, for later plans to compare with.",
 });

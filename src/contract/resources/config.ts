@@ -1,14 +1,13 @@
 import { z } from "zod";
 import { SCOPES } from "../../domain/access/scopes.ts";
 import { POLICY_FIELDS } from "../../domain/policy/fields.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import {
   MarketId,
   MarketKind,
   MarketStatus,
-  PageCursor,
-  PageLimit,
   Price,
+  paging,
   Sha256,
   Timestamp,
   text,
@@ -22,11 +21,11 @@ import { KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
 import { PolicySchema, PolicyWhole, StoredPolicy } from "./policy.ts";
 
 const seq = z.number().int().min(0);
-const TenantId = text(64).meta({ description: "Whose configuration it is.", examples: ["acme"] });
+const TenantId = text(64).meta({ description: "The tenant's id.", examples: ["acme"] });
 const Fingerprint = z
   .string()
   .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
-  .meta({ description: "The beginning of what is stored of a key.", examples: ["fp:0a1b2c3d"] });
+  .meta({ description: "The beginning of the SHA-256 of a key's value.", examples: ["fp:0a1b2c3d"] });
 
 const ConfigKey = z
   .object({
@@ -34,7 +33,9 @@ const ConfigKey = z
     type: KeyType,
     fingerprint: Fingerprint,
     scopes: z.array(z.enum(SCOPES)),
-    from: z.array(z.string()).meta({ description: "Networks (CIDR); an empty list is anywhere." }),
+    from: z
+      .array(z.string())
+      .meta({ description: "Networks (CIDR) that the key works from; an empty list means anywhere." }),
     createdAt: Timestamp,
     expiresAt: Timestamp.nullable(),
   })
@@ -42,7 +43,7 @@ const ConfigKey = z
 
 const ConfigMarket = z
   .object({
-    key: z.string().meta({ description: "Its identity in the files." }),
+    key: z.string().meta({ description: "The market's key in the tenant file." }),
     id: MarketId,
     question: StoredQuestion,
     category: StoredCategory,
@@ -54,7 +55,7 @@ const ConfigMarket = z
     liquidityUsd: Usd,
     status: MarketStatus,
   })
-  .meta({ id: "ConfigMarket", description: "A market that a file created." });
+  .meta({ id: "ConfigMarket", description: "A market that was created from the tenant file." });
 
 const ConfigChange = z
   .object({
@@ -64,23 +65,28 @@ const ConfigChange = z
     ts: z.string(),
     payload: z.record(z.string(), z.json()),
   })
-  .meta({ id: "ConfigChange", description: "An audit entry of a change that no apply made." });
+  .meta({
+    id: "ConfigChange",
+    description: "The audit entry of a configuration change that was not made by an apply.",
+  });
 
 export const LiveConfiguration = z
   .object({
     tenant: TenantId,
-    version: seq.meta({ description: "Moves with every change; 0 for a tenant that was never applied." }),
-    policy: StoredPolicy.meta({ description: "Without the overrides." }),
+    version: seq.meta({ description: "Rises with every change; 0 for a tenant that was never applied." }),
+    policy: StoredPolicy.meta({ description: "The policy without the temporary overrides." }),
     overrides: z.array(z.object({ field: z.enum(POLICY_FIELDS), value: z.json(), until: Timestamp })),
     kycRequired: z.boolean(),
     liquidityUsd: Usd,
-    capitalUsd: Usd.meta({ description: "Moved into the treasury so far." }),
-    treasuryUsd: Usd.meta({ description: "What the treasury holds." }),
-    keys: z.array(ConfigKey).meta({ description: "Those in force." }),
-    endedKeys: z.array(ConfigKey).meta({ description: "Those that were revoked or have expired." }),
-    markets: z.array(ConfigMarket).meta({ description: "Markets that files created, settled ones too." }),
+    capitalUsd: Usd.meta({ description: "The capital moved into the treasury so far." }),
+    treasuryUsd: Usd.meta({ description: "The treasury's balance." }),
+    keys: z.array(ConfigKey).meta({ description: "The keys in force." }),
+    endedKeys: z.array(ConfigKey).meta({ description: "The keys that were revoked or have expired." }),
+    markets: z
+      .array(ConfigMarket)
+      .meta({ description: "The markets created from the tenant file, including settled ones." }),
     document: z.record(z.string(), z.json()).nullable().meta({ description: "The document of the last apply." }),
-    changes: z.array(ConfigChange).meta({ description: "The newest first, at most 1000." }),
+    changes: z.array(ConfigChange).meta({ description: "The latest changes, newest first, at most 1000." }),
     now: Timestamp,
   })
   .meta({ id: "LiveConfiguration" });
@@ -91,14 +97,14 @@ const applied = {
   actor: z.string(),
   reason: z.string().nullable(),
   gitCommit: z.string().nullable(),
-  sha256: z.string().meta({ description: "Of the document, as the server computes it: its JSON with sorted keys." }),
+  sha256: z.string().meta({ description: "SHA-256 of the document's JSON with sorted keys, computed by the server." }),
   fileSha256: z
     .string()
     .nullable()
-    .meta({ description: "Of the operator's files, as the apply stated it: the server does not have them to check." }),
-  rollbackTo: seq.nullable().meta({ description: "The apply whose document it brought back." }),
-  policy: z.array(z.string()).meta({ description: "The policy fields that it changed." }),
-  adopted: z.array(z.string()).meta({ description: "Fields whose live value it kept." }),
+    .meta({ description: "SHA-256 of the operator's files, as the apply stated it; the server cannot check it." }),
+  rollbackTo: seq.nullable().meta({ description: "The sequence number of the apply that this one restored." }),
+  policy: z.array(z.string()).meta({ description: "The policy fields that the apply changed." }),
+  adopted: z.array(z.string()).meta({ description: "The fields whose live values the apply kept." }),
 };
 export const AppliedItem = z.object(applied).meta({ id: "AppliedItem" });
 export const AppliedConfiguration = z
@@ -107,17 +113,17 @@ export const AppliedConfiguration = z
 
 const TradingTerms = z
   .object({ policy: PolicySchema, kycRequired: z.boolean() })
-  .meta({ id: "TradingTerms", description: "Rules under which users trade." });
+  .meta({ id: "TradingTerms", description: "The rules under which users trade." });
 
 const RuleImpact = z
   .object({
     rule: z.enum(["maxTradeUsd", "maxUserExposureUsd", "jurisdictions", "suitability", "kyc"]),
     refused: z
       .object({ trades: seq, usd: z.number() })
-      .meta({ description: "Executed trades that would have been refused." }),
+      .meta({ description: "Executed trades that the new rules would have refused." }),
     admittedUsers: seq.nullable().meta({
       description:
-        "Users whom the rules before keep from trading and the rules after might not; null where the record does not tell.",
+        "Users whom the old rule stops from trading and the new one would not; null where the records do not show it.",
     }),
     note: z.string(),
   })
@@ -126,18 +132,17 @@ const RuleImpact = z
 export const PolicyImpact = z
   .object({
     days: seq,
-    examined: seq.meta({ description: "Trades looked at." }),
-    complete: z.boolean().meta({ description: "Whether every trade of those days was looked at." }),
+    examined: seq.meta({ description: "How many trades were examined." }),
+    complete: z.boolean().meta({ description: "Whether every trade of those days was examined." }),
     rules: z.array(RuleImpact),
   })
   .meta({ id: "PolicyImpact" });
 
-/** Lists that only ever grow by hand. */
 const MAX_KEYS = 1000;
 const MAX_MARKETS = 10_000;
 const StoredState = z.enum(["open", "suspended"]);
 
-/** Where the first value stands that was there before; -1 when each is there once. */
+/** The index of the first repeated value; -1 when there is none. */
 function firstRepeated(values: readonly string[]): number {
   const seen = new Set<string>();
   return values.findIndex((value) => {
@@ -151,7 +156,7 @@ const ConfigKeyInput = z.object({
   name: KeyName,
   type: KeyType,
   sha256: Sha256,
-  scopes: KeyScopes.optional().meta({ description: "Of an admin key; `*` unless given." }),
+  scopes: KeyScopes.optional().meta({ description: "The scopes of an admin key; `*` unless given." }),
   from: KeyNetworks.default([]),
   expiresAt: Timestamp.nullable(),
 });
@@ -159,27 +164,32 @@ const ConfigKeyInput = z.object({
 export const ConfigInput = z
   .object({
     tenant: TenantId,
-    ifVersion: seq.meta({ description: "The version that the plan was made on; refused when it has moved." }),
-    policy: PolicyWhole.meta({ description: "The fields to write; others keep their live values." }),
+    ifVersion: seq.meta({
+      description: "The version that the plan is based on; the apply is refused when the live version differs.",
+    }),
+    policy: PolicyWhole.meta({ description: "The fields to change; others keep their live values." }),
     kycRequired: z.boolean(),
     liquidityUsd: UsdAmount,
-    capitalUsd: UsdOrNone.meta({ description: "Only rises: the difference is moved into the treasury." }),
+    capitalUsd: UsdOrNone.meta({
+      description: "The capital in all. It can only rise; the difference is moved into the treasury.",
+    }),
     keys: z
       .array(ConfigKeyInput)
       .max(MAX_KEYS)
-      .meta({ description: "Keys to create, by the SHA-256 of their values; others are left alone." }),
+      .meta({ description: "Keys to create, by the SHA-256 of their values; other keys do not change." }),
     revoke: z.array(z.object({ name: KeyName, fingerprint: Fingerprint })).max(MAX_KEYS),
     markets: z.array(ConfigMarketInput).max(MAX_MARKETS).meta({ description: "Markets to create." }),
     feeds: z
       .record(text(128), Sha256)
-      .meta({ description: "Definitions, by feed key, of the feeds that those markets refer to, as the files state." }),
+      .meta({ description: "SHA-256 of the definitions of the feeds that those markets refer to, by feed key." }),
     marketStates: z
       .array(z.object({ marketId: MarketId, from: StoredState, to: StoredState }))
       .max(MAX_MARKETS)
-      .meta({ description: "Refused when a market is not in the state `from`." }),
+      .meta({ description: "Markets to suspend or resume; refused when a market is not in the state `from`." }),
     document: ConfigDocumentInput,
     documentSha256: Sha256.meta({
-      description: "Of the operator's files. It is kept as stated; the server computes the document's own.",
+      description:
+        "SHA-256 of the operator's files, recorded as stated; the server computes that of the document itself.",
     }),
     gitCommit: z
       .string()
@@ -207,38 +217,29 @@ export const ConfigInput = z
   })
   .meta({ id: "ConfigInput" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const configOperations = {
-  getConfig: operation({
-    method: "GET",
+  getConfig: operatorRead({
     path: "/v1/config",
-    auth: "admin",
-    scope: "read",
-    summary: "The live configuration, for a plan to compare with.",
+    summary: "Get the live configuration.",
     input: NoInput,
     output: LiveConfiguration,
     refusals: [],
     extension: true,
   }),
-  listApplies: operation({
-    method: "GET",
+  listApplies: operatorRead({
     path: "/v1/config/history",
-    auth: "admin",
-    scope: "read",
-    summary: "The applies, newest first.",
-    input: z.object({ limit: PageLimit.default(50), cursor: PageCursor.optional() }),
+    summary: "List the applies, newest first.",
+    input: z.object(paging),
     output: z.array(AppliedItem),
     refusals: [],
     paged: true,
     extension: true,
   }),
-  getApply: operation({
-    method: "GET",
+  getApply: operatorRead({
     path: "/v1/config/history/:seq",
-    auth: "admin",
-    scope: "read",
-    summary: "One apply with its document.",
+    summary: "Get one apply with its document.",
     input: z.object({ seq: z.coerce.number().int().min(1) }),
     output: AppliedConfiguration,
     refusals: [],
@@ -249,7 +250,7 @@ export const configOperations = {
     path: "/v1/config/impact",
     auth: "admin",
     scope: "read",
-    summary: "What other rules would have done to the trades of the last 30 days. Changes nothing.",
+    summary: "Preview what other rules would have done to the trades of the last 30 days. Changes nothing.",
     input: z.object({ before: TradingTerms, after: TradingTerms }),
     output: PolicyImpact,
     refusals: [],
@@ -261,7 +262,7 @@ export const configOperations = {
     auth: "admin",
     scope: "config",
     summary:
-      "Carry out a plan in one commit. Asks for the scope `markets` too where it creates, suspends or resumes markets, `funds` where it adds capital, `keys` where it changes keys.",
+      "Apply a plan in one commit. Also needs the scope `markets` to create, suspend or resume markets, `funds` to add capital, and `keys` to change keys.",
     input: ConfigInput,
     output: z.object({ changed: z.boolean() }),
     refusals: [
@@ -274,6 +275,7 @@ export const configOperations = {
       "MARKET_CLOSED",
     ],
     writes: true,
+    changes: "keys",
     extension: true,
     bodyLimitBytes: 4 * 1024 * 1024,
   }),

@@ -1,14 +1,20 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
-import { PageCursor, PageLimit, Timestamp, text } from "../scalars.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
+import { paging, Timestamp, text } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
-const ReceiverName = text(64).meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
-const StoredReceiver = StoredText.meta({ description: "As the tenant file names it.", examples: ["backoffice"] });
-const EventId = z.string().meta({ description: "The `webhook-id`.", examples: ["evt_42_0f3a9c51d2e87b64"] });
+const ReceiverName = text(64).meta({
+  description: "The receiver's name in the tenant file.",
+  examples: ["backoffice"],
+});
+const StoredReceiver = StoredText.meta({
+  description: "The receiver's name in the tenant file.",
+  examples: ["backoffice"],
+});
+const EventId = z.string().meta({ description: "The event's `webhook-id`.", examples: ["evt_42_0f3a9c51d2e87b64"] });
 export const DeliveryStatus = z
   .enum(["pending", "delivered", "dead"])
-  .meta({ id: "DeliveryStatus", description: "`dead`: given up, until it is replayed." });
+  .meta({ id: "DeliveryStatus", description: "`dead` means given up; replaying it makes it `pending` again." });
 
 export const WebhookDelivery = z
   .object({
@@ -34,14 +40,13 @@ export const WebhookDelivery = z
 export const DeliveryFilter = z.object({
   receiver: ReceiverName.optional(),
   status: DeliveryStatus.optional(),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
 });
 
 export const WebhookReceiver = z
   .object({
     name: StoredReceiver,
-    enabled: z.boolean().meta({ description: "False after it answered 410." }),
+    enabled: z.boolean().meta({ description: "False after the receiver answered 410, until it is enabled again." }),
     disabledAt: Timestamp.nullable(),
     sequence: z
       .number()
@@ -53,15 +58,12 @@ export const WebhookReceiver = z
   })
   .meta({ id: "WebhookReceiver" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const deliveryOperations = {
-  listWebhookDeliveries: operation({
-    method: "GET",
+  listWebhookDeliveries: operatorRead({
     path: "/v1/webhooks/deliveries",
-    auth: "admin",
-    scope: "read",
-    summary: "Deliveries of outgoing webhooks, newest event first.",
+    summary: "List the deliveries of outgoing webhooks, newest event first.",
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
     refusals: [],
@@ -76,19 +78,17 @@ export const deliveryOperations = {
     summary: "Send an event again, to one receiver or to all that it was sent to.",
     input: z.object({
       id: text(200).meta({
-        description: "A delivery's id, or an event's for all of its deliveries. Delivered ones are sent again too.",
+        description:
+          "A delivery's id, or an event's id for all of its deliveries. Those already delivered are sent again too.",
       }),
     }),
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
     refusals: [],
     extension: true,
   }),
-  listWebhookReceivers: operation({
-    method: "GET",
+  listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
-    auth: "admin",
-    scope: "read",
-    summary: "The receivers of outgoing webhooks, and how far each has been told.",
+    summary: "List the receivers of outgoing webhooks and how many events wait for each.",
     input: NoInput,
     output: z.array(WebhookReceiver),
     refusals: [],
@@ -99,7 +99,7 @@ export const deliveryOperations = {
     path: "/v1/webhooks/receivers/:name/enable",
     auth: "admin",
     scope: "config",
-    summary: "Send events again to a receiver that was disabled because it answered 410.",
+    summary: "Enable a receiver that was disabled because it answered 410.",
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,
     refusals: [],

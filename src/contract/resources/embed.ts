@@ -2,16 +2,19 @@ import type { FaultCode } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market.ts";
 import type { WireResult } from "../operations.ts";
 
-/** What a frame's document holds for its script: everything that the view shows at first, so that it need not ask. */
+/** Data in a frame's document: all that the view shows at first, so that its script sends no request for it. */
 export interface FrameData {
   view: "market" | "markets" | "portfolio";
   /** The tenant's name. */
   name: string;
-  /** A public key; null when the tenant has none that is valid, and the view can only be looked at. */
+  /** A public key; null when the tenant has no valid one, so that the view cannot trade. */
   apiKey: string | null;
-  /** Whether the page around, as the loader named it, may trade. A browser shows this document to no other page then. */
+  /**
+   * Whether the embedding page, as the loader named it, may trade. The browser then refuses to show this document in
+   * any other page.
+   */
   mayTrade: boolean;
-  /** Milliseconds since the epoch, by the server: pages count down with it whatever their own clock says. */
+  /** The server's clock in milliseconds since the epoch: pages count down by it, as a browser's clock may be wrong. */
   now: number;
   limits: { feeBps: number; maxTradeUsd: number };
   market?: FrameMarket;
@@ -23,23 +26,23 @@ export interface FrameData {
   trending?: WireResult<"listTrendingMarkets">;
 }
 
-/** What the document of a refusal holds. */
+/** Data in the document of a refusal. */
 export interface RefusalData {
   code: FaultCode;
   message: string;
-  /** Seconds after which it makes sense to try again; 0 when it does not. */
+  /** Seconds to wait before trying again; 0 when trying again is useless. */
   retryAfterSec: number;
 }
 
 export interface FrameMarket {
   detail: WireResult<"getMarket">;
-  /** YES prices and from when on they held, milliseconds since the epoch; thin enough for a chart. */
+  /** YES prices with the time from which each held, milliseconds since the epoch; thinned out for a chart. */
   history: [t: number, yes: number][];
   /** How its prices are made, so that the page can quote with the engine's own maths. */
   terms: { kind: MarketKind; p0Ppm: number; fundMicro: string; yesMicro: string; noMicro: string };
 }
 
-/** What the demo's page to try things holds. */
+/** Data in the demo's playground page. */
 export interface PlaygroundData {
   apiKey: string;
   /** Tokens by user id, in the order of the demo's traders. */

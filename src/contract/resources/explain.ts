@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { Price, Timestamp, text } from "../scalars.ts";
 import { StoredText, StoredUserId } from "../stored.ts";
 import { AuditEntry } from "./audit.ts";
@@ -9,15 +9,16 @@ export const Refusal = z
   .object({
     requestId: z.string(),
     ts: Timestamp,
-    operation: z.string().meta({ description: "What was asked for, such as placeTrade.", examples: ["placeTrade"] }),
+    operation: z.string().meta({ description: "The refused operation.", examples: ["placeTrade"] }),
     status: z.number().int(),
-    code: z.string().meta({ description: "As in `Error-Code`.", examples: ["MAX_TRADE_EXCEEDED"] }),
-    error: z.string().meta({ description: "As the caller was told." }),
-    actor: z.string().meta({ description: "Who asked.", examples: ["user:usr_1"] }),
+    code: z.string().meta({ description: "The code as in the header `Error-Code`.", examples: ["MAX_TRADE_EXCEEDED"] }),
+    error: z.string().meta({ description: "The message that the caller received." }),
+    actor: z.string().meta({ description: "The caller, as audit entries name it.", examples: ["user:usr_1"] }),
     userId: StoredUserId.nullable(),
-    marketId: StoredText.nullable().meta({ description: "As it was asked for." }),
+    marketId: StoredText.nullable().meta({ description: "The market id in the request." }),
     detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).meta({
-      description: "The numbers: `limit`, the `value` that met it, and the `field` that states the limit.",
+      description:
+        "Details, such as the `limit`, the `value` that exceeded it, and the policy `field` that sets the limit.",
     }),
   })
   .meta({ id: "Refusal" });
@@ -30,30 +31,24 @@ export const ExplainedTrade = z
     ...fillFields,
     action: z.enum(["buy", "sell"]),
     yesPriceBefore: Price,
-    entry: AuditEntry.meta({ description: "Its audit entry." }),
+    entry: AuditEntry.meta({ description: "The trade's audit entry." }),
   })
   .meta({ id: "ExplainedTrade" });
 
-const operation = operationUnder("operations");
+const { operatorRead } = operationsUnder("operations");
 
 export const explainOperations = {
-  getRefusal: operation({
-    method: "GET",
+  getRefusal: operatorRead({
     path: "/v1/refusals/:requestId",
-    auth: "admin",
-    scope: "read",
-    summary: "Why a request was refused; the serving process remembers its last 10,000.",
+    summary: "Explain why a request was refused; the server remembers its last 10,000 refusals.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
     refusals: [],
     extension: true,
   }),
-  explainTrade: operation({
-    method: "GET",
+  explainTrade: operatorRead({
     path: "/v1/trades/:tradeId",
-    auth: "admin",
-    scope: "read",
-    summary: "A trade with its audit entry and the price before and after.",
+    summary: "Get a trade with its audit entry and the prices before and after it.",
     input: z.object({ tradeId: text(64) }),
     output: ExplainedTrade,
     refusals: [],

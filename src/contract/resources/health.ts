@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { Timestamp, Usd } from "../scalars.ts";
 
 export const Health = z
@@ -11,59 +11,63 @@ export const Reconciliation = z
   .meta({ id: "Reconciliation" });
 
 const sums = {
-  discrepancy: z.number().meta({ description: "In the unit of the check." }),
-  stated: z.number().meta({ description: "What the rows under test say." }),
-  expected: z.number().meta({ description: "What they should say." }),
+  discrepancy: z.number().meta({ description: "The difference, in the unit of the check." }),
+  stated: z.number().meta({ description: "What the checked rows add up to." }),
+  expected: z.number().meta({ description: "What they should add up to." }),
 };
 const held = z
   .string()
   .nullable()
   .optional()
   .meta({
-    description: "Where a check compares rows and no amounts: what the table holds, in words; null for no row.",
+    description: "For a check that compares rows instead of amounts: what the table holds, in words; null for no row.",
     examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
   });
-const said = z.string().nullable().optional().meta({ description: "What the audit log says of it; null for nothing." });
+const said = z
+  .string()
+  .nullable()
+  .optional()
+  .meta({ description: "What the audit log says about it; null where it says nothing." });
 export const LedgerCheck = z
   .object({
     name: z.string().meta({ examples: ["escrow"] }),
-    unit: z.enum(["usd", "count"]).meta({ description: "What the numbers are: US dollars, or a number of rows." }),
+    unit: z.enum(["usd", "count"]).meta({ description: "The unit of the numbers: US dollars, or a number of rows." }),
     ok: z.boolean(),
     ...sums,
     rows: z.number().int().min(0).meta({ description: "How many rows disagree." }),
-    places: z.array(z.object({ place: z.string(), ...sums, held, said })).meta({ description: "The first of them." }),
+    places: z
+      .array(z.object({ place: z.string(), ...sums, held, said }))
+      .meta({ description: "The first rows that disagree." }),
   })
   .meta({ id: "LedgerCheck" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const healthOperations = {
   getHealth: operation({
     method: "GET",
     path: "/health",
     auth: "none",
-    summary: "Liveness of the service and its database.",
+    summary: "Check that the service and its database are up.",
     input: NoInput,
     output: Health,
     refusals: [],
+    health: true,
   }),
   reconcile: operation({
     method: "POST",
     path: "/v1/reconcile",
     auth: "admin",
     scope: "read",
-    summary: "Check the whole ledger.",
+    summary: "Reconcile the whole ledger; the result goes into the audit log.",
     input: NoInput,
     output: Reconciliation,
     refusals: [],
     writes: true,
   }),
-  explainLedger: operation({
-    method: "GET",
+  explainLedger: operatorRead({
     path: "/v1/reconcile/checks",
-    auth: "admin",
-    scope: "read",
-    summary: "Every check of the ledger with both of its sums, and the first places that disagree.",
+    summary: "List every check of the ledger with its two sums and the first places where they differ.",
     input: NoInput,
     output: z.array(LedgerCheck),
     refusals: [],

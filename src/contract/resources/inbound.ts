@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { line, Timestamp, text, UsdAmount, UserId } from "../scalars.ts";
 import { CountryCode } from "./policy.ts";
 
 export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
 
-/** A KYC result. `status` other than `passed` and `failed` is kept on record and changes nothing. */
+/** A KYC result. A `status` other than `passed` and `failed` is recorded and changes nothing. */
 export const KycEvent = z
   .object({
     tenantId: z.string(),
@@ -29,7 +29,7 @@ export const PaymentEvent = z
     examples: [{ event: "deposit.completed", userId: "usr_1", amountUsd: 250, txRef: "tx_0001" }],
   });
 
-/** A Stripe event. Only `type` and `data.object` are read, and those fields are checked by what the type needs. */
+/** A Stripe event. Only `type` and `data.object` are read; each type has its own checks of `data.object`. */
 export const StripeEvent = z
   .object({
     tenantId: z.string(),
@@ -50,8 +50,8 @@ export const Deposit = z.object({
   txRef: text(255),
 });
 
-const identity = operationUnder("identity");
-const money = operationUnder("money");
+const { operation: identity } = operationsUnder("identity");
+const { operation: money } = operationsUnder("money");
 
 /** Providers' webhooks. */
 export const inboundOperations = {
@@ -59,7 +59,7 @@ export const inboundOperations = {
     method: "POST",
     path: "/kyc/inbound/:tenantId",
     auth: "signature",
-    summary: "An identity-verification result.",
+    summary: "Receive the result of an identity verification.",
     input: KycEvent,
     output: Received,
     refusals: [],
@@ -68,7 +68,7 @@ export const inboundOperations = {
     method: "POST",
     path: "/payments/inbound/:tenantId",
     auth: "signature",
-    summary: "A payment confirmation.",
+    summary: "Receive a payment confirmation.",
     input: PaymentEvent,
     output: Received,
     refusals: [],
@@ -77,9 +77,10 @@ export const inboundOperations = {
     method: "POST",
     path: "/payments/stripe/:tenantId",
     auth: "signature",
-    summary: "A Stripe event: payments, refunds and disputes.",
+    summary: "Receive a Stripe event about payments, refunds and disputes.",
     input: StripeEvent,
     output: Received,
     refusals: [],
+    provider: "stripe",
   }),
 };

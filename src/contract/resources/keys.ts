@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { normalScopes, noScope, SCOPES } from "../../domain/access/scopes.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { Cidr, Name, Timestamp } from "../scalars.ts";
 import { StoredName } from "../stored.ts";
 
@@ -8,7 +8,7 @@ const DAY_SECONDS = 86_400;
 
 export const KeyType = z.enum(["admin", "public"]).meta({
   id: "KeyType",
-  description: "`admin` is for operators, as far as its scopes reach; `public` is for traders and browsers.",
+  description: "`admin` is for operators, within its scopes; `public` is for traders and browsers.",
 });
 
 export const KeyName = Name.meta({
@@ -17,17 +17,17 @@ export const KeyName = Name.meta({
   examples: ["ops"],
 });
 
-/** Of one key; more would not fit what documents keep of it. */
+/** The most networks of one key; more would not fit a key's entry in a configuration document. */
 const MAX_NETWORKS = 32;
 
 const Scope = z
   .enum(SCOPES, { error: ({ input }) => (typeof input === "string" ? noScope(input) : undefined) })
   .meta({ id: "Scope", description: "What an admin key may do; `*` is everything." });
 
-/** As they are stated; inside always in one order. */
+/** Decoded without repeats and in one order. */
 export const KeyScopes = z.array(Scope).min(1).max(SCOPES.length).overwrite(normalScopes);
 
-/** As they are stated; inside always in one order. */
+/** Decoded without repeats and in one order. */
 export const KeyNetworks = z
   .array(Cidr.meta({ examples: ["192.0.2.0/24"] }))
   .max(MAX_NETWORKS)
@@ -37,23 +37,23 @@ const scopes = z
   .array(Scope)
   .meta({ description: "What an admin key may do; a public key has none.", examples: [["read", "settle"]] });
 const from = z.array(z.string()).meta({
-  description: "Networks (CIDR) that it works from; an empty list is anywhere.",
+  description: "Networks (CIDR) that the key works from; an empty list means anywhere.",
   examples: [["192.0.2.0/24"]],
 });
 
-const expiresAt = Timestamp.nullable().meta({ description: "When it stops working; null for never." });
+const expiresAt = Timestamp.nullable().meta({ description: "When the key stops working; null for never." });
 
 export const ApiKeyItem = z
   .object({
     name: StoredName,
     type: KeyType,
-    active: z.boolean().meta({ description: "Whether it works now." }),
+    active: z.boolean().meta({ description: "Whether the key works now." }),
     onRecord: z.boolean().meta({
       description:
-        "Whether an audit entry records that the key was made. A row without one is listed as the table has it, and every request with it is refused.",
+        "Whether an audit entry records the key's creation. A key without one is listed as stored, and every request with it is refused.",
     }),
     fingerprint: z.string().meta({
-      description: "The beginning of the SHA-256 of its value, as plans show it.",
+      description: "The beginning of the SHA-256 of the key's value, as plans show it.",
       examples: ["fp:0a1b2c3d"],
     }),
     scopes,
@@ -61,12 +61,12 @@ export const ApiKeyItem = z
     createdAt: Timestamp,
     expiresAt,
     lastUsedAt: Timestamp.nullable().meta({
-      description: "When a request last came with it, at most a minute late; null before the first.",
+      description: "When a request last used the key, up to a minute late; null if none did.",
     }),
   })
   .meta({
     id: "ApiKey",
-    description: "What the tenant keeps of a key. The value is shown once, when the key is made, and never stored.",
+    description: "What is stored about an API key. Its value is shown once, when the key is created, and never stored.",
   });
 
 export const KeyInput = z
@@ -74,14 +74,14 @@ export const KeyInput = z
     name: KeyName,
     type: KeyType,
     scopes: KeyScopes.optional().meta({
-      description: "What an admin key may do; `*` unless given. The key in use must have them all.",
+      description: "What an admin key may do; `*` unless given. The caller's own key must have all of them.",
       examples: [["read", "settle"]],
     }),
     from: KeyNetworks.default([]).meta({
-      description: "Networks (CIDR) that it works from; anywhere, unless given.",
+      description: "Networks (CIDR) that the key works from; anywhere unless given.",
       examples: [["192.0.2.0/24"]],
     }),
-    expiresAt: Timestamp.nullable().optional().meta({ description: "When it stops working; never, unless given." }),
+    expiresAt: Timestamp.nullable().optional().meta({ description: "When the key stops working; never unless given." }),
   })
   .meta({ id: "KeyInput" });
 
@@ -90,7 +90,7 @@ const key = z
   .nullable()
   .meta({
     description:
-      "The key's value, shown this once; null when an answer is repeated, because the value is never stored.",
+      "The key's value, shown only this once; null when a stored answer is repeated, because the value is never stored.",
     examples: ["sk_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
   });
 
@@ -108,16 +108,16 @@ export const KeyRotation = z
       .min(0)
       .max(30 * DAY_SECONDS)
       .default(DAY_SECONDS)
-      .meta({ description: "How long the old value goes on working; a day unless given.", examples: [3600] }),
+      .meta({ description: "How long the old value still works; a day unless given.", examples: [3600] }),
     expiresAt: Timestamp.optional().meta({
       description:
-        "When the new value stops working. Unless given, it lasts as long from now as the old value was meant to last.",
+        "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
     }),
   })
   .meta({ id: "KeyRotation" });
 
 export const KeyRotated = KeyCreated.extend({
-  oldUntil: Timestamp.meta({ description: "Until when the old value works." }),
+  oldUntil: Timestamp.meta({ description: "When the old value stops working." }),
 }).meta({ id: "KeyRotated" });
 
 export const KeyRef = z.object({
@@ -129,15 +129,12 @@ export const KeyRevoked = z
   .object({ name: StoredName, type: KeyType, revokedAt: Timestamp })
   .meta({ id: "KeyRevoked" });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const keyOperations = {
-  listKeys: operation({
-    method: "GET",
+  listKeys: operatorRead({
     path: "/v1/keys",
-    auth: "admin",
-    scope: "read",
-    summary: "The API keys, those that have ended too.",
+    summary: "List the API keys, including those that have ended.",
     input: NoInput,
     output: z.array(ApiKeyItem),
     refusals: [],
@@ -148,7 +145,7 @@ export const keyOperations = {
     path: "/v1/keys",
     auth: "admin",
     scope: "keys",
-    summary: "Create an API key; its value is told once.",
+    summary: "Create an API key; its value is shown once.",
     input: KeyInput,
     output: KeyCreated,
     refusals: ["KEY_EXISTS"],
@@ -160,7 +157,7 @@ export const keyOperations = {
     path: "/v1/keys/:name/rotate",
     auth: "admin",
     scope: "keys",
-    summary: "Give a key a new value; the old one works on for a while.",
+    summary: "Give an API key a new value; the old one keeps working for a while.",
     input: KeyRotation,
     output: KeyRotated,
     refusals: [],
@@ -172,7 +169,7 @@ export const keyOperations = {
     path: "/v1/keys/:name/revoke",
     auth: "admin",
     scope: "keys",
-    summary: "End a key at once.",
+    summary: "Revoke an API key at once.",
     input: KeyRef,
     output: KeyRevoked,
     refusals: ["KEY_IN_USE"],

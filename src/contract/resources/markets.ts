@@ -1,17 +1,15 @@
 import { z } from "zod";
 import { MAX_PRICE, MIN_PRICE } from "../../domain/money.ts";
-
 import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import {
   CategorySlug,
   line,
   MarketId,
   MarketKind,
   MarketStatus,
-  PageCursor,
-  PageLimit,
   Price,
+  paging,
   Shares,
   Side,
   Timestamp,
@@ -24,15 +22,15 @@ import { StoredCategory, StoredMeta, StoredQuestion, StoredReference } from "../
 const META_BYTES = 8 * 1024;
 
 export const Question = line(500).meta({
-  description: "Shown to traders.",
+  description: "The question that traders answer.",
   examples: ["Will BTC close above 100,000?"],
 });
 export const ResolutionRef = line(500).meta({
-  description: "Human-readable resolution source.",
+  description: "The source that decides the outcome, in readable form.",
   examples: ["pm:btc > 100000"],
 });
 
-/** What stands in the way of storing and showing it; undefined when nothing does. */
+/** Why metadata is refused; undefined when it is fine. */
 function metaProblem(meta: Record<string, unknown>): string | undefined {
   if (Buffer.byteLength(JSON.stringify(meta)) > META_BYTES) return `must be at most ${META_BYTES} bytes of JSON`;
   return isPlain(meta)
@@ -47,7 +45,7 @@ function isPlain(value: unknown): boolean {
   return Object.entries(value).every(([key, item]) => PLAIN_LINE.test(key) && isPlain(item));
 }
 
-/** Arbitrary key-value data. Measured as the bytes that will be stored; what may not stand in it hides deep inside. */
+/** Arbitrary key-value data, measured in the bytes that will be stored and checked at every depth. */
 export const Meta = z
   .record(z.string(), z.json())
   .check((context) => {
@@ -70,7 +68,7 @@ export const MarketInput = z
     resolutionRef: ResolutionRef,
     meta: Meta.default({}),
     liquidityUsd: UsdAmount.optional().meta({
-      description: "Extension: the house's subsidy; the tenant's default unless given.",
+      description: "Extension: the liquidity that the house puts in; the tenant's default unless given.",
     }),
   })
   .meta({ id: "MarketInput" });
@@ -105,7 +103,7 @@ export const MarketDetail = z
     resolutionRef: StoredReference,
     meta: StoredMeta,
     createdAt: Timestamp,
-    outcome: Side.nullable().meta({ description: "Extension: the settled outcome, null before." }),
+    outcome: Side.nullable().meta({ description: "Extension: the outcome; null until the market is settled." }),
     settledAt: Timestamp.nullable(),
   })
   .meta({ id: "MarketDetail" });
@@ -115,10 +113,9 @@ export const MarketStatusChange = z.object({ id: MarketId, status: MarketStatus 
 export const MarketFilter = z.object({
   category: CategorySlug.optional(),
   kind: MarketKind.optional(),
-  // As long as a request line can be: a whole question may be pasted.
+  // As long as a request line may be, so that a whole question can be pasted.
   q: text(16_384, 0).optional().meta({ description: "Full-text search over question and description." }),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
 });
 
 export const MarketRef = z.object({ id: MarketId });
@@ -130,7 +127,7 @@ export const TrendingItem = z
   .object({ id: MarketId, question: StoredQuestion, yesPrice: Price, volume24h: Usd })
   .meta({ id: "TrendingItem" });
 
-/** How many markets one look at recent prices covers: a page of the list. */
+/** The most markets of one request for recent prices: a full page of the list. */
 export const RECENT_MARKETS = 200;
 
 export const RecentPrices = z
@@ -140,14 +137,14 @@ export const RecentPrices = z
   })
   .meta({ id: "RecentPrices" });
 
-const operation = operationUnder("markets");
+const { operation } = operationsUnder("markets");
 
 export const marketOperations = {
   listMarkets: operation({
     method: "GET",
     path: "/v1/markets",
     auth: "public",
-    summary: "Open markets, by closing time.",
+    summary: "List the open markets, the next to close first.",
     input: MarketFilter,
     output: z.array(MarketItem),
     refusals: [],
@@ -157,7 +154,7 @@ export const marketOperations = {
     method: "GET",
     path: "/v1/markets/trending",
     auth: "public",
-    summary: "The 20 open markets with the largest 24-hour volume.",
+    summary: "List the 20 open markets with the largest volume of the last 24 hours.",
     input: NoInput,
     output: z.array(TrendingItem),
     refusals: [],
@@ -166,7 +163,7 @@ export const marketOperations = {
     method: "GET",
     path: "/v1/markets/recent",
     auth: "public",
-    summary: "Hourly prices of the last day, of several markets at once.",
+    summary: "Get the hourly YES prices of the last 24 hours of several markets.",
     input: z.object({
       ids: text(8192).meta({
         description: "Market ids separated by commas, at most 200.",
@@ -181,7 +178,7 @@ export const marketOperations = {
     method: "GET",
     path: "/v1/markets/:id",
     auth: "public",
-    summary: "One market.",
+    summary: "Get one market.",
     input: MarketRef,
     output: MarketDetail,
     refusals: ["MARKET_NOT_FOUND"],
@@ -190,7 +187,7 @@ export const marketOperations = {
     method: "GET",
     path: "/v1/markets/:id/history",
     auth: "public",
-    summary: "Hourly prices over the life of a market.",
+    summary: "Get the hourly prices of a market since it was created.",
     input: MarketRef,
     output: z.array(HistoryPoint),
     refusals: ["MARKET_NOT_FOUND"],
@@ -199,7 +196,7 @@ export const marketOperations = {
     method: "GET",
     path: "/v1/markets/:id/depth",
     auth: "public",
-    summary: "Shares on offer by price.",
+    summary: "Get the number of shares on offer at each price.",
     input: MarketRef,
     output: Depth,
     refusals: ["MARKET_NOT_FOUND"],
@@ -209,7 +206,7 @@ export const marketOperations = {
     path: "/v1/markets",
     auth: "admin",
     scope: "markets",
-    summary: "Open a market.",
+    summary: "Create a market, open for trading.",
     input: MarketInput,
     output: MarketCreated,
     refusals: ["TREASURY_INSUFFICIENT"],
@@ -220,7 +217,7 @@ export const marketOperations = {
     path: "/v1/markets/:id/suspend",
     auth: "admin",
     scope: "markets",
-    summary: "Halt trading at once; positions are kept.",
+    summary: "Halt trading in a market; positions are kept.",
     input: MarketRef,
     output: MarketStatusChange,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
@@ -231,7 +228,7 @@ export const marketOperations = {
     path: "/v1/markets/:id/resume",
     auth: "admin",
     scope: "markets",
-    summary: "Let a suspended market trade again.",
+    summary: "Resume trading in a suspended market.",
     input: MarketRef,
     output: MarketStatusChange,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, Timestamp, text } from "../scalars.ts";
 import { StoredQuestion, StoredReference, StoredText } from "../stored.ts";
 
@@ -8,7 +8,7 @@ export const HeldMarket = z
     marketId: MarketId,
     question: StoredQuestion,
     resolutionRef: StoredReference,
-    reason: z.string().meta({ description: "Why it is held, in a stable word.", examples: ["stale"] }),
+    reason: z.string().meta({ description: "Why it is held, as a stable code.", examples: ["stale"] }),
     detail: z.string(),
     heldAt: Timestamp,
   })
@@ -16,17 +16,14 @@ export const HeldMarket = z
 
 const PriceText = z
   .union([z.string().regex(/^-?\d{1,20}(\.\d{1,20})?$/, "must be a plain decimal"), z.number()])
-  .meta({ description: "The price; as a text no digit is lost." });
+  .meta({ description: "The price; text keeps every digit." });
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const oracleOperations = {
-  listHeldMarkets: operation({
-    method: "GET",
+  listHeldMarkets: operatorRead({
     path: "/v1/oracle/held",
-    auth: "admin",
-    scope: "read",
-    summary: "Markets that the oracle holds, and why; at most 200.",
+    summary: "List up to 200 markets that the oracle left for a person to settle, with the reason.",
     input: z.object({ marketId: MarketId.optional().meta({ description: "Only this market." }) }),
     output: z.array(HeldMarket),
     refusals: [],
@@ -37,7 +34,7 @@ export const oracleOperations = {
     path: "/v1/oracle/prices",
     auth: "admin",
     scope: "read",
-    summary: "The latest price that any source of each feed has shown. Changes nothing.",
+    summary: "Get the latest price that any source of each feed has shown. Changes nothing.",
     input: z.object({
       feeds: z
         .array(z.object({ key: text(128), sources: z.array(z.object({ use: text(64), id: text(256) })).max(50) }))
@@ -45,7 +42,7 @@ export const oracleOperations = {
     }),
     output: z
       .array(z.object({ key: StoredText, price: z.string().nullable() }))
-      .meta({ description: "As decimal text; null for a feed that nothing is known of." }),
+      .meta({ description: "The prices as decimal text; null for a feed without one." }),
     refusals: [],
     extension: true,
   }),
@@ -53,11 +50,11 @@ export const oracleOperations = {
     method: "POST",
     path: "/oracle/inbound/:tenantId",
     auth: "signature",
-    summary: "A price that the tenant observed itself, for a source of kind push.",
+    summary: "Send a price that the tenant observed itself, for a source of kind push.",
     input: z.object({
       tenantId: text(64),
       source: text(64).meta({ description: "The source's name in the tenant file.", examples: ["desk"] }),
-      id: text(256).meta({ description: "What the source calls the instrument.", examples: ["steel"] }),
+      id: text(256).meta({ description: "The instrument's id at the source.", examples: ["steel"] }),
       price: PriceText,
       observedAt: Timestamp,
     }),

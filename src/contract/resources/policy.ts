@@ -3,16 +3,16 @@ import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { isSimple, POLICY_FIELDS, rowOf, type SimpleRow, type SimpleValues } from "../../domain/policy/fields.ts";
 import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
 import { StoredText } from "../stored.ts";
 
 const limit = (usd: z.ZodNumber) =>
   usd.max(MAX_AMOUNT_USD).refine((value) => microFromUsd(value) !== undefined, "must have at most 6 decimals");
 type Limit = ReturnType<typeof limit>;
-/** What may be written. */
+/** A limit that may be written. */
 const StatedLimit = limit(z.number().positive());
-/** What may be live: a limit was allowed to be 0 once, and such a policy must stay readable. */
+/** A limit that may be in force: older versions allowed 0, and such a policy must stay readable. */
 const LiveLimit = limit(z.number().min(0));
 
 /** ISO 3166-1 or 3166-2. YAML 1.1 tools read NO as false, hence the hint. */
@@ -63,7 +63,7 @@ const writtenFields = (usd: Limit, address: AddressSchema = Address) =>
     }
   });
 
-/** The simple fields as they are shown: an older version may have let other values be written. */
+/** The simple fields in answers: an older version may have stored other values. */
 const storedFields = simpleFields(({ kind }) => {
   if (kind === "flag") return z.boolean();
   return kind === "address" ? StoredText.nullable() : z.number();
@@ -84,7 +84,7 @@ const thresholds = (usd: Limit) => {
     capUsd: usd.nullable().meta({ description: "Exposure cap in USD; null for none." }),
   });
   return {
-    blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below it blocks trading." }),
+    blockBelow: z.number().int().min(0).max(HIGHEST_SCORE).meta({ description: "A score below this blocks trading." }),
     tiers: z
       .array(tier)
       .min(1)
@@ -109,14 +109,14 @@ export const PolicySchema = z
   })
   .meta({ id: "PolicyTerms", description: "A whole policy." }) satisfies z.ZodType<Policy>;
 
-/** The whole policy, as `GET /v1/policy` returns it: what an older version let be written stays readable. */
+/** The whole policy, as `GET /v1/policy` returns it: values that an older version stored stay readable. */
 export const StoredPolicy = z
   .object({
     ...storedFields,
     jurisdictions: z.object(jurisdictionsOf(z.array(StoredText))),
     suitabilityThresholds: z
       .object({
-        blockBelow: z.number().meta({ description: "A score below it blocks trading." }),
+        blockBelow: z.number().meta({ description: "A score below this blocks trading." }),
         tiers: z.array(
           z.object({
             minScore: z.number().meta({ description: "The lowest score of the tier." }),
@@ -126,11 +126,11 @@ export const StoredPolicy = z
       })
       .meta({ id: "SuitabilityThresholds", ...Thresholds }),
   })
-  .meta({ id: "Policy", description: "The limits that a tenant trades under." }) satisfies z.ZodType<Policy>;
+  .meta({ id: "Policy", description: "The limits under which the tenant's users trade." }) satisfies z.ZodType<Policy>;
 
 /**
  * Every field optional, unknown keys refused at any depth: a misspelt limit must not pass.
- * @param address what a field may hold that states an address
+ * @param address the schema of fields that hold an address
  */
 export function policyPatchSchema(address: AddressSchema = Address) {
   return z
@@ -149,29 +149,26 @@ export const PolicyPatchSchema = policyPatchSchema().meta({
   examples: [{ maxTradeUsd: 500, jurisdictions: { blocked: ["US-NY"] } }],
 }) satisfies z.ZodType<PolicyPatch>;
 
-/** Some fields, each of them whole: what a plan writes. */
+/** The fields that a plan writes, each of them complete. */
 export const PolicyWhole = PolicyPatchSchema.extend({
   suitabilityThresholds: wholeThresholds(StatedLimit).optional(),
 }).meta({
   id: "PolicyFields",
-  description: "Some policy fields, each of them whole.",
+  description: "Some policy fields, each of them complete.",
   examples: [{ maxTradeUsd: 500, suitabilityThresholds: { blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] } }],
 }) satisfies z.ZodType<PolicyPatch>;
 
 export const PolicyUpdated = StoredPolicy.extend({ updatedAt: Timestamp }).meta({ id: "PolicyUpdated" });
 
-/** The longest override: what is to hold longer belongs into the tenant file. */
+/** The longest override: what must hold longer belongs in the tenant file. */
 export const MAX_POLICY_TTL_SEC = 30 * 86_400;
 
-const operation = operationUnder("operations");
+const { operation, operatorRead } = operationsUnder("operations");
 
 export const policyOperations = {
-  getPolicy: operation({
-    method: "GET",
+  getPolicy: operatorRead({
     path: "/v1/policy",
-    auth: "admin",
-    scope: "read",
-    summary: "The policy in force.",
+    summary: "Get the policy in force.",
     input: NoInput,
     output: StoredPolicy,
     refusals: [],

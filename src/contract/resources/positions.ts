@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { MarketId, Price, Shares, Side, Timestamp, Usd } from "../scalars.ts";
 import { AveragePrice, StoredQuestion } from "../stored.ts";
 import { SuitabilityStatus } from "./trading.ts";
@@ -27,7 +27,7 @@ export const SettledPosition = z
     outcome: Side,
     shares: Shares,
     cost: Usd.meta({ description: "What the user paid for the shares, fees included." }),
-    payout: Usd.meta({ description: "A dollar per share when the side won." }),
+    payout: Usd.meta({ description: "One dollar per share if the side won, else 0." }),
     settledAt: Timestamp,
   })
   .meta({ id: "SettledPosition" });
@@ -38,18 +38,18 @@ export const Portfolio = z
     suitability: SuitabilityStatus,
     wallet: Wallet,
     positions: z.array(PositionItem),
-    settlements: z.array(SettledPosition).meta({ description: "The last 20, newest first." }),
+    settlements: z.array(SettledPosition).meta({ description: "The last 20 settled positions, newest first." }),
   })
   .meta({ id: "Portfolio" });
 
-const operation = operationUnder("trading");
+const { operation } = operationsUnder("trading");
 
 export const positionOperations = {
   listPositions: operation({
     method: "GET",
     path: "/v1/positions",
     auth: "user",
-    summary: "The user's open positions.",
+    summary: "List the user's open positions.",
     input: NoInput,
     output: z.array(PositionItem),
     refusals: [],
@@ -58,7 +58,7 @@ export const positionOperations = {
     method: "GET",
     path: "/v1/portfolio",
     auth: "user",
-    summary: "All that a user's page shows, in one answer.",
+    summary: "Get the user's state, wallet, positions and latest settlements in one answer.",
     input: NoInput,
     output: Portfolio,
     refusals: [],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import { MarketId, Timestamp, Usd } from "../scalars.ts";
 import { StoredCategory, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 
@@ -10,7 +10,7 @@ export const ReportPeriod = z.object({
     .min(1)
     .max(3650)
     .default(30)
-    .meta({ description: "How many UTC days, the current one included.", examples: [30] }),
+    .meta({ description: "Length of the period in UTC days, the current day included.", examples: [30] }),
 });
 const periodDays = z.number().int();
 const count = z.number().int().min(0);
@@ -89,8 +89,10 @@ export const OracleStatus = z
         marketId: MarketId,
         ref: z.string(),
         price: z.number(),
-        strike: z.number().meta({ description: "The first of `strikes`." }),
-        strikes: z.array(z.number()).meta({ description: "One, or the lower and the upper bound of `between`." }),
+        strike: z.number().meta({ description: "The first entry of `strikes`." }),
+        strikes: z
+          .array(z.number())
+          .meta({ description: "One strike, or the lower and the upper bound of a `between` market." }),
         outcome: z.union([z.literal(0), z.literal(1)]),
         question: StoredQuestion,
       }),
@@ -98,75 +100,54 @@ export const OracleStatus = z
   })
   .meta({ id: "OracleStatus" });
 
-const operation = operationUnder("operations");
+const { operatorRead } = operationsUnder("operations");
 
 export const reportOperations = {
-  getOracleStatus: operation({
-    method: "GET",
+  getOracleStatus: operatorRead({
     path: "/v1/oracle/status",
-    auth: "admin",
-    scope: "read",
-    summary: "The built-in oracle.",
+    summary: "Get the state of the built-in oracle and its latest resolutions.",
     input: NoInput,
     output: OracleStatus,
     refusals: [],
   }),
-  getHedgeExposure: operation({
-    method: "GET",
+  getHedgeExposure: operatorRead({
     path: "/v1/hedge/exposure",
-    auth: "admin",
-    scope: "read",
-    summary: "Open hedge tags by symbol.",
+    summary: "Get the open hedges by symbol.",
     input: NoInput,
     output: HedgeExposure,
     refusals: [],
   }),
-  getOverviewReport: operation({
-    method: "GET",
+  getOverviewReport: operatorRead({
     path: "/v1/reports/overview",
-    auth: "admin",
-    scope: "read",
-    summary: "Volume, revenue and activity.",
+    summary: "Get volume, revenue and activity of a period.",
     input: ReportPeriod,
     output: OverviewReport,
     refusals: [],
   }),
-  getHouseReport: operation({
-    method: "GET",
+  getHouseReport: operatorRead({
     path: "/v1/reports/house",
-    auth: "admin",
-    scope: "read",
-    summary: "Fees and market-making result.",
+    summary: "Get the fees and the market-making result of a period.",
     input: ReportPeriod,
     output: HouseReport,
     refusals: [],
   }),
-  getTradersReport: operation({
-    method: "GET",
+  getTradersReport: operatorRead({
     path: "/v1/reports/traders",
-    auth: "admin",
-    scope: "read",
-    summary: "The leaderboard.",
+    summary: "List the traders of a period with their volume and results.",
     input: ReportPeriod,
     output: TradersReport,
     refusals: [],
   }),
-  getFundingReport: operation({
-    method: "GET",
+  getFundingReport: operatorRead({
     path: "/v1/reports/funding",
-    auth: "admin",
-    scope: "read",
-    summary: "Deposits and withdrawals.",
+    summary: "Get the deposits and withdrawals of a period.",
     input: ReportPeriod,
     output: FundingReport,
     refusals: [],
   }),
-  listRisk: operation({
-    method: "GET",
+  listRisk: operatorRead({
     path: "/v1/risk",
-    auth: "admin",
-    scope: "read",
-    summary: "Liability of every open market.",
+    summary: "List the liability of every open market.",
     input: NoInput,
     output: z.array(RiskItem),
     refusals: [],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Price, Side, Timestamp, Usd, UsdTotal } from "../scalars.ts";
 import { StoredQuestion, StoredReference, StoredUserId } from "../stored.ts";
 import { MarketRef } from "./markets.ts";
@@ -13,9 +13,9 @@ export const SettlementInput = z
       .int()
       .min(0)
       .optional()
-      .meta({ description: "Extension: pay nothing unless this many positions win.", examples: [3] }),
+      .meta({ description: "Extension: settle only if exactly this many positions win.", examples: [3] }),
     expectTotalUsd: UsdTotal.optional().meta({
-      description: "Extension: pay nothing unless the winners are paid this much in all.",
+      description: "Extension: settle only if the winners are paid exactly this much in all.",
     }),
   })
   .meta({ id: "SettlementInput" });
@@ -37,10 +37,12 @@ export const SettlementPreview = z
     closeAt: Timestamp,
     resolutionRef: StoredReference,
     outcome: Side,
-    price: Price.meta({ description: "What the market gives this outcome." }),
+    price: Price.meta({ description: "The current price of this outcome." }),
     payouts: z.number().int().min(0).meta({ description: "Positions that would be paid." }),
-    totalUsd: Usd.meta({ description: "What they would be paid in all." }),
-    houseResultUsd: Usd.meta({ description: "What the house keeps beyond its stake; below zero what it loses." }),
+    totalUsd: Usd.meta({ description: "The total that they would be paid." }),
+    houseResultUsd: Usd.meta({
+      description: "The house's result: above zero what it gains, below zero what it loses.",
+    }),
     largest: z
       .object({ userId: StoredUserId, amountUsd: Usd })
       .nullable()
@@ -48,15 +50,12 @@ export const SettlementPreview = z
   })
   .meta({ id: "SettlementPreview" });
 
-const operation = operationUnder("markets");
+const { operation, operatorRead } = operationsUnder("markets");
 
 export const settlementOperations = {
-  previewSettlement: operation({
-    method: "GET",
+  previewSettlement: operatorRead({
     path: "/v1/markets/:id/settlement",
-    auth: "admin",
-    scope: "read",
-    summary: "What a settlement would pay now. Changes nothing.",
+    summary: "Preview what a settlement would pay now. Changes nothing.",
     input: MarketRef.extend({ outcome: Side }),
     output: SettlementPreview,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED"],

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { type Operation, operationUnder } from "../operation.ts";
+import { type Operation, operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Price, Side, Timestamp } from "../scalars.ts";
 import { fillFields } from "./trading.ts";
 
-/** How many markets a snapshot holds, and a filter names. */
+/** The most markets in a snapshot and in a filter. */
 export const STREAM_MARKETS = 500;
 
 const MarketFilter = z
@@ -20,7 +20,7 @@ export const StreamInput = z.object({
     .meta({ description: "Only these markets: ids separated by commas.", examples: ["mkt_1,mkt_2"] }),
 });
 
-/** The ids of the `markets` query. Undefined when they are none. */
+/** The ids of the `markets` query; undefined when it is not a valid list of ids. */
 export function parseMarketFilter(list: string): string[] | undefined {
   return MarketFilter.safeParse(list).data;
 }
@@ -33,7 +33,7 @@ const live = { marketId: MarketId, yesPrice: Price, noPrice: Price };
 export const streamEvents = {
   snapshot: z
     .object({ markets: z.array(z.object({ ...live, status: MarketStatus, closeAt: Timestamp })) })
-    .meta({ id: "SnapshotEvent", description: "The state before all events that follow. Replaces what was known." }),
+    .meta({ id: "SnapshotEvent", description: "The state before all events that follow; it replaces earlier state." }),
   price: z.object({ ...live, ts: Timestamp }).meta({ id: "PriceEvent", description: "A trade moved the price." }),
   trade: z
     .object(anonymousFill)
@@ -46,7 +46,7 @@ export const streamEvents = {
     .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),
   resync: z
     .object({ reason: z.enum(["slow", "credentials", "shutdown"]) })
-    .meta({ id: "ResyncEvent", description: "The stream ends here: connect again, with the last id." }),
+    .meta({ id: "ResyncEvent", description: "The stream ends here: reconnect with the last event id." }),
 } as const;
 
 export type StreamEvents = { [Name in keyof typeof streamEvents]: z.input<(typeof streamEvents)[Name]> };
@@ -57,14 +57,14 @@ export type StreamEvent = {
 }[keyof StreamEvents];
 
 /**
- * Beside the table of operations, because it does not answer once: it belongs to the HTTP server alone. A user token or
- * the session cookie is optional and adds `fill` events.
+ * Not in the table of operations, because only the HTTP server has it and it does not answer once. A user token or the
+ * session cookie is optional and adds `fill` events.
  */
-export const streamOperation: Operation = operationUnder("markets")({
+export const streamOperation: Operation = operationsUnder("markets").operation({
   method: "GET",
   path: "/v1/stream",
   auth: "public",
-  summary: "Prices, trades and market states as they happen.",
+  summary: "Stream prices, trades and market states as they happen.",
   input: StreamInput,
   output: z.string(),
   refusals: ["OVERLOADED"],

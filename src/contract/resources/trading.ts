@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
 import {
   line,
   MarketId,
-  PageCursor,
-  PageLimit,
   Price,
+  paging,
   ShareAmount,
   Shares,
   Side,
@@ -23,15 +22,15 @@ export const HedgeRef = z
     notional: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).meta({ description: "Minor units (cents)." }),
     externalRef: line(255),
   })
-  .meta({ id: "HedgeRef", description: "Tags a trade as the hedge of an external leveraged position." });
+  .meta({ id: "HedgeRef", description: "Marks a trade as the hedge of an external leveraged position." });
 
-const Action = z.enum(["buy", "sell"]).meta({ description: "Extension: `buy` unless given." });
+const Action = z.enum(["buy", "sell"]).meta({ description: "Extension: buy or sell shares; `buy` unless given." });
 const Bound = z.number().gt(0).max(1);
 
-/** How much, and the caller's own bounds. A purchase names dollars, a sale shares. */
+/** The size and the caller's own price bounds. A purchase states dollars, a sale shares. */
 const terms = {
-  amount: UsdAmount.optional().meta({ description: "What a purchase spends, fee included. Required to buy." }),
-  shares: ShareAmount.optional().meta({ description: "Extension: how many shares to sell. Required to sell." }),
+  amount: UsdAmount.optional().meta({ description: "The dollars to spend, fee included. Required to buy." }),
+  shares: ShareAmount.optional().meta({ description: "Extension: the number of shares to sell. Required to sell." }),
   maxAvgPrice: Bound.optional().meta({ description: "Extension: refuse a purchase at a higher average price." }),
   minShares: ShareAmount.optional().meta({ description: "Extension: refuse a purchase of fewer shares." }),
   minAvgPrice: Bound.optional().meta({ description: "Extension: refuse a sale at a lower average price." }),
@@ -43,7 +42,7 @@ type Terms = { selection: { action?: "buy" | "sell" | undefined } } & { [Field i
   hedgeRef?: unknown;
 };
 
-/** Which fields belong to which action; a bound that would be ignored is refused, because the caller relies on it. */
+/** Refuses fields of the other action: the caller relies on a bound, so it must not be ignored. */
 function checkTerms({ value, issues }: z.core.ParsePayload<Terms>): void {
   const selling = value.selection.action === "sell";
   const refuse = (field: string, message: string) =>
@@ -67,7 +66,7 @@ export const QuoteInput = z
 
 const Sold = z.literal("sell").optional().meta({ description: "Extension: present on sales only." });
 
-/** What is public of a fill, in answers, webhooks and streams alike. */
+/** The public fields of a fill, in answers, webhooks and streams alike. */
 export const fillFields = {
   marketId: MarketId,
   side: Side,
@@ -80,7 +79,7 @@ export const fillFields = {
   yesPriceAfter: Price,
 };
 
-/** A trade that did not happen. */
+/** The result that a trade would have. */
 export const Quote = z.object(fillFields).meta({ id: "Quote" });
 
 export const TradeResult = z
@@ -90,7 +89,9 @@ export const TradeResult = z
     position: z
       .object({ shares: Shares, avgCost: AveragePrice })
       .meta({ description: "Extension: the position after the trade." }),
-    realizedPnl: Usd.optional().meta({ description: "Extension: a sale's net proceeds less the cost of its shares." }),
+    realizedPnl: Usd.optional().meta({
+      description: "Extension: of a sale, its net proceeds less what its shares had cost.",
+    }),
     hedgeRef: StoredHedgeRef.optional(),
   })
   .meta({ id: "TradeResult" });
@@ -132,8 +133,7 @@ export const OrderItem = z
   .meta({ id: "Order" });
 
 export const OrderFilter = z.object({
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
   marketId: MarketId.optional(),
 });
 
@@ -149,7 +149,11 @@ export const SuitabilityInput = z
   .meta({ id: "SuitabilityInput" });
 
 const Score = z.number().int().min(0).max(20);
-const CapMinor = z.number().int().min(0).meta({ description: "Cents; 9007199254740991 means no cap." });
+const CapMinor = z
+  .number()
+  .int()
+  .min(0)
+  .meta({ description: "The highest exposure in cents; 9007199254740991 means no cap." });
 
 export const SuitabilityResult = z
   .object({ score: Score, exposureCapMinor: CapMinor, passed: z.boolean() })
@@ -164,14 +168,14 @@ export const SuitabilityStatus = z
   })
   .meta({ id: "SuitabilityStatus" });
 
-const operation = operationUnder("trading");
+const { operation } = operationsUnder("trading");
 
-/** In the order in which a trade is checked: the market's state, the user's standing, the limits, then what it pays with. */
+/** The refusals of a trade in the order of its checks: the market's state, the user's standing, limits, then funds. */
 const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;
 const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"] as const;
 const LIMITS = ["MAX_TRADE_EXCEEDED", "EXPOSURE_EXCEEDED"] as const;
 const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND", "COST_EXCEEDS_PAYOUT"] as const;
-/** A sale asks for shares in place of funds; purchases and sales alike may name the price that they accept. */
+/** A sale needs shares instead of funds; purchases and sales alike may bound their price. */
 const TRADE = [...MARKET_STATE, ...STANDING, ...LIMITS, ...FUNDS, "INSUFFICIENT_SHARES", "SLIPPAGE"] as const;
 
 export const tradingOperations = {
@@ -184,22 +188,24 @@ export const tradingOperations = {
     output: TradeResult,
     refusals: TRADE,
     writes: true,
+    trades: true,
   }),
   placeOrder: operation({
     method: "POST",
     path: "/v1/orders",
     auth: "user",
-    summary: "The same trade by numeric outcome, optionally tagged as a hedge.",
+    summary: "Place the same trade as an order with a numeric outcome, optionally as a hedge.",
     input: OrderInput,
     output: OrderResult,
     refusals: TRADE,
     writes: true,
+    trades: true,
   }),
   listOrders: operation({
     method: "GET",
     path: "/v1/orders",
     auth: "user",
-    summary: "The user's own fills, newest first.",
+    summary: "List the user's own orders, newest first.",
     input: OrderFilter,
     output: z.array(OrderItem),
     refusals: [],
@@ -210,7 +216,7 @@ export const tradingOperations = {
     method: "GET",
     path: "/v1/orders/:id",
     auth: "user",
-    summary: "One of the user's own fills.",
+    summary: "Get one of the user's own orders.",
     input: z.object({ id: text(64) }),
     output: OrderItem,
     refusals: [],
@@ -221,7 +227,7 @@ export const tradingOperations = {
     path: "/v1/quote",
     auth: "public",
     optionalUser: true,
-    summary: "What a trade would come to now; with a user token also whether that user may.",
+    summary: "Compute the result of a trade without executing it; a user token adds the checks of that user.",
     input: QuoteInput,
     output: Quote,
     refusals: TRADE,
@@ -232,7 +238,7 @@ export const tradingOperations = {
     path: "/v1/suitability",
     auth: "user",
     onBehalf: "users",
-    summary: "Submit a suitability assessment.",
+    summary: "Submit the answers of a suitability assessment.",
     input: SuitabilityInput,
     output: SuitabilityResult,
     refusals: [],
@@ -242,7 +248,7 @@ export const tradingOperations = {
     method: "GET",
     path: "/v1/suitability",
     auth: "user",
-    summary: "The user's suitability.",
+    summary: "Get the user's suitability score and exposure cap.",
     input: NoInput,
     output: SuitabilityStatus,
     refusals: [],

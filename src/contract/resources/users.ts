@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationUnder } from "../operation.ts";
+import { operationsUnder } from "../operation.ts";
 import { line, Timestamp, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 import { Wallet } from "./wallets.ts";
@@ -12,14 +12,14 @@ export const User = z
     userId: StoredUserId,
     state: UserState,
     kyc: z.enum(["unverified", "verified", "rejected"]).meta({
-      description: "The state of identity verification, which `state` does not show while the user is restricted.",
+      description: "The state of identity verification; while the user is restricted, `state` does not show it.",
     }),
     jurisdiction: z.string().nullable(),
     suitabilityScore: z.number().int().nullable(),
     ...Wallet.shape,
     createdAt: Timestamp,
     revokeBefore: Timestamp.nullable().meta({
-      description: "Tokens issued before it are refused; null while no session was revoked.",
+      description: "Tokens issued before this instant are refused; null if no session was ever revoked.",
     }),
   })
   .meta({ id: "User" });
@@ -28,14 +28,14 @@ export const RevocationInput = z
   .object({
     id: UserId,
     revokeBefore: Timestamp.optional().meta({
-      description: "Tokens issued before it are refused; now, unless given. It never moves backwards.",
+      description: "Tokens issued before this instant are refused; now unless given. It never moves backwards.",
     }),
   })
   .meta({ id: "RevocationInput" });
 export const SessionsRevoked = z
   .object({
     userId: StoredUserId,
-    revokeBefore: Timestamp.meta({ description: "The instant that holds from now on." }),
+    revokeBefore: Timestamp.meta({ description: "The instant now in force." }),
   })
   .meta({ id: "SessionsRevoked" });
 
@@ -45,22 +45,19 @@ export const CreditInput = z
   .object({
     id: UserId,
     amount: UsdAmount.refine((micro) => micro <= 1_000_000_000_000_000n, "must be at most 1000000000"),
-    reason: line(500).optional().meta({ description: "Why; required here or in the header `Audit-Reason`." }),
+    reason: line(500).optional().meta({ description: "The reason; required here or in the header `Audit-Reason`." }),
   })
   .meta({ id: "CreditInput" });
 export const Credited = z.object({ userId: StoredUserId, amount: Usd, balanceUsd: Usd, ts: Timestamp }).meta({
   id: "Credited",
 });
 
-const operation = operationUnder("money");
+const { operation, operatorRead } = operationsUnder("money");
 
 export const userOperations = {
-  getUser: operation({
-    method: "GET",
+  getUser: operatorRead({
     path: "/v1/users/:id",
-    auth: "admin",
-    scope: "read",
-    summary: "One user.",
+    summary: "Get one user.",
     input: UserRef,
     output: User,
     refusals: [],
@@ -71,7 +68,7 @@ export const userOperations = {
     path: "/v1/users/:id/credit",
     auth: "admin",
     scope: "funds",
-    summary: "Put money into a user's wallet by hand.",
+    summary: "Credit a user's wallet by hand.",
     input: CreditInput,
     output: Credited,
     refusals: [],
@@ -95,7 +92,7 @@ export const userOperations = {
     path: "/v1/users/:id/release",
     auth: "admin",
     scope: "users",
-    summary: "Lift a restriction.",
+    summary: "Lift a user's restriction.",
     input: UserRef,
     output: UserStateChange,
     refusals: [],
@@ -107,11 +104,12 @@ export const userOperations = {
     path: "/v1/users/:id/revoke",
     auth: "admin",
     scope: "users",
-    summary: "End the sessions of a user: tokens issued before an instant are refused.",
+    summary: "End a user's sessions: refuse tokens issued before an instant.",
     input: RevocationInput,
     output: SessionsRevoked,
     refusals: [],
     writes: true,
+    changes: "sessions",
     extension: true,
   }),
 };

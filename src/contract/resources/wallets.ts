@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { NoInput, operationUnder } from "../operation.ts";
-import { MarketId, PageCursor, PageLimit, Timestamp, text, Usd, UsdAmount } from "../scalars.ts";
+import { NoInput, operationsUnder } from "../operation.ts";
+import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount } from "../scalars.ts";
 import { StoredUserId } from "../stored.ts";
 
 export const Wallet = z
@@ -11,18 +11,18 @@ export const Wallet = z
   })
   .meta({ id: "Wallet" });
 
-/** One change of a wallet. `type` is that of the audit entry behind it. */
+/** One change of a wallet. `type` is that of its audit entry. */
 export const StatementEntry = z
   .object({
     seq: z.number().int(),
     ts: Timestamp,
     type: z.string().meta({ examples: ["trade.executed"] }),
-    amount: Usd.meta({ description: "Positive into the wallet, negative out of it." }),
-    balance: Usd.meta({ description: "Of the wallet after it." }),
+    amount: Usd.meta({ description: "Positive for money into the wallet, negative for money out of it." }),
+    balance: Usd.meta({ description: "The wallet's balance after this change." }),
     marketId: MarketId.optional(),
     tradeId: z.string().optional(),
     withdrawalId: z.string().optional(),
-    reference: z.string().optional().meta({ description: "The provider's own." }),
+    reference: z.string().optional().meta({ description: "The provider's reference." }),
   })
   .meta({ id: "StatementEntry" });
 
@@ -32,7 +32,7 @@ export const StatementFilter = z.object({
   format: z
     .enum(["json", "csv"])
     .default("json")
-    .meta({ description: "`csv` answers with a table, 10,000 rows unless `limit` says less." }),
+    .meta({ description: "`csv` returns a table of up to 10,000 rows, or of `limit` rows." }),
 });
 
 export const WithdrawalStatus = z.enum(["pending", "approved", "rejected"]).meta({ id: "WithdrawalStatus" });
@@ -41,19 +41,18 @@ export const WithdrawalRequested = z.object(withdrawal).meta({ id: "WithdrawalRe
 export const Withdrawal = z.object({ ...withdrawal, userId: StoredUserId }).meta({ id: "Withdrawal" });
 export const WithdrawalFilter = z.object({
   status: WithdrawalStatus.optional(),
-  limit: PageLimit.default(50),
-  cursor: PageCursor.optional(),
+  ...paging,
 });
 const WithdrawalRef = z.object({ id: text(64) });
 
-const operation = operationUnder("money");
+const { operation, operatorRead } = operationsUnder("money");
 
 export const walletOperations = {
   getWallet: operation({
     method: "GET",
     path: "/v1/wallet",
     auth: "user",
-    summary: "The user's money.",
+    summary: "Get the user's balance, exposure and pending withdrawals.",
     input: NoInput,
     output: Wallet,
     refusals: [],
@@ -63,7 +62,7 @@ export const walletOperations = {
     method: "GET",
     path: "/v1/statement",
     auth: "user",
-    summary: "Every change of the user's wallet, newest first.",
+    summary: "List every change of the user's wallet, newest first.",
     input: StatementFilter,
     output: z.array(StatementEntry),
     refusals: [],
@@ -75,19 +74,16 @@ export const walletOperations = {
     method: "POST",
     path: "/v1/withdrawals",
     auth: "user",
-    summary: "Ask for money to be paid out.",
+    summary: "Request a withdrawal; its amount is reserved at once.",
     input: z.object({ amount: UsdAmount }).meta({ id: "WithdrawalInput" }),
     output: WithdrawalRequested,
     refusals: ["INSUFFICIENT_FUNDS"],
     writes: true,
     extension: true,
   }),
-  listWithdrawals: operation({
-    method: "GET",
+  listWithdrawals: operatorRead({
     path: "/v1/withdrawals",
-    auth: "admin",
-    scope: "read",
-    summary: "Withdrawals, newest first.",
+    summary: "List withdrawals, newest first.",
     input: WithdrawalFilter,
     output: z.array(Withdrawal),
     refusals: [],
@@ -99,7 +95,7 @@ export const walletOperations = {
     path: "/v1/withdrawals/:id/approve",
     auth: "admin",
     scope: "funds",
-    summary: "Send the money out.",
+    summary: "Approve a pending withdrawal; the money leaves the ledger.",
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],
@@ -111,7 +107,7 @@ export const walletOperations = {
     path: "/v1/withdrawals/:id/reject",
     auth: "admin",
     scope: "funds",
-    summary: "Give the money back.",
+    summary: "Reject a pending withdrawal; the money returns to the wallet.",
     input: WithdrawalRef,
     output: Withdrawal,
     refusals: ["WITHDRAWAL_DECIDED"],

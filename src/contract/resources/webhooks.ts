@@ -3,7 +3,7 @@ import { MarketId, MarketKind, Price, Side, Timestamp, Usd } from "../scalars.ts
 import { StoredHedgeRef, StoredQuestion, StoredText, StoredUserId } from "../stored.ts";
 import { fillFields, NumericOutcome } from "./trading.ts";
 
-/** Endpoints whose webhooks we define ourselves: each may have secrets of its own. */
+/** Endpoints with webhooks of our own format; each may have its own secrets. */
 export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
 export type InboundEndpoint = (typeof INBOUND_ENDPOINTS)[number];
 
@@ -15,7 +15,7 @@ const sequence = z
   .number()
   .int()
   .min(1)
-  .meta({ description: "Ascends with what happened, so also within a market: the number of the audit entry." });
+  .meta({ description: "The number of the audit entry: a later event has a higher one, so it orders events." });
 const market = { sequence, marketId: MarketId, question: StoredQuestion };
 
 const OrderFilled = z
@@ -59,7 +59,7 @@ const MarketSettled = z
     outcome: Side,
     settledAt: Timestamp,
     payoutsProcessed: z.number().int().min(0),
-    paid: Usd.meta({ description: "To all winners together." }),
+    paid: Usd.meta({ description: "The total paid to all winners." }),
   })
   .meta({ id: "MarketSettledData", description: "A market's winners were paid." });
 
@@ -70,7 +70,10 @@ const WalletCredited = z
     amount: Usd,
     provider: z.string(),
     txRef: z.string().optional().meta({ description: "The provider's reference." }),
-    cause: z.string().optional().meta({ description: "Present when money comes back, such as a dispute won." }),
+    cause: z
+      .string()
+      .optional()
+      .meta({ description: "Present when money was returned, such as after a dispute that was won." }),
   })
   .meta({ id: "WalletCreditedData", description: "Money went into a user's wallet." });
 const KycUpdated = z
@@ -87,7 +90,7 @@ const UserNotified = z
   .object({
     sequence,
     userId: StoredUserId,
-    kind: z.literal("kyc.failed").meta({ description: "What the user is to be told about." }),
+    kind: z.literal("kyc.failed").meta({ description: "What the user should be told about." }),
     reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
   })
   .meta({
@@ -99,14 +102,18 @@ const AuditAnchored = z
   .object({
     tenant: z.string(),
     seq: sequence,
-    hash: z.string().meta({ description: "Of the entry: it pins every entry up to it." }),
+    hash: z.string().meta({ description: "The entry's hash, which covers every entry up to it." }),
     ts: Timestamp.meta({ description: "The entry's own time." }),
     keyId: z.string().meta({ description: "The audit key that signed this." }),
     signature: z.string().meta({
       description: "Hex HMAC-SHA256 over pmctl-anchor-v1, tenant, seq, hash, ts and keyId, a line each.",
     }),
   })
-  .meta({ id: "AuditAnchoredData", description: "A signed statement of how far the audit log has come; keep it." });
+  .meta({
+    id: "AuditAnchoredData",
+    description:
+      "A signed statement of the audit log's latest entry; keep it to prove later that the log was not rewritten.",
+  });
 
 /** The data of each outgoing event, by its type. */
 export const webhookEvents = {
@@ -125,7 +132,7 @@ export const webhookEvents = {
 export type WebhookEventType = keyof typeof webhookEvents;
 export const webhookEventTypes = Object.keys(webhookEvents) as [WebhookEventType, ...WebhookEventType[]];
 
-/** The data as it travels. */
+/** The data in wire form. */
 export type WebhookData = { [Type in WebhookEventType]: z.input<(typeof webhookEvents)[Type]> };
 
 /** The body of each event, named as the OpenAPI document names it. */
@@ -133,7 +140,7 @@ export const webhookBodies: Readonly<Record<WebhookEventType, z.ZodObject>> = Ob
   webhookEventTypes.map((type) => [type, bodyOf(type)]),
 ) as Record<WebhookEventType, z.ZodObject>;
 
-/** As the OpenAPI document names what a receiver is sent. */
+/** The operation id of an event's webhook in the OpenAPI document. */
 export function webhookOperationId(type: WebhookEventType): string {
   return `on${String(webhookBodies[type].meta()?.id)}`;
 }

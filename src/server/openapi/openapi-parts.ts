@@ -1,4 +1,4 @@
-import type { Auth } from "../../contract/operation.ts";
+import type { Auth, Operation } from "../../contract/operation.ts";
 import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 
 /** A part of the OpenAPI document. */
@@ -41,6 +41,12 @@ export const SECURITY_SCHEMES = {
     "Extension: Standard Webhooks. One or more `v1,<base64>`, separated by spaces, one of which must be the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is the base64 behind `whsec_`, else the secret's UTF-8.",
   ),
 };
+
+/** The schemes of providers that sign in their own way. */
+export const PROVIDER_SCHEMES = { stripe: "stripeSignature" } as const satisfies Record<
+  NonNullable<Operation["provider"]>,
+  keyof typeof SECURITY_SCHEMES
+>;
 
 export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
 ISO 8601 in UTC. A refusal is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`.

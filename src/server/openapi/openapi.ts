@@ -15,6 +15,7 @@ import {
   MESSAGE_ID,
   MESSAGE_TIME,
   POLICY_TTL,
+  PROVIDER_SCHEMES,
   RATE_LIMIT_HEADERS,
   SEAL_HEADERS,
   SECURITY,
@@ -112,7 +113,7 @@ function describe(
     ...(isTagged ? [IF_MATCH] : []),
     ...(operation.temporary ? [POLICY_TTL] : []),
     ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),
-    ...(operation.auth === "signature" && id !== "receiveStripe" ? [SIGNED_AT, MESSAGE_ID, MESSAGE_TIME] : []),
+    ...(operation.auth === "signature" && !operation.provider ? [SIGNED_AT, MESSAGE_ID, MESSAGE_TIME] : []),
   ];
   return {
     operationId: id,
@@ -121,10 +122,9 @@ function describe(
     ...(operation.extension ? { "x-extension": true } : {}),
     ...(operation.scope ? { "x-scope": operation.scope } : {}),
     tags: [operation.tag],
-    security:
-      id === "receiveStripe"
-        ? [{ stripeSignature: [] }]
-        : [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
+    security: operation.provider
+      ? [{ [PROVIDER_SCHEMES[operation.provider]]: [] }]
+      : [...SECURITY[operation.auth], ...(operation.optionalUser ? SECURITY.user : [])],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(plan.rest === "body"
       ? {
@@ -134,7 +134,7 @@ function describe(
           },
         }
       : {}),
-    responses: responsesOf(id, operation, {
+    responses: responsesOf(operation, {
       ...json(properties[`${id}.output`] ?? {}, components),
       ...(operation.csv ? { "text/csv": { schema: { type: "string" } } } : {}),
     }),
@@ -202,8 +202,8 @@ function mayRecord({ method, auth, path }: Operation): boolean {
   return method !== "GET" && (auth === "admin" || auth === "user") && path !== "/v1/session";
 }
 
-function responsesOf(id: OperationId, operation: Operation, content: JsonObject): JsonObject {
-  const { paged, writes, tagged } = operation;
+function responsesOf(operation: Operation, content: JsonObject): JsonObject {
+  const { paged, writes, tagged, verifies, health } = operation;
   const answered = headers(
     "Request-Id",
     ...RATE_LIMIT_HEADERS,
@@ -211,11 +211,11 @@ function responsesOf(id: OperationId, operation: Operation, content: JsonObject)
     ...(writes ? (["Idempotent-Replayed"] as const) : []),
     ...(tagged ? (["ETag"] as const) : []),
     ...(mayRecord(operation) ? SEAL_HEADERS : []),
-    ...(id === "getAuditStatus" ? (["Audit-Verified-At"] as const) : []),
+    ...(verifies ? (["Audit-Verified-At"] as const) : []),
   );
   return {
     200: { description: "Done.", headers: answered, content },
-    ...(id === "getHealth" ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
+    ...(health ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
     ...refusalResponses(operation, refusalHeaders),
   };
 }

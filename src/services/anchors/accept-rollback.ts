@@ -9,35 +9,35 @@ import { verifySpan } from "../audit/audit-verifier.ts";
 import { appendToDirectory } from "./anchor-file.ts";
 import { writeVerifiedPoint } from "./verified-point.ts";
 
-/** Who gives up what is lost, and why. */
+/** Who accepts the loss of entries, and why. */
 export interface Acceptance {
-  /** Of services that were opened without anchors, or they would refuse. */
+  /** Of services opened without anchors, which would refuse the command. */
   sequencer: Sequencer;
   auditKey: AuditKey;
-  /** Reads the log, which `keys` have sealed. */
+  /** Reads the log; `keys` are those that sealed it. */
   reader: Reader;
   keys: readonly AuditKey[];
   /** Where the log stood when the caller verified it whole. */
   verified: ChainPoint;
   tenant: string;
-  /** The operator's directory: its anchors and its verified point go on from here. */
+  /** The operator's directory, whose anchors and verified point continue from here. */
   directory: string;
   actor: string;
   reason: string;
 }
 
-/** What was accepted, as it is printed. */
+/** The accepted rollback, as it is printed. */
 export interface AcceptedRollback {
   anchor: { seq: number; hash: string };
   head: { seq: number; hash: string };
   lost: number;
-  /** The audit entry that puts it on record. */
+  /** The audit entry that records it. */
   seq: number;
 }
 
 /**
- * Puts on record that a log goes on behind an anchor, and moves this directory's memory to it. The caller has verified
- * the whole chain and holds what {@link findSetBack} found. Running servers find the entry, and go on.
+ * Records that a log continues from before a known anchor, and resets the directory's anchors to it. The caller has
+ * verified the whole chain and holds what {@link findSetBack} found. Running servers find the entry and continue.
  */
 export async function acceptRollback(setBack: SetBack, acceptance: Acceptance): Promise<AcceptedRollback> {
   const { sequencer, auditKey, reader, keys, verified, tenant, directory, actor, reason } = acceptance;
@@ -52,7 +52,7 @@ export async function acceptRollback(setBack: SetBack, acceptance: Acceptance): 
     reason,
   });
   invariant(entry, "an accepted rollback has an audit entry");
-  // What was written since the caller's verification is signed for too.
+  // The anchor also covers entries written since the caller's verification.
   const { broken } = await verifySpan(reader, keys, { from: verified, head: entry });
   if (broken) throw new Fault("INTEGRITY", `The chain itself does not hold (${broken.kind}): ${broken.problem}`);
   await writeVerifiedPoint(directory, tenant, entry);

@@ -7,9 +7,9 @@ import type { AuditKey } from "../../domain/audit/seal.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
 import { openRegular } from "./anchor-scan.ts";
 
-/** The directory's own file is made compact beyond this. */
+/** The directory's own file is compacted beyond this size. */
 const COMPACT_BYTES = 256 * 1024;
-/** What is left of it then, besides the line of the highest entry. */
+/** How many of the newest lines stay then, besides the line of the highest entry. */
 const KEPT_LINES = 200;
 
 /** `.pmctl/anchors/<tenant>.ndjson` of an operator's directory. */
@@ -23,10 +23,11 @@ async function readFrom(handle: FileHandle, from: number, length: number): Promi
 }
 
 /**
- * Appends a line and waits for the disk, unless it is the file's newest already. A line that a crash cut short is ended first, so that it does not swallow this
- * one. When another process has put a compact file in the place of this one meanwhile, the line goes there too.
+ * Appends a line, unless it is the file's last already, and waits for the disk. A line that a crash cut short is ended
+ * first, so that the two do not run together. If another process has replaced the file by a compacted one meanwhile,
+ * the line is appended there too.
  *
- * @param isOurs false for a file that a tenant file names: it is neither a link nor anything but a file of its anchors
+ * @param isOurs false for a file that a tenant file names: it must be no link and hold only this tenant's anchors
  */
 export async function appendAnchor(file: string, anchor: AnchorLine, isOurs = true): Promise<void> {
   const line = `${JSON.stringify(anchor)}\n`;
@@ -35,7 +36,7 @@ export async function appendAnchor(file: string, anchor: AnchorLine, isOurs = tr
   for (let isInPlace = false; !isInPlace; ) {
     await using handle = await openRegular(file, flags);
     if (!isOurs && !beginsAsAnchors(await readFrom(handle, 0, ANCHOR_HEAD_BYTES), anchor.tenant))
-      throw new Error(`${file} holds something else than anchors of ${anchor.tenant}`);
+      throw new Error(`${file} holds something other than anchors of ${anchor.tenant}`);
     const { size, ino } = await handle.stat();
     const end = await readFrom(handle, Math.max(0, size - Buffer.byteLength(line) - 1), Buffer.byteLength(line) + 1);
     if (end !== line && !end.endsWith(`\n${line}`)) {
@@ -47,8 +48,8 @@ export async function appendAnchor(file: string, anchor: AnchorLine, isOurs = tr
 }
 
 /**
- * Appends to the directory's own file, which is made when it is missing and stays small.
- * @param keys of the lines that are kept then
+ * Appends to the directory's own file, creates it if need be, and keeps it small.
+ * @param keys that must have signed a line for it to be kept
  */
 export async function appendToDirectory(
   directory: string,
@@ -56,15 +57,15 @@ export async function appendToDirectory(
   keys: readonly AuditKey[],
 ): Promise<void> {
   const file = directoryAnchors(directory, anchor.tenant);
-  // The embedded database made the folder's rules: who may pass, and what git sees.
+  // The folder needs the same permissions and .gitignore as for the embedded database.
   await createRoot(join(directory, ".pmctl"));
   await appendAnchor(file, anchor);
   await compact(file, anchor.tenant, keys);
 }
 
 /**
- * Leaves the newest lines and that of the highest entry. Another process may append at any moment: what it wrote to the
- * old file while the new one was made is carried over, and what it writes later it finds to be in the wrong file.
+ * Keeps the newest lines and that of the highest entry. Another process may append at any moment: lines that it wrote
+ * to the old file meanwhile are carried over, and a later writer notices that the file was replaced.
  */
 async function compact(file: string, tenant: string, keys: readonly AuditKey[]): Promise<void> {
   await using old = await open(file, "r");
@@ -73,7 +74,7 @@ async function compact(file: string, tenant: string, keys: readonly AuditKey[]):
   const anchors = (await readFrom(old, 0, size))
     .split("\n")
     .flatMap((line) => parseAnchor(line) ?? [])
-    // Lines that are none of ours must not push ours out.
+    // Lines that are not ours must not push ours out.
     .filter((each) => each.tenant === tenant && isGenuine(each, keys));
   const highest = anchors.reduce((high, each) => (each.seq > high.seq ? each : high), anchors[0] as AnchorLine);
   const kept = anchors.slice(-KEPT_LINES);
@@ -84,7 +85,7 @@ async function compact(file: string, tenant: string, keys: readonly AuditKey[]):
       await fresh.appendFile(`${JSON.stringify(each)}\n`);
     await fresh.sync();
   }
-  // Another process was faster at the same work.
+  // Another process has compacted the file first.
   if ((await stat(file)).ino !== ino) return rm(part, { force: true });
   await rename(part, file);
   const late = await readFrom(old, size, (await old.stat()).size - size);

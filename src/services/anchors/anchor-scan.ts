@@ -4,17 +4,20 @@ import { isGenuine, parseAnchor } from "../../domain/audit/anchor.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 
-/** What a file says. */
+/** The anchors of a file. */
 export interface ScannedAnchors {
   anchors: KnownAnchor[];
-  /** What counts for nothing, in words. */
+  /** Lines and files that were ignored, each with the reason. */
   faults: string[];
 }
 
 const BLOCK_BYTES = 256 * 1024;
-/** Several times an anchor's length. What is longer is none, and is not kept until its line ends. */
+/** Several times an anchor's length. A longer line is no anchor, and is not kept in memory. */
 const LONGEST_LINE_BYTES = 4096;
-/** Of each file the newest lines are compared with the log, and the one of the highest entry: each pins all before it. */
+/**
+ * How many of a file's newest lines are compared with the log, besides that of the highest entry; each covers all
+ * before.
+ */
 const LINES_COMPARED = 64;
 /** Lines with bad signatures that are named one by one. */
 const LINES_NAMED = 5;
@@ -22,8 +25,9 @@ const NEWLINE = 0x0a;
 const LINE_START = '{"tenant":';
 
 /**
- * Opens a regular file, whatever links lead to it unless the flags say otherwise: only what our keys have signed counts
- * in it, wherever it stands. A pipe or a device may hold up or flood its reader, so it is refused, and opening it never blocks.
+ * Opens a regular file, through links unless the flags forbid them: only lines that our keys signed count, wherever the
+ * file is. A pipe or a device may hold up or flood its reader, so it is refused, and opening it never
+ * blocks.
  *
  * @param flags of `node:fs` constants
  * @throws Error with a sentence, for what is no regular file
@@ -43,9 +47,9 @@ function notRegular(file: string): Error {
 }
 
 /**
- * The anchors of one tenant in a file of any length, read from its beginning: lines put behind the newest ones, be they
- * other tenants', garbage or old ones again, hide none of them. Takes the memory of a block, and reads later only what was
- * appended since.
+ * The anchors of one tenant in a file of any length, read from its beginning, so that lines appended after the newest
+ * anchors (of other tenants, garbage or old lines again) hide none of them. Uses the memory of one block, and later
+ * reads only what was appended since.
  */
 export class AnchorScan {
   readonly #file: string;
@@ -59,7 +63,7 @@ export class AnchorScan {
     this.#keys = keys;
   }
 
-  /** Nothing for a file that is not there; one that cannot be read is a fault. */
+  /** Returns no anchors for a missing file, and a fault for one that cannot be read. */
   async read(): Promise<ScannedAnchors> {
     try {
       await this.#readOn();
@@ -103,11 +107,11 @@ export class AnchorScan {
     this.#keepPart(block.subarray(start));
   }
 
-  /** Of a line that is too long only the length is kept. */
+  /** Only the length of an overlong line is kept. */
   #keepPart(piece: Buffer): void {
     const state = this.#state;
     state.partBytes += piece.length;
-    // A copy: the block is read into again.
+    // A copy, because the block's memory is reused.
     if (state.partBytes <= LONGEST_LINE_BYTES) state.part = Buffer.concat([state.part, piece]);
   }
 
@@ -120,7 +124,7 @@ export class AnchorScan {
     const text = partBytes > LONGEST_LINE_BYTES ? "" : part.toString();
     const anchor = parseAnchor(text);
     if (!anchor) {
-      // A line that a crash cut short counts for nothing, and tells nothing either.
+      // A line that a crash cut short is ignored and not reported.
       if (text === "" || !(text.startsWith(LINE_START) || LINE_START.startsWith(text))) {
         state.strange ??= { line: state.lines, bytes: 0 };
         state.strange.bytes += partBytes + 1;
@@ -148,7 +152,7 @@ export class AnchorScan {
   }
 }
 
-/** How far a file was read, and what was found. */
+/** How far a file was read, and what was found in it. */
 interface State {
   ino: number;
   mtimeMs: number;

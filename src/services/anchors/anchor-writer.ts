@@ -5,13 +5,13 @@ import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { MINUTE_MS } from "../../domain/time/units.ts";
 
-/** Where anchors go. */
+/** A destination of anchors. */
 export interface AnchorTarget {
   /** Its label in metrics. */
   kind: "directory" | "file" | "exec" | "url" | "receivers";
   /** Its name in the log. */
   place: string;
-  /** Ends in bounded time, one way or the other. */
+  /** Resolves or rejects within bounded time. */
   write(anchor: AnchorLine): Promise<void>;
 }
 
@@ -21,14 +21,14 @@ export interface AnchorWriterOptions {
   key: AuditKey;
   targets: readonly AnchorTarget[];
   every: { entries: number; minutes: number };
-  /** The newest anchor that was found at the start. */
+  /** The newest anchor found at the start. */
   newest: KnownAnchor | undefined;
-  /** Whether the process has computed every seal up to an entry; only such an entry is signed for. */
+  /** Whether the process has computed every seal up to an entry; only then is the entry signed. */
   vouch: (head: ChainPoint) => boolean | Promise<boolean>;
   onFailure: (target: AnchorTarget, error: unknown) => void;
 }
 
-/** A target, and the newest line that it has not taken. */
+/** A target, and the newest line that it has not accepted yet. */
 interface Line {
   target: AnchorTarget;
   waiting: AnchorLine | undefined;
@@ -37,15 +37,15 @@ interface Line {
   busy: Promise<void> | undefined;
 }
 
-/** A busy server's anchors are no closer than this: each is a write to the disk. */
+/** The least time between two anchors of a busy server: each is a write to the disk. */
 const SPACING_MS = 250;
 const RETRY_MS = 10_000;
 const VERIFIED_WITHIN_MS = 5000;
 const VERIFIED_AGAIN_MS = 1000;
 
 /**
- * Writes anchors of the log beside it: when the head has moved far enough, or long enough ago. Nothing waits for it, and
- * a target that hangs or fails holds up none of the others; it gets the newest line again later.
+ * Writes anchors of the log when its head has moved far enough, or enough time has passed. No request waits for it. A
+ * target that hangs or fails holds up no other, and gets the newest line again later.
  */
 export class AnchorWriter {
   readonly #options: AnchorWriterOptions;
@@ -54,7 +54,7 @@ export class AnchorWriter {
   #anchored: { seq: bigint; at: number };
   #newest: { seq: number; ts: string } | undefined;
   #first = true;
-  /** An entry that did not hold is not verified again before this. */
+  /** When an entry that failed verification is verified again at the earliest. */
   #verifyAt = 0;
   /** While an entry that is due is being verified. */
   #verifying: Promise<void> | undefined;
@@ -73,9 +73,9 @@ export class AnchorWriter {
   }
 
   /**
-   * Anchors the log when that is due, once it is verified up to there. Costs a few comparisons.
-   * @param head where it stands, `ts` in milliseconds
-   * @param isEnd at a server's end, as at its start, the log is anchored wherever it stands
+   * Anchors the log if that is due and the log is verified up to its head. Costs a few comparisons.
+   * @param head the log's, `ts` in milliseconds
+   * @param isEnd when the server ends, as when it starts, the log is anchored wherever its head is
    */
   consider(head: ChainPoint & { ts: number }, isEnd = false): void {
     const now = performance.now();
@@ -94,7 +94,7 @@ export class AnchorWriter {
     isEnd: boolean,
     isVouched = this.#options.vouch(head),
   ): Promise<void> {
-    // A database that went away meanwhile says nothing; the next time asks again.
+    // If the database is away, the next call asks again.
     const isGood = await Promise.resolve(isVouched).catch(() => false);
     if (!isGood) this.#verifyAt = performance.now() + VERIFIED_AGAIN_MS;
     if (isGood && this.#isDue(head, performance.now(), true)) this.#anchor(head);
@@ -109,8 +109,9 @@ export class AnchorWriter {
   }
 
   /**
-   * Writes down an entry that the log has lost and only this process knows of, which it has vouched for: a restart would
-   * forget it, and the operator who is to give it up finds it in the directory. Receivers are told of entries that the log holds, and not of this one.
+   * Anchors an entry that the log has lost and that only this process knows and has verified: a restart would forget
+   * it, and the operator who accepts the loss needs it in the directory. Receivers get only anchors of entries that the
+   * log holds.
    */
   remember(lost: ChainPoint & { ts: number }): void {
     if (lost.seq <= this.#anchored.seq) return;
@@ -136,7 +137,9 @@ export class AnchorWriter {
       if (line.waiting && !line.busy && now >= line.retryAt) line.busy = this.#write(line);
   }
 
-  /** Resolves when every target has taken its line or failed at it; an entry that takes long to verify is given up. */
+  /**
+   * Resolves when every target has accepted its line or failed; does not wait for an entry that takes long to verify.
+   */
   async idle(): Promise<void> {
     await Promise.race([this.#verifying, delay(VERIFIED_WITHIN_MS, undefined, { ref: false })]);
     await Promise.all(this.#lines.map(({ busy }) => busy));
@@ -145,7 +148,7 @@ export class AnchorWriter {
   #isDue({ seq }: ChainPoint, now: number, isEdge: boolean): boolean {
     const { entries, minutes } = this.#options.every;
     const { seq: anchored, at } = this.#anchored;
-    // Down only after an accepted rollback: whatever else went down was refused before it came here.
+    // The head goes down only after an accepted rollback; any other setback was refused before.
     if (seq === anchored || seq === 0n) return false;
     if (isEdge || seq < anchored) return true;
     if (now - at < SPACING_MS) return false;

@@ -18,15 +18,15 @@ export interface EvidenceOptions {
   /** For short reads. */
   reader: Reader;
   keys: readonly AuditKey[];
-  /** Without them only what this process has seen itself is known. */
+  /** Without them only entries that this process has seen itself are known. */
   sources?: AnchorSources | undefined;
 }
 
-/** What a look at the log found. */
+/** The result of comparing the log with its anchors. */
 export interface Look {
-  /** Every anchor that counts: those that an operator has given up on record do not. */
+  /** The anchors that count: all but those of entries whose loss an operator has accepted. */
   anchors: readonly KnownAnchor[];
-  /** Those of them that stand in files, and outlive the process. */
+  /** Those of them that are in files, and so outlive the process. */
   kept: readonly KnownAnchor[];
   log: LogReading;
   problem: ChainBreak | undefined;
@@ -36,13 +36,13 @@ const ACKNOWLEDGED = "acknowledged by this process";
 const NOTHING_KNOWN: KnownAnchors = { anchors: [], faults: [] };
 
 /**
- * Compares the log with what it is known to have held: with the anchors at hand, and with the last entry that this
- * process acknowledged. A look costs a few index lookups, and between two looks every reading of the head is compared too.
+ * Compares the log with entries that it is known to have contained: the anchors, and the last entry that this process
+ * acknowledged. A look costs a few index lookups; between two looks every reading of the head is compared too.
  */
 export class Evidence {
   readonly #options: EvidenceOptions;
   #acknowledged: KnownAnchor | undefined;
-  /** Set while changes must not be made: the log was set back, or has no head. */
+  /** Set while changes are refused: the log was set back, or has no head. */
   #forbids: ChainBreak | undefined;
   #files: { state: string; known: Promise<KnownAnchors> } | undefined;
   readonly #scans: readonly AnchorScan[];
@@ -53,31 +53,31 @@ export class Evidence {
     this.#scans = options.sources ? scansOf(options.sources) : [];
   }
 
-  /** Entries up to this one were answered for: a log that ends before it, or in another way, was set back. */
+  /** Callers were answered for entries up to this one: a log that does not contain it was set back. */
   acknowledge({ seq, hash, ts }: Pick<Head, "seq" | "hash" | "ts">): void {
     this.#acknowledged = { seq, hash, ts: new Date(ts).toISOString(), source: ACKNOWLEDGED };
   }
 
-  /** The same of an entry of the log that this process has verified, whichever process wrote it. */
+  /** The same for an entry that this process has verified, whichever process wrote it. */
   acknowledgeSeen(entry: ChainPoint & { ts: string }): void {
     if (!this.#forbids && entry.seq >= (this.#acknowledged?.seq ?? 0n))
       this.#acknowledged = { ...entry, source: ACKNOWLEDGED };
   }
 
-  /** The last entry that this process acknowledged; while the log does not hold it, what the log has lost. */
+  /** The last entry that this process acknowledged; if the log does not contain it, the entry that was lost. */
   get acknowledged(): KnownAnchor | undefined {
     return this.#acknowledged;
   }
 
-  /** What forbids changes, as it was found last. */
+  /** The problem for which changes are refused, as found last. */
   get forbids(): ChainBreak | undefined {
     return this.#forbids;
   }
 
   /**
-   * Traders and senders of webhooks read the message, so it says no more than that: how far the log had come, and who
-   * remembers it, is told to operators and in the server's log.
-   * @throws Fault INTEGRITY while changes must not be made. Costs a comparison.
+   * Traders and senders of webhooks read the message, so it gives no details: those are for operators and the server's
+   * log.
+   * @throws Fault INTEGRITY while changes are refused. Costs a comparison.
    */
   requireSound(): void {
     if (!this.#forbids) return;
@@ -86,8 +86,8 @@ export class Evidence {
   }
 
   /**
-   * Holds a reading of the head against the last acknowledged entry.
-   * @param contains whether the log holds an entry; asked only when another process has written
+   * Compares a reading of the head with the last acknowledged entry.
+   * @param contains whether the log contains an entry; called only when another process has written
    * @throws Fault INTEGRITY when the log was set back
    */
   async require(head: ChainPoint, contains: (point: ChainPoint) => Promise<boolean>): Promise<void> {
@@ -95,12 +95,12 @@ export class Evidence {
     const holds =
       !last || (head.seq === last.seq ? head.hash === last.hash : head.seq > last.seq && (await contains(last)));
     if (holds && !this.#forbids) return;
-    // What was found before may have been mended, and what is missing given up on record.
+    // An earlier problem may have been mended, and the loss of an entry accepted.
     await this.look();
     this.requireSound();
   }
 
-  /** Looks at the log, and lets changes be made or not by what it finds. */
+  /** Looks at the log, and allows or refuses changes by the result. */
   async look(): Promise<Look> {
     const { reader, keys } = this.#options;
     const known = await this.#known();
@@ -110,14 +110,14 @@ export class Evidence {
     const { setBack, counting } = await compareAnchors(log, reader, keys, anchors);
     const problem = setBack ? setBackBreak(setBack, log.hashes.get(setBack.anchor.seq)) : glance(log);
     this.#forbids = problem?.kind === "set-back" || problem?.kind === "head-missing" ? problem : undefined;
-    // What an accepted rollback gives up is no longer waited for. What was acknowledged since the log was read stays.
+    // An accepted rollback gives up the acknowledged entry. One acknowledged since the log was read stays.
     if (!problem && acknowledged && this.#acknowledged === acknowledged && isLost(acknowledged, log))
       this.#acknowledged = undefined;
     const kept = known.anchors.filter((anchor) => counting.includes(anchor));
     return { anchors: counting, kept, log, problem };
   }
 
-  /** Reads the files anew only when one of them has changed. */
+  /** Reads the files again only when one of them has changed. */
   async #known(): Promise<KnownAnchors> {
     const { sources } = this.#options;
     if (!sources) return NOTHING_KNOWN;
@@ -133,7 +133,7 @@ export class Evidence {
     );
     const state = states.join("\n");
     if (this.#files?.state !== state) {
-      // One reading after the other: each goes on where the one before it ended.
+      // One reading after the other, because each continues where the one before ended.
       const known = this.#reading.then(() => knownAnchors(sources, this.#scans));
       this.#reading = known.catch(() => undefined);
       this.#files = { state, known };

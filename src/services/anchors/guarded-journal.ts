@@ -3,7 +3,7 @@ import type { HeadReading, Journal } from "../../ledger/journal.ts";
 import { StatementFailed } from "../../postgres/connect.ts";
 import type { Evidence } from "./evidence.ts";
 
-/** A journal that refuses changes to a log that was set back, has no head, or holds rows after it. */
+/** A journal that refuses changes to a log that was set back, has no head, or holds rows after its head. */
 export function guardJournal(journal: Journal, evidence: Evidence): Journal {
   const required = async (reading: HeadReading): Promise<HeadReading> => {
     await evidence.require(reading.head, journal.contains);
@@ -26,7 +26,7 @@ export function guardJournal(journal: Journal, evidence: Evidence): Journal {
 }
 
 const UNIQUE_VIOLATION = "23505";
-/** Keys of the rows that an entry's number names. The head decides who writes a number, so none is ever taken. */
+/** Primary keys made of an entry's number. The head decides who writes a number, so none is taken before. */
 const NUMBERED = ["audit_pkey", "transfer_pkey", "trade_pkey", "hedge_pkey"];
 
 function isCollision(error: unknown): boolean {

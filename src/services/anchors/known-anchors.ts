@@ -4,7 +4,7 @@ import { directoryAnchors } from "./anchor-file.ts";
 import { AnchorScan } from "./anchor-scan.ts";
 import { readVerifiedPoint } from "./verified-point.ts";
 
-/** Where it is written down what a tenant's log has held. */
+/** Where the known entries of a tenant's log are kept. */
 export interface AnchorSources {
   tenant: string;
   /** The operator's directory. */
@@ -15,19 +15,21 @@ export interface AnchorSources {
   keys: readonly AuditKey[];
 }
 
-/** What the sources say. */
+/** The anchors of all sources. */
 export interface KnownAnchors {
   anchors: KnownAnchor[];
-  /** What counts for nothing, each in words: lines that no key of ours signed, files that cannot be read. */
+  /** What was ignored, each with the reason: lines that none of our keys signed, files that cannot be read. */
   faults: string[];
 }
 
-/** What reads the files of the sources. A caller that asks again keeps it, so that only what was appended is read then. */
+/**
+ * Scans of the sources' files. A caller that reads again keeps them, so that only appended lines are read then.
+ */
 export function scansOf({ tenant, directory, files, keys }: AnchorSources): AnchorScan[] {
   return [directoryAnchors(directory, tenant), ...files].map((file) => new AnchorScan(file, tenant, keys));
 }
 
-/** Every anchor at hand: the directory's own file, the files of the tenant file, and the verified point. */
+/** All known anchors: of the directory's own file, of the files that the tenant file names, and the verified point. */
 export async function knownAnchors(
   sources: AnchorSources,
   scans: readonly AnchorScan[] = scansOf(sources),

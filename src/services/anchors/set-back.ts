@@ -12,8 +12,8 @@ import type { Reader } from "../../postgres/pool.ts";
 import { type LogReading, readLog, readRollbacks } from "../../queries/evidence.ts";
 
 /**
- * Whether the log was set back behind any of these anchors, those apart that an operator has given up on record.
- * @returns undefined when it holds them all, and for a log without a head, which is a problem of its own
+ * Whether the log was set back behind any of these anchors, except those whose loss an operator has accepted.
+ * @returns undefined when the log contains them all, and for a log without a head, which is another problem
  */
 export async function findSetBack(
   reader: Reader,
@@ -23,14 +23,14 @@ export async function findSetBack(
   return (await compareAnchors(await reader.read((sql) => readLog(sql, known)), reader, keys, known)).setBack;
 }
 
-/** What a log and the anchors that are known of it say of each other. */
+/** The result of comparing a log with its known anchors. */
 export interface AnchorComparison {
   setBack: SetBack | undefined;
-  /** All anchors but those that an operator has given up on record. */
+  /** All anchors but those whose loss an operator has accepted. */
   counting: readonly KnownAnchor[];
 }
 
-/** Compares a reading that is at hand. The rollbacks on record are asked for only when an anchor is not held. */
+/** Compares a reading of the log. Accepted rollbacks are read only when the log lacks an anchor. */
 export async function compareAnchors(
   { head, hashes }: LogReading,
   reader: Reader,
@@ -47,7 +47,9 @@ export async function compareAnchors(
   };
 }
 
-/** A row that the audit key did not seal onto the entry before it gives nothing up: its writer had the database and not the key. */
+/**
+ * A rollback counts only if the audit key sealed its entry: otherwise its writer had the database but not the key.
+ */
 async function acceptedRollbacks(reader: Reader, keys: readonly AuditKey[]): Promise<Rollback[]> {
   const isSealed = sealCheck(keys);
   return (await reader.read(readRollbacks)).flatMap(({ previousHash, ...entry }) =>

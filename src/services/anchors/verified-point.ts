@@ -16,7 +16,7 @@ export function verifiedPointFile(directory: string, tenant: string): string {
 }
 
 /**
- * How far this operator has verified the tenant's chain, as `.pmctl/verified/<tenant>.json` tells. `audit verify
+ * How far this operator has verified the tenant's chain, from `.pmctl/verified/<tenant>.json`. `audit verify
  * --incremental` begins there, and a log that does not hold it any more was set back.
  */
 export async function readVerifiedPoint(directory: string, tenant: string): Promise<VerifiedPoint | undefined> {
@@ -26,12 +26,12 @@ export async function readVerifiedPoint(directory: string, tenant: string): Prom
     if (Number.isSafeInteger(seq) && Number(seq) > 0 && typeof hash === "string")
       return { seq: BigInt(Number(seq)), hash, ts: typeof ts === "string" ? ts : undefined };
   } catch {
-    // Without a point that can be read the whole chain is verified, which is never wrong.
+    // Without a readable point the whole chain is verified, which is always right.
   }
   return undefined;
 }
 
-/** Moves the point up, and never down: a shorter chain that holds was verified, and is not the one that was known. */
+/** Moves the point up, never down: a shorter chain that verifies is not the one that was known. */
 export async function raiseVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
   const kept = await readVerifiedPoint(directory, tenant);
   if (!kept || point.seq > kept.seq) await writeVerifiedPoint(directory, tenant, point);
@@ -39,7 +39,7 @@ export async function raiseVerifiedPoint(directory: string, tenant: string, poin
 
 /** Renamed into place, so that no reader sees half of it. */
 export async function writeVerifiedPoint(directory: string, tenant: string, point: VerifiedPoint): Promise<void> {
-  // The embedded database made the folder's rules: who may pass, and what git sees.
+  // The folder needs the same permissions and .gitignore as for the embedded database.
   await createRoot(join(directory, ".pmctl"));
   await mkdir(folderOf(directory), { recursive: true, mode: 0o700 });
   const file = verifiedPointFile(directory, tenant);

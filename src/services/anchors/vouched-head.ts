@@ -11,21 +11,23 @@ export interface VouchedHeadOptions {
   reader: Reader;
   keys: readonly AuditKey[];
   evidence: Evidence;
-  /** Awaited after each page of entries, so that a long way is gone slowly. */
+  /** Awaited after each page of entries, so that a long walk leaves time for other work. */
   onPage?: WalkOptions["onPage"];
 }
 
-/** Commits that may come in while entries are verified, and need no second look. */
+/** How many commits of this process are remembered while it verifies earlier entries. */
 const OWN_HEADS = 1000;
 
 /**
- * How far this process may sign for the log: it has computed every seal itself, from the newest anchor that the log holds
- * on. A head row alone says nothing, since an intruder who can write to the database can move it to a row of their own.
+ * How far this process may sign for the log: it has computed every seal itself, from the newest anchor in the log on. A
+ * head row alone proves nothing, since an intruder who can write to the database can move it to a row of their own.
  */
 export class VouchedHead {
   readonly #options: VouchedHeadOptions;
   #point: ChainPoint | undefined;
-  /** The heads that this process has made, each of entries sealed onto the one before; empty once it vouches for them. */
+  /**
+   * The heads that this process committed, each sealed onto the one before; empty once it vouches for them.
+   */
   #own: ChainPoint[] = [];
   #problem: ChainBreak | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -34,17 +36,17 @@ export class VouchedHead {
     this.#options = options;
   }
 
-  /** What keeps this process from signing; undefined when the last attempt went well. */
+  /** Why this process cannot sign; undefined when the last attempt succeeded. */
   get problem(): ChainBreak | undefined {
     return this.#problem;
   }
 
-  /** Whether the log was computed up to exactly this entry. */
+  /** Whether the seals were computed up to exactly this entry. */
   isAt(point: ChainPoint): boolean {
     return isSame(this.#point, point);
   }
 
-  /** Entries that this process has sealed onto `from` and committed: their seals were computed as they were made. */
+  /** Adds entries that this process sealed onto `from` and committed: it computed their seals when it made them. */
   sealed(from: ChainPoint, to: ChainPoint): void {
     const last = this.#own.at(-1);
     this.#own = last && isSame(last, from) ? [...this.#own.slice(-OWN_HEADS), to] : [from, to];
@@ -52,7 +54,7 @@ export class VouchedHead {
   }
 
   /**
-   * Computes what is missing up to an entry.
+   * Computes the missing seals up to an entry.
    * @returns false for one that does not hold
    */
   async vouch(head: ChainPoint): Promise<boolean> {
@@ -61,13 +63,13 @@ export class VouchedHead {
     return true;
   }
 
-  /** Whether an entry, however old, is one of the log that this process vouches for. */
+  /** Whether an entry of any age belongs to the log that this process vouches for. */
   async holds(entry: ChainPoint): Promise<boolean> {
     if (!this.#point || entry.seq > this.#point.seq) return this.vouch(entry);
     return this.#leadsTo(entry, this.#point);
   }
 
-  /** Whether the chain goes from an entry to a later one, which the process vouches for. */
+  /** Whether the chain leads from an entry to a later one. */
   async #leadsTo(from: ChainPoint, head: ChainPoint): Promise<boolean> {
     const { reader, keys, onPage } = this.#options;
     return (await verifySpan(reader, keys, { from, head, onPage })).broken === undefined;
@@ -77,7 +79,7 @@ export class VouchedHead {
     const { reader, keys, onPage } = this.#options;
     if (!this.isAt(head)) {
       const from = await this.#beginning(head);
-      // What a look finds is told as it is, and what this process knows of a log that was set back stays known.
+      // The look reports the problem, and this process keeps what it knows of a log that was set back.
       if (!from) return false;
       if (from.seq > head.seq) return this.#leadsTo(head, from);
       const { end, broken } = await verifySpan(reader, keys, { from, head, onPage });
@@ -90,7 +92,10 @@ export class VouchedHead {
     return true;
   }
 
-  /** The entry that the process has come to, or, where the log went on without it, the newest anchor that the log holds; none while a look finds a problem. */
+  /**
+   * Where to begin: the last entry that this process verified, or, if the log no longer contains it, the newest anchor
+   * in the log; undefined while a look finds a problem.
+   */
   async #beginning(head: ChainPoint): Promise<ChainPoint | undefined> {
     const { reader, evidence } = this.#options;
     const point = this.#point;
@@ -115,7 +120,7 @@ export class VouchedHead {
     this.#own = [];
   }
 
-  /** One after the other: two at once would go the same way twice. */
+  /** One after the other: two at once would walk the same entries twice. */
   #alone<Value>(work: () => Promise<Value>): Promise<Value> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => undefined);

@@ -5,7 +5,7 @@ import { type FollowedEntry, readEntriesAfter } from "../../queries/stream.ts";
 export type Follower = (entries: readonly FollowedEntry[]) => void;
 
 const INTERVAL_MS = 500;
-/** Commits of this process wake the tail; this long it waits for more of them, so that many cost one query. */
+/** After a commit of this process the tail waits this long for more of them, so that many cost one query. */
 const WAKE_MS = 15;
 const PAGE = 500;
 
@@ -49,7 +49,7 @@ export class AuditTail {
     return { position: this.#position, stop };
   }
 
-  /** Something was committed. Costs nothing while there are no followers. */
+  /** Call after a commit. Costs nothing while there are no followers. */
   wake(): void {
     if (this.#followers.size > 0) this.#schedule(WAKE_MS);
   }
@@ -65,7 +65,7 @@ export class AuditTail {
 
   #schedule(delayMs: number): void {
     if (this.#running) {
-      // The round under way schedules the next one; it may be due sooner than that.
+      // The round under way schedules the next one, which this may make due sooner.
       this.#dueAt = Math.min(this.#dueAt, performance.now() + delayMs);
       return;
     }
@@ -90,11 +90,20 @@ export class AuditTail {
       const last = entries.at(-1);
       if (last) this.#position = last.seq;
       if (entries.length === PAGE) this.#dueAt = 0;
-      for (const follower of entries.length > 0 ? [...this.#followers] : []) follower(entries);
+      for (const follower of entries.length > 0 ? [...this.#followers] : []) this.#hand(entries, follower);
     } catch (error) {
       this.#onError(error);
     }
     this.#running = false;
     if (this.#followers.size > 0) this.#schedule(Math.max(0, this.#dueAt - performance.now()));
+  }
+
+  /** A follower that fails keeps the entries from no other. */
+  #hand(entries: readonly FollowedEntry[], follower: Follower): void {
+    try {
+      follower(entries);
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 }

@@ -12,7 +12,7 @@ export interface Verification {
   /** Hash of the latest entry, 64 zeros before the first. */
   head: string;
   count: bigint;
-  /** When the head was read, by the database's clock: what was written since is not part of it. */
+  /** When the head was read, by the database's clock; later entries are not covered. */
   askedAt: number;
   /** The last entry that held. */
   end: ChainPoint;
@@ -25,8 +25,8 @@ export interface VerifyOptions extends Omit<WalkOptions, "keys" | "head"> {
 }
 
 /**
- * Verifies the chain against its keys and the head row, which makes a cut tail visible; that every row before the walk's
- * beginning is there; and that no row stands outside the chain.
+ * Verifies the chain against its keys and the head row, which makes a cut tail visible; that every row before the
+ * walk's beginning is there; and that no row stands outside the chain.
  */
 export async function verifyChain(
   reader: Reader,
@@ -54,12 +54,12 @@ function headMissing({ seq }: ChainPoint): ChainBreak {
   return { kind: "head-missing", seq, problem: "the head row is missing" };
 }
 
-/** What a glance at a log finds, without following its entries. */
+/** What is wrong with a log at a glance, without following its entries. */
 export function glance(log: LogReading): ChainBreak | undefined {
   return log.head ? outside(log) : headMissing(log.last);
 }
 
-/** Rows that no entry of the chain is followed by: the next commit would collide with them. */
+/** Rows outside the chain, with which the next commit would collide. */
 function outside({ head, beyond, first }: LogReading): ChainBreak | undefined {
   if (beyond !== undefined)
     return { kind: "beyond-head", seq: beyond, problem: `row ${beyond} stands after the head, ${head?.seq}` };
@@ -73,7 +73,7 @@ async function gapBefore(reader: Reader, seq: bigint): Promise<ChainBreak | unde
 }
 
 /**
- * Computes the seals of the entries after `from` up to `head`, and of no others.
+ * Computes the seals of only the entries after `from` up to `head`.
  * @param from a point that is known to be good
  */
 export function verifySpan(
@@ -105,11 +105,11 @@ async function* pagesAfter(reader: Reader, seq: bigint) {
 /** What a look at the newest entries found. */
 export interface TailVerification {
   checked: number;
-  /** What does not hold. */
+  /** The first problem. */
   broken?: ChainBreak;
 }
 
-/** Verifies the newest entries only, up to the head row; the entries before them are counted and taken on trust. */
+/** Verifies only the newest entries, up to the head row; earlier entries are counted and trusted. */
 export async function verifyTail(reader: Reader, keys: WalkOptions["keys"], limit: number): Promise<TailVerification> {
   const { head, last } = await reader.read((sql) => readLog(sql));
   if (!head) return { checked: 0, broken: headMissing(last) };

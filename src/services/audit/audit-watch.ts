@@ -26,14 +26,14 @@ export interface WatchOptions {
   /** A connection on which long reads hold up no others. */
   reader: Reader;
   keys: readonly AuditKey[];
-  /** What the log is known to have held. */
+  /** Entries that the log is known to have contained. */
   evidence?: Evidence | undefined;
   wholeUpTo?: bigint | undefined;
   /** Waits, or returns early when the signal aborts. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What is told of the chain's state. */
+/** The state of the chain. */
 export interface ChainStatus extends Pick<Verification, "verified" | "head" | "count"> {
   /** When the chain was last verified from the first entry on; milliseconds by the database's clock. */
   verifiedAt: number;
@@ -51,13 +51,13 @@ interface Pass {
   endedAt: number;
 }
 
-/** Who is told what while a watch runs. */
+/** Callbacks of a running watch. */
 export interface WatchEvents {
-  /** Told once of each problem, when it is found. */
+  /** Called once for each problem, when it is found. */
   onProblem: (problem: ChainBreak) => void;
-  /** Told of the first failure of a row only: while the database is away every round fails alike. */
+  /** Called for the first of consecutive failures only: while the database is away every round fails alike. */
   onError: (error: unknown) => void;
-  /** Told of each look that found no problem, once every seal up to the head was computed. */
+  /** Called after each look that found no problem, once every seal up to the head was computed. */
   onSound?: ((look: Look) => void) | undefined;
 }
 
@@ -91,7 +91,7 @@ export class AuditWatch {
     this.vouched = new VouchedHead({ reader, keys, evidence: this.#evidence, onPage });
   }
 
-  /** What was found last, by whichever look or walk. */
+  /** The problem found by the latest look or walk. */
   get problem(): ChainBreak | undefined {
     return this.#pass?.broken ?? this.#look?.problem ?? this.vouched.problem;
   }
@@ -147,7 +147,7 @@ export class AuditWatch {
       !pass || pass.end.seq <= this.#wholeEachRoundUpTo || performance.now() - pass.endedAt >= FULL_EVERY_MS;
     if (isDue) this.#keep(await this.#walk(signal));
     else {
-      // A problem that was found is looked at again: it may have been mended.
+      // A problem found before is checked again: it may have been mended.
       const { end, broken } = await this.#walk(signal, pass.end);
       this.#pass = { ...pass, end, broken };
     }
@@ -158,19 +158,28 @@ export class AuditWatch {
   /** Watches in the background until stopped. */
   start(events: WatchEvents): void {
     const abort = new AbortController();
-    const told = new Told(events);
+    let reported: string | undefined;
+    const report = () => {
+      const { problem } = this;
+      const name = problem && `${problem.kind} ${problem.seq}`;
+      if (problem && name !== reported) events.onProblem(problem);
+      reported = name;
+    };
     const look = async () => {
       await this.look();
-      told.problem(this.problem);
+      report();
     };
-    // Apart from the looks: the first way to the head may be long.
+    // Separate from the looks: the first walk to the head may be long.
     const vouch = async () => {
       const found = await this.look();
       const isVouched = await this.#vouch(found);
-      told.problem(this.problem);
+      report();
       if (isVouched && !this.problem) events.onSound?.(found);
     };
-    const walk = async () => told.problem(await this.round(abort.signal));
+    const walk = async () => {
+      await this.round(abort.signal);
+      report();
+    };
     const ended = Promise.all([
       this.#repeat(look, LOOK_MS, abort.signal, events.onError),
       this.#repeat(vouch, LOOK_MS, abort.signal, events.onError),
@@ -215,7 +224,7 @@ export class AuditWatch {
     };
   }
 
-  /** The last pass, unless the log is not the one that it walked any more. */
+  /** The last pass, unless the log has been replaced since. */
   async #usablePass(): Promise<Pass | undefined> {
     const pass = this.#pass;
     if (!pass || pass.end.seq === 0n) return pass;
@@ -227,22 +236,6 @@ export class AuditWatch {
 
   #keep({ askedAt, end, broken }: Verification): void {
     this.#pass = { verifiedAt: askedAt, end, broken, endedAt: performance.now() };
-  }
-}
-
-/** Tells of each problem once. */
-class Told {
-  readonly #events: WatchEvents;
-  #last: string | undefined;
-
-  constructor(events: WatchEvents) {
-    this.#events = events;
-  }
-
-  problem(problem: ChainBreak | undefined): void {
-    const name = problem && `${problem.kind} ${problem.seq}`;
-    if (problem && name !== this.#last) this.#events.onProblem(problem);
-    this.#last = name;
   }
 }
 

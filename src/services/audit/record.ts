@@ -22,7 +22,7 @@ const FLUSH_TIMEOUT_MS = 1_000;
 
 /** The audit log, the security log and the check of the ledger. */
 export function recordHandlers(context: ServiceContext) {
-  // A check reads the whole ledger: all who ask while one is under way share the next.
+  // A check reads the whole ledger: all requests during one share the next.
   const check = batchReads(async () => new Map([[LEDGER, await context.checks.read(reconcileLedger)]]));
   const explain = batchReads(async () => new Map([[LEDGER, await context.checks.read(explainLedger)]]));
   return {
@@ -34,7 +34,7 @@ export function recordHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** Newest first, or, with `after`, oldest first: the way in which the chain is verified and exported. */
+/** Newest first, or, with `after`, oldest first, as the chain is verified and exported. */
 async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAudit">): Promise<Result<"listAudit">> {
   const { limit, type, actor, after } = input;
   const list = cursors.list("listAudit", input);
@@ -46,7 +46,7 @@ async function listAudit({ pool, cursors }: ServiceContext, input: Input<"listAu
   return { entries: page.map(auditItem), cursor: nextCursor };
 }
 
-/** An entry as it is shown: with the text that was hashed, and what that text says. */
+/** An entry in wire form: the hashed text, and that text parsed. */
 export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["entries"][number] {
   return { ...entry, seq: Number(seq), payload: payloadOf(entry) as Result<"listAudit">["entries"][number]["payload"] };
 }
@@ -74,7 +74,7 @@ async function listSecurityEvents(
   const { event, since, limit } = input;
   const list = cursors.list("listSecurityEvents", input);
   const [ts, id] = list.reached(["number", "string"]) ?? [];
-  // What this process has not written yet belongs on the first page.
+  // Events that this process has not written yet belong on the first page.
   await withinDeadline(security.flush(), FLUSH_TIMEOUT_MS).catch(() => {});
   const before = ts === undefined || id === undefined ? undefined : { ts, id };
   const rows = await pool.read((sql) => listSecurityRows(sql, { event, since, before, limit: limit + 1 }));
@@ -87,7 +87,7 @@ function foundBy<Found>(found: Found | undefined): Found {
   return found;
 }
 
-/** The check is a read of its own; that it ran, and what it found, goes on record. */
+/** The check itself only reads; the command records that it ran and what it found. */
 async function reconcile(context: ServiceContext, found: readonly Check[], caller: Caller) {
   const discrepancyMicro = found.reduce((sum, check) => sum + check.differenceMicro, 0n);
   const ok = discrepancyMicro === 0n;

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Input, Result } from "../../contract/operations.ts";
-import { keyFingerprint } from "../../domain/access/api-key.ts";
 import { TREASURY } from "../../domain/accounts.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -23,11 +22,11 @@ import {
 } from "../../queries/configuration.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
-import { keyInHand } from "../keys.ts";
+import { keyInHand, keyView } from "../keys.ts";
 import { checkOracleAddress } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
-/** So far back it is known who moved a live value. */
+/** How many changes back the maker of a live value is known. */
 const MAX_CHANGES = 1000;
 
 /** Configuration as code: what a plan compares with, and the apply that carries it out. */
@@ -70,7 +69,7 @@ export interface ConfigurationRows {
   now: number;
 }
 
-/** A tenant's rows as the planner sees them. */
+/** The live configuration, made of a tenant's rows. */
 export function configurationOf(tenantId: string, rows: ConfigurationRows): Result<"getConfig"> {
   const { tenant, keys, markets, changes, treasuryMicro, now } = rows;
   return {
@@ -103,12 +102,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
   };
 }
 
-function keyView({ hash, scopes, from, ...key }: ApiKey): Result<"getConfig">["keys"][number] {
-  const { name, type, createdAt, expiresAt } = key;
-  return { name, type, fingerprint: keyFingerprint(hash), scopes: [...scopes], from: [...from], createdAt, expiresAt };
-}
-
-/** What came out of a column as JSON is JSON; the types of rows only say less. */
+/** A value from a JSON column is plain JSON, although the types of rows do not say so. */
 function plainJson<Shape>(value: unknown): Shape {
   return value as Shape;
 }
@@ -129,7 +123,7 @@ async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"
   const [entry] = await pool.read((sql) => readApplies(sql, { limit: 1, seq }));
   const document = entry?.payload.document;
   if (!entry || typeof document !== "object" || document === null)
-    throw new Fault("NOT_FOUND", `Audit entry ${seq} is no apply: pmctl history lists those that are`);
+    throw new Fault("NOT_FOUND", `Audit entry ${seq} is not an apply; pmctl history lists the applies`);
   return { ...appliedItem(entry), document: plainJson(document) };
 }
 
@@ -152,9 +146,9 @@ function appliedItem({ seq, ts, actor, payload }: ConfigurationEntry): Result<"l
 }
 
 /**
- * Carries out what was planned, in one commit; the search of markets follows it.
+ * Carries out a plan in one commit; the text search of markets follows.
  * @throws Fault REFUSED for another tenant's plan or one that is stale, SCOPE_REQUIRED for work that is not the key's in
- * use, KEY_IN_USE when it would end the very key that it came with, BAD_REQUEST for an oracle that may not be reached,
+ * use, KEY_IN_USE when it would end the caller's own key, BAD_REQUEST for an oracle that may not be reached,
  * CONFIG_INVALID for a text search configuration that the database does not have; then nothing was written
  */
 async function applyConfig(context: ServiceContext, input: Input<"applyConfig">, caller: Caller) {
@@ -171,12 +165,12 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
     caller,
     (applied) => applied,
   );
-  // The change is made. A search that cannot follow it now does so when a process opens the tenant next.
+  // The change is committed. If the search cannot follow now, it does when a process next opens the tenant.
   await context.pool.write(followMarketSearch).catch(() => undefined);
   return result;
 }
 
-/** Documents of older versions state none: they mean the default. */
+/** Documents of older versions state no search configuration, which means the default. */
 async function requireSearch({ pool }: ServiceContext, { document }: Input<"applyConfig">): Promise<void> {
   const { search } = document.markets;
   if (search === undefined || (typeof search === "string" && (await pool.read((sql) => knowsTextSearch(sql, search)))))
@@ -184,7 +178,9 @@ async function requireSearch({ pool }: ServiceContext, { document }: Input<"appl
   throw new Fault("CONFIG_INVALID", `The database has no text search configuration ${JSON.stringify(search)}`);
 }
 
-/** A market of a file is created once. Whatever creates one after this look moves the version that the plan is bound to. */
+/**
+ * A file's market is created once. Creating one after this check changes the version to which the plan is bound.
+ */
 async function findTakenKey({ pool }: ServiceContext, { markets }: Input<"applyConfig">): Promise<string | undefined> {
   if (markets.length === 0) return undefined;
   const taken = new Set((await pool.snapshot(listFileMarkets)).map(({ market }) => market.fileKey));

@@ -69,7 +69,7 @@ function tradeLimits(before: Terms, after: Terms): { beforeMicro: bigint; afterM
   };
 }
 
-/** The cap of every score there is, and of users without one. */
+/** The caps before and after, for every score and for users without one (-1). */
 function capChanges(before: Terms, after: Terms): CapChange[] {
   return Array.from({ length: HIGHEST_SCORE + 2 }, (_, index) => {
     const score = index - 1;
@@ -123,8 +123,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * What the rules about who may trade would have done, by the very rules that admit trades, on users as they stand
- * today. Of a user without a jurisdiction on record each token decides, so those lists are left out for them.
+ * What changed rules about who may trade would have done, checked by the same rules that admit trades, for users as
+ * they stand today. For a user without a recorded jurisdiction each token decides, so the lists are not applied.
  */
 function standingImpact(groups: readonly Standing[], before: Terms, after: Terms): RuleImpact[] {
   const listsChange = differs(before, after, ({ policy }) => policy.jurisdictions);
@@ -158,7 +158,7 @@ function standingImpact(groups: readonly Standing[], before: Terms, after: Terms
 }
 
 function refusalOf(trader: TraderStanding, { policy, kycRequired }: Terms): Rule | undefined {
-  // A restriction is no rule of the policy.
+  // A restriction is not a rule of the policy.
   const unrestricted = { ...trader, restricted: false };
   const known = trader.jurisdiction === null ? { ...policy, jurisdictions: { allowed: [], blocked: [] } } : policy;
   try {

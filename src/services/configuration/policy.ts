@@ -9,7 +9,7 @@ import { readClock } from "../../postgres/database-time.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import { Answered, type Caller, type Handlers, Tagged } from "../invoke.ts";
 
-/** The policy in force, and changes of it. */
+/** Reads and changes the policy. */
 export function policyHandlers(context: ServiceContext) {
   return {
     getPolicy: () => context.pool.snapshot(readPolicy),
@@ -34,7 +34,7 @@ export function checkOracleAddress(address: string | null | undefined, network: 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
   checkOracleAddress(patch.resolution_url, context.oracle.network);
   let tag = "";
-  // A tag of another shape names no version, and so matches none.
+  // A tag of another form names no version, and so matches none.
   const ifVersion = caller.ifMatch?.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1));
   const result = await submit(
     context,

@@ -13,7 +13,10 @@ export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
     getRefusal: async ({ requestId }) => {
       const refusal = refusals.find(requestId);
       if (!refusal)
-        throw new Fault("NOT_FOUND", "This process remembers no refused request of this id: it keeps the last 10,000");
+        throw new Fault(
+          "NOT_FOUND",
+          "This process remembers no refused request with this id; it keeps the last 10,000",
+        );
       return refusal;
     },
     explainTrade: ({ tradeId }) => explainTrade(context, tradeId),

@@ -16,7 +16,7 @@ export interface ViewedFill<Instant> {
   ts: Instant;
 }
 
-/** What is public of a fill: the fields of the contract's `fillFields`, with money in micro-dollars. */
+/** The public fields of a fill: the contract's `fillFields`, with money in micro-dollars. */
 export function fillView<Instant>(fill: ViewedFill<Instant>) {
   const { marketId, side, action, amountMicro, feeMicro, sharesMicro, yesPriceAfter, ts } = fill;
   return {

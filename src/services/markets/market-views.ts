@@ -14,7 +14,7 @@ import type { Handlers } from "../invoke.ts";
 const MAX_TRENDING = 20;
 const RECENT_HOURS = 24;
 
-/** What traders look at before they trade. */
+/** Views of markets for traders, and the preview of a settlement. */
 export function marketViewHandlers(context: ServiceContext) {
   return {
     listTrendingMarkets: () => context.pool.read(readTrending),
@@ -25,7 +25,7 @@ export function marketViewHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-/** The markets that are traded most. */
+/** The markets with the largest volume. */
 export async function readTrending(sql: ReadSql): Promise<Result<"listTrendingMarkets">> {
   const rows = await listTrendingMarkets(sql, MAX_TRENDING);
   return rows.map((row) => ({
@@ -59,7 +59,7 @@ async function depth({ pool }: ServiceContext, { id }: Input<"getMarketDepth">):
   return { yes: ladder("yes"), no: ladder("no") };
 }
 
-/** The last day of several markets with one request, so that a list can show a line per market. */
+/** The last day's prices of several markets in one request, so that a list can show a chart for each. */
 async function recentPrices(
   { pool }: ServiceContext,
   { ids }: Input<"listRecentPrices">,
@@ -77,7 +77,7 @@ async function recentPrices(
   });
 }
 
-/** Reads positions, never trades: the escrow and the pool say the rest. */
+/** Reads positions, never trades: the rest follows from the escrow and the pool. */
 async function settlement(
   { pool }: ServiceContext,
   { id, outcome }: Input<"previewSettlement">,

@@ -10,7 +10,7 @@ import type { Cursors } from "../cursor.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { batchReads } from "../read-batch.ts";
 
-/** The markets and what operators do with them. */
+/** Lists markets, and lets operators create, suspend, resume and settle them. */
 export function marketHandlers(context: ServiceContext) {
   const detail = batchReads(async (ids) =>
     mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
@@ -65,7 +65,7 @@ function mapValues<From, To>(map: Map<string, From>, convert: (value: From) => T
   return new Map([...map].map(([key, value]) => [key, convert(value)]));
 }
 
-/** A market as it is shown by itself. */
+/** A market in full. */
 export function marketDetail(row: MarketRow): Result<"getMarket"> {
   const prices = pricesOf(row, row);
   return {
@@ -87,20 +87,16 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
 }
 
 function createMarket(context: ServiceContext, input: Input<"createMarket">, caller: Caller) {
-  const { question, category, kind, p0, closeAt, resolutionRef, meta, liquidityUsd } = input;
+  const { p0, meta, liquidityUsd, ...market } = input;
   const outcome = termsOf(input, context.oracle.hashes);
   return submit(
     context,
     "createMarket",
     {
       type: "createMarket",
+      ...market,
       id: context.newId("mkt"),
-      question,
-      category,
-      kind,
       p0Ppm: Math.round(p0 * 1e6),
-      closeAt,
-      resolutionRef,
       meta: canonicalJson(meta),
       liquidityMicro: liquidityUsd ?? null,
       terms: outcome.kind === "terms" ? outcome.terms : null,

@@ -13,7 +13,7 @@ import { suitabilityOf } from "../traders/users.ts";
 
 const SETTLEMENTS = 20;
 
-/** What one user holds, and all that the user's page shows. */
+/** A user's positions, and everything that the user's page shows. */
 export function positionHandlers(context: ServiceContext) {
   return {
     listPositions: (_, caller) => {
@@ -46,7 +46,7 @@ async function readPositions(sql: ReadSql, traderId: string): Promise<Result<"li
   });
 }
 
-/** Everything about one user at once: a user who opens a page has a few requests a minute for all of it. */
+/** Everything about one user at once, because the rate limit allows a page only a few requests a minute. */
 async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Promise<Result<"getPortfolio">> {
   const [trader, wallet, { value: policy }, positions, settled] = await Promise.all([
     readTrader(sql, id, isSealed),

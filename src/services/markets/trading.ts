@@ -15,7 +15,7 @@ import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { fillView, storedFill } from "./fill-view.ts";
 
-/** Trades under both of their names, what they would come to, and those that a user has made. */
+/** Trades and orders, quotes, and the list of a user's orders. */
 export function tradingHandlers(context: ServiceContext) {
   return {
     placeTrade: (input, caller) =>

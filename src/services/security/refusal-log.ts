@@ -3,14 +3,14 @@ import type { Output } from "../../contract/operations.ts";
 export type Refusal = Output<"getRefusal">;
 
 /**
- * The last refusals of requests that wanted to change something, in this process's memory: `pmctl why` finds them by the
- * id that the caller was given. Writing them down durably would let a refused caller make the database work.
+ * The last refused changes, in this process's memory: `pmctl why` finds them by the request id that the caller
+ * received. Storing them in the database would let refused callers cause writes.
  */
 export class RefusalLog {
   readonly #byRequest = new Map<string, Refusal>();
   readonly #limit: number;
 
-  /** @param limit how many at the most; about a kilobyte each */
+  /** @param limit the largest number of refusals, of about a kilobyte each */
   constructor(limit = 10_000) {
     this.#limit = limit;
   }
@@ -29,7 +29,7 @@ export class RefusalLog {
   }
 }
 
-/** What of a Fault's detail may be shown to an operator: plain values, and not many. */
+/** The plain values of a Fault's detail, which an operator may see. */
 export function shownDetail(detail: Readonly<Record<string, unknown>>): Refusal["detail"] {
   return Object.fromEntries(
     Object.entries(detail).filter((entry): entry is [string, string | number | boolean] =>

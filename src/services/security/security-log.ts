@@ -5,29 +5,29 @@ import type { SecurityRow } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 
 const WRITE_EVERY_MS = 2_000;
-/** Rows of one statement, of which one goes out every two seconds. */
+/** Rows per statement; one statement is sent every two seconds. */
 const PORTION = 500;
-/** What waits for a database that is away; of what is more the oldest is dropped, and counted. */
+/** Entries kept while the database is away; beyond this the oldest is dropped and counted. */
 const MAX_ENTRIES = 10_000;
 /**
- * Of each event and reason: how many addresses may be new at once, and how many more each minute. The rows of ninety days
- * stay in the millions, whatever the number of addresses that an attack comes from.
+ * For each event and reason: how many new addresses get an entry at once, and how many more each minute. The rows of
+ * ninety days stay in the millions, whatever the number of addresses that an attack comes from.
  */
 const ADDRESSES_AT_ONCE = 1_000;
 const ADDRESSES_PER_MINUTE = 10;
-/** Stands for the addresses beyond these bounds: they are counted together. */
+/** Stands for all addresses beyond these bounds, which are counted together. */
 const OTHERS = "others";
 const STOP_TIMEOUT_MS = 2_000;
 
-/** What the log shows of one event from one address within a minute. */
+/** One event from one address within a minute. */
 export type SecurityEntry = Omit<SecurityRow, "id" | "event"> & { event: SecurityEvent };
 
 export interface SecurityListener {
-  /** Of each event. */
+  /** Called for each event. */
   noted?(event: SecurityEvent, reason: string, times: number): void;
-  /** Of each entry once it is there, and again with its final count. */
+  /** Called for each new entry, and again with its final count. */
   entry?(entry: SecurityEntry): void;
-  /** Events that left no row, because the database was away for too long. */
+  /** Called with the number of events that were dropped because the database was away for too long. */
   dropped?(events: number): void;
 }
 
@@ -47,16 +47,16 @@ interface Held {
 }
 
 /**
- * What the edge refused and noticed: one entry per event, reason, address and minute, and of the use of an admin key one per
- * key, address and hour. To note something costs a look into a map; what is noted is written in the background, a bounded
- * number of rows at a time, and no request waits for it. It is no part of the audit chain: an attack must not make the
- * tenant's one ordered log grow.
+ * Security events of the server: one entry per event, reason, address and minute, and for uses of an admin key one per
+ * key, address and hour. Noting an event costs a lookup in a map; rows are written in the background, a bounded number
+ * at a time, and no request waits for them. They are not in the audit chain: an attack must not make the tenant's one
+ * ordered log grow.
  */
 export class SecurityLog {
   readonly #write: SecurityLogOptions["write"];
   readonly #now: () => number;
   readonly #held = new Map<string, Held>();
-  /** By event and reason: how many new addresses there is room for, and as of when. */
+  /** By event and reason: how many new addresses may still get an entry, and as of when. */
   readonly #room = new Map<string, { left: number; at: number }>();
   #listener: SecurityListener = {};
   #timer: NodeJS.Timeout | undefined;
@@ -68,7 +68,7 @@ export class SecurityLog {
     this.#now = now;
   }
 
-  /** Whom to tell, besides the database. */
+  /** Sets the listener, which hears of events besides the database. */
   listen(listener: SecurityListener): void {
     this.#listener = listener;
   }
@@ -78,7 +78,7 @@ export class SecurityLog {
     return this.#held.size;
   }
 
-  /** @param times how often it happened, where several are told at once */
+  /** @param times how often it happened */
   note(event: SecurityEvent, reason: string, origin: Origin, times = 1): void {
     const now = this.#now();
     const held = this.#find(event, reason, origin, now);
@@ -90,7 +90,7 @@ export class SecurityLog {
     this.#writeSoon();
   }
 
-  /** Writes all that is not written yet. */
+  /** Writes all unwritten entries. */
   async flush(): Promise<void> {
     await this.#writing?.catch(() => {});
     // Bounded, because more may arrive than can be written.
@@ -98,7 +98,7 @@ export class SecurityLog {
       await this.#writePortion();
   }
 
-  /** Writes what is left, unless the database is away, and notes nothing more. */
+  /** Writes what is left, unless the database is away, and accepts no more events. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -153,7 +153,7 @@ export class SecurityLog {
   async #tick(): Promise<void> {
     const now = this.#now();
     this.#tell(now);
-    // What is not written now is written two seconds later; a database that is away is told of elsewhere.
+    // Entries that fail now are written two seconds later; a database that is away is reported elsewhere.
     await this.#writePortion().catch(() => {});
     for (const [key, { endsAt, unwritten }] of this.#held) if (endsAt <= now && unwritten === 0) this.#held.delete(key);
     if (this.#held.size > 0) this.#writeSoon();

@@ -7,12 +7,15 @@ import { encodeAs } from "../answers.ts";
 
 /** Where a stream of events begins. */
 export interface Beginning {
-  /** The last audit entry that the state knows of: what follows it is news, and nothing before is. */
+  /** The last audit entry that the snapshot includes: later entries are new events. */
   seq: bigint;
   snapshot: StreamEvents["snapshot"];
 }
 
-/** The state before all events that follow: of these markets, or of the open ones that close next. Asks within a snapshot. */
+/**
+ * The state before all events that follow, of these markets or of the open ones that close next. `sql` must be a
+ * snapshot's.
+ */
 export async function readBeginning(sql: ReadSql, ids: readonly string[] | undefined): Promise<Beginning> {
   const [{ seq }, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
   const markets = rows.map((row) => {

@@ -2,18 +2,22 @@ import type { StreamEvents } from "../../contract/resources/stream.ts";
 import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
 import { roundPrice } from "../../domain/money.ts";
 import type { FollowedEntry } from "../../queries/stream.ts";
+import { madeOf } from "../answers.ts";
 import { recordedFillView } from "../markets/fill-view.ts";
 
-/** Something that happened in a market, as it travels. */
+/** An event of a market in wire form. */
 export type LiveEvent = {
   [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
 }["price" | "trade" | "market" | "fill"];
 
-/** The events that an audit entry causes for those who watch markets; none for entries of the operator's own doing. */
+/**
+ * The events that an audit entry causes for those who watch markets; none for entries of the operator's own doing, nor
+ * for a trade whose amounts cannot be read, so that one row that was tampered with ends no stream.
+ */
 export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
   switch (content?.type) {
     case "trade.executed":
-      return tradeEvents(content.payload, ts);
+      return madeOf("streamEvents", () => tradeEvents(content.payload, ts)) ?? [];
     case "market.created":
     case "market.resumed":
       return marketEvent(content.payload, { status: "open", ts });

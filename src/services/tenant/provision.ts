@@ -15,7 +15,7 @@ export interface ProvisionOptions {
   connection: Connection;
   auditSecret: string;
   previousAuditSecrets?: readonly string[];
-  /** Into the audit entry. */
+  /** Stands in the audit entry. */
   actor: string;
   reason?: string | undefined;
   config: ApplyConfig;
@@ -26,7 +26,7 @@ export interface Provisioned {
   migrations: string[];
   /** Whether anything of the tenant changed. */
   changed: boolean;
-  /** What was put on record of what older versions left; undefined where nothing was. */
+  /** What was recorded of rows that older versions left; undefined if nothing was. */
   recorded: PutOnRecord | undefined;
   /** The audit entry of the change. */
   seal: Seal | undefined;
@@ -49,12 +49,12 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
   }
 }
 
-/** What an apply stated of what older versions left, and the keys that their log knows nothing of. */
+/** What an apply recorded of rows that older versions left, and the keys that their log does not mention. */
 export type PutOnRecord = NonNullable<Results["putOnRecord"]>;
 
 /**
- * States in the log, once, what older versions left beside it: a commit of its own, so that everything after it finds
- * the keys on record. Undefined where there was nothing to state.
+ * Records in the log, once, the rows that older versions wrote without an entry. It is a commit of its own, so that
+ * everything after it finds the keys on record. Undefined if there was nothing to record.
  */
 export async function putOnRecord(
   { sequencer }: Pick<TenantServices, "sequencer">,
@@ -63,7 +63,7 @@ export async function putOnRecord(
   return (await sequencer.submit({ command: { type: "putOnRecord" }, actor })).result;
 }
 
-/** Who owns a tenant's database, and who serves it. */
+/** The owner of a tenant's database, and the login that serves it. */
 export interface OwnedDatabase {
   /** As the owner. */
   connection: Connection;
@@ -72,8 +72,8 @@ export interface OwnedDatabase {
 }
 
 /**
- * Creates the database if need be, brings its schema to the version of this binary and grants the server's login what it
- * needs. Returns the migrations that were applied.
+ * Creates the database if need be, brings its schema to the version of this binary and grants the server's login what
+ * it needs. Returns the migrations that were applied.
  */
 export async function prepareDatabase({ connection, server }: OwnedDatabase): Promise<string[]> {
   await ensureDatabase(connection);
@@ -86,8 +86,8 @@ export async function prepareDatabase({ connection, server }: OwnedDatabase): Pr
 }
 
 /**
- * Opens a tenant to look at it, or tells by undefined that it has no database yet, or an empty one: it was never applied.
- * Where nothing is granted to the server's login yet, the owner's looks, in sessions that can only read.
+ * Opens a tenant to read it; undefined if it has no database, or an empty one, because it was never applied. If the
+ * server's login has no rights yet, the owner's reads instead, in read-only sessions.
  * @throws Fault REFUSED when its schema is of another version
  */
 export async function openIfApplied(

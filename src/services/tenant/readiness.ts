@@ -10,7 +10,7 @@ export class NotGranted extends Fault {
   }
 }
 
-/** What the checks before a tenant is opened ran into, for the operator. */
+/** The Fault for a failed check before a tenant is opened, in words for the operator. */
 export function unready(tenant: string, error: unknown): Fault {
   if (isMissingDatabase(error))
     return new Fault("REFUSED", `${tenant} has no database yet: run pmctl apply ${tenant}`, { cause: error });

@@ -24,25 +24,27 @@ export interface RestoreOptions {
   tenant: string;
   /** Of the tenant's database, which may be missing, as its owner. */
   connection: Connection;
-  /** The login that serves, where it is not the owner's: it is granted what it needs. */
+  /** The login that serves, if it is not the owner's; it is granted its rights. */
   server?: string | undefined;
-  /** What the backup said of itself when all of it was read. */
+  /** What a full reading of the backup found. */
   inspected: Inspected;
-  /** The unpacked backup, once more. */
+  /** The unpacked backup, to be read again. */
   content: AsyncIterable<Buffer>;
-  /** Where it is written down what the tenant's log has held: the operator's directory, and files of the tenant file. */
+  /**
+   * Where anchors of the tenant's log are kept: the operator's directory, and files that the tenant file names.
+   */
   directory: string;
   anchorFiles: readonly string[];
-  /** Goes on behind the newest known anchor, with a reason; what is lost is on record then. */
+  /** Accepts a backup that ends before the newest known anchor, for a reason; the loss is recorded. */
   acceptRollback: boolean;
   /** Secrets of the keys that seal the audit log, the current one first. */
   auditSecrets: readonly [string, ...string[]];
   /** Who restores, and why, for the record. */
   actor: string;
   reason: string | undefined;
-  /** Tells the databases of this restore from those of others. */
+  /** Distinguishes the databases of this restore from those of others. */
   stamp: string;
-  /** Told what is being done. */
+  /** Called with each step in words. */
   onStep?: (step: string) => void;
 }
 
@@ -54,10 +56,10 @@ export interface Restored {
 }
 
 /**
- * Restores a backup into a fresh database, checks it as a whole, says so in its log, and only then lets it take the place
- * of the tenant's own, which is kept. Whatever goes wrong before, the tenant's database has not been touched.
+ * Restores a backup into a fresh database, checks all of it, records the restore in its log, and only then puts it in
+ * the place of the tenant's database, which is kept. If anything fails before, the tenant's database is untouched.
  *
- * @throws Fault INTEGRITY when the chain does not hold, does not explain all rows, or ends before an entry that is known;
+ * @throws Fault INTEGRITY when the chain does not hold, does not explain all rows, or ends before a known entry;
  * REFUSED while the database is in use
  */
 export async function restoreDatabase(options: RestoreOptions): Promise<Restored> {
@@ -78,7 +80,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
     const last = await record(options, replacement.connection, { keptAs, setBack });
     onStep("Putting it into place");
     await replacement.takeOver();
-    // Only now: a directory that remembered the new log while the old one is in place would call the old one set back.
+    // Only now: anchors of the new log would make the old one, while it is in place, look set back.
     if (setBack) await remember(options, last);
     return { keptAs, lost: setBack && Number(setBack.lost) };
   } catch (error) {
@@ -113,7 +115,7 @@ async function requireExplained(sql: Sql): Promise<void> {
     throw new Fault("INTEGRITY", `The backup holds what its audit log does not explain: ${row.table}, ${row.place}`);
 }
 
-/** @throws Fault INTEGRITY when the backup ends before an entry that is known, unless that is accepted */
+/** @throws Fault INTEGRITY when the backup ends before a known entry, unless that is accepted */
 async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBack | undefined> {
   const { tenant, directory, anchorFiles, auditSecrets, acceptRollback } = options;
   const keys = auditSecrets.map(auditKey);
@@ -128,7 +130,7 @@ async function requireAnchors(sql: Sql, options: RestoreOptions): Promise<SetBac
   );
 }
 
-/** The entries are in the log before the database takes its place, so no restored database is without them. */
+/** The entries are in the log before the database is put in place, so every restored database has them. */
 async function record(
   options: RestoreOptions,
   connection: Connection,
@@ -153,7 +155,9 @@ async function record(
   }
 }
 
-/** The directory's own memory goes on from the log that is in place now. Without it the entry on record says the same. */
+/**
+ * The directory's own memory goes on from the log that is in place now. Without it the entry on record says the same.
+ */
 async function remember({ tenant, directory, auditSecrets }: RestoreOptions, last: AuditEntry): Promise<void> {
   await writeVerifiedPoint(directory, tenant, last);
   const [key, ...earlier] = auditSecrets.map(auditKey);

@@ -30,7 +30,7 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   tenantId: string;
   connection: Connection;
   auditSecret: string;
-  /** Of keys that sealed earlier entries: they verify, and seal nothing new. */
+  /** Secrets of the keys that sealed earlier entries; they only verify. */
   previousAuditSecrets?: readonly string[];
   /** Entries up to which `GET /v1/audit/status` verifies the whole chain in the request. */
   wholeAuditUpTo?: bigint;
@@ -39,34 +39,34 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   /** How many reads may run at once. */
   readers?: number;
   /**
-   * Where anchors of the log are kept; without it only what this process sees itself is known. Changes are refused from
-   * the first one on when the log was set back behind them; `false` is for the command that accepts this.
+   * Where anchors of the log are kept; without it only entries that this process has seen are known. If the log was set
+   * back behind them, every change is refused; `false` is for the command that accepts this.
    */
   anchors?: Pick<AnchorSources, "directory" | "files"> | false | undefined;
 }
 
-/** A tenant's services on its database: what both doors call. */
+/** A tenant's services on its database, for the server and for calls within the process. */
 export interface TenantServices extends ServiceContext {
   handlers: AllHandlers;
-  /** For work that no request waits for, so that it never stands in front of reads. Connects when it is used. */
+  /** For work that no request waits for, so that reads never wait behind it. Connects on first use. */
   background: Pool;
   auditKey: AuditKey;
   /** The current key and those that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
-  /** What the log is known to have held. */
+  /** Compares the log with its known entries. */
   evidence: Evidence;
-  /** Follows what is committed, by whichever process. */
+  /** Follows the commits of all processes. */
   tail: AuditTail;
-  /** What the server of this process refused. */
+  /** The requests that this process's server refused. */
   refusals: RefusalLog;
-  /** Within two seconds, whatever state the database is in. */
+  /** Resolves within two seconds, whatever the state of the database. */
   isDatabaseUp(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 const READ_TIMEOUT_MS = 10_000;
 const CHECK_TIMEOUT_MS = 10 * 60_000;
-/** What a read may take beyond the server's own timeout, waiting for a connection included. */
+/** How long a read may take beyond PostgreSQL's own timeout, waiting for a connection included. */
 const GRACE_MS = 5_000;
 const HEALTH_TIMEOUT_MS = 1_500;
 
@@ -136,7 +136,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   };
 }
 
-/** Apart from each other, so that reads wait behind neither long checks nor work that no request waits for. */
+/** Separate pools, so that reads wait neither for long checks nor for background work. */
 function openPools(connection: Connection, { restricted }: DatabaseTerms, readers = 8) {
   const poolOf = (own: ConnectOptions & { statementTimeoutMs: number; snapshots?: number }) =>
     openPool((max) => connect(connection, { ...own, max, restricted }), {
@@ -156,7 +156,7 @@ function openPools(connection: Connection, { restricted }: DatabaseTerms, reader
   };
 }
 
-/** Identifiers sort by the process's own clock; nothing is decided by it. */
+/** Identifiers sort by the process's own clock; no decision rests on it. */
 function freshId(prefix: string): string {
   return newId(prefix, performance.timeOrigin + performance.now());
 }
@@ -187,19 +187,21 @@ interface DatabaseTerms {
   synchronous: boolean;
 }
 
-/** What the checks of a database ran into; whom the database denies its tables is told when they are of an older version. */
+/**
+ * The Fault for a failed check of a database; when access is denied, it says if the schema is of an older version.
+ */
 export async function refusalOf(tenantId: string, sql: Sql, error: unknown): Promise<Fault> {
   const isOlder = isDenied(error) && (await isBehind(sql, GRANTS).catch(() => false));
   return isOlder ? new SchemaBehind() : unready(tenantId, error);
 }
 
-/** Refuses a schema of another version, and tells how the database is to be worked with. */
+/** Refuses a schema of another version, and returns how to connect to the database. */
 async function checkDatabase(tenantId: string, connection: Connection): Promise<DatabaseTerms> {
   const sql = connect(connection, { name: "check", max: 1, statementTimeoutMs: READ_TIMEOUT_MS });
   try {
     await requirePostgres(sql);
     await requireCurrentSchema(sql);
-    // Where an apply was cut off before its search; to go on without is better than not to go on.
+    // An apply may have been cut off before the search followed; the tenant works without it.
     await followMarketSearch(sql).catch(() => undefined);
     return { restricted: await serverRoleAvailable(sql, GRANTS), synchronous: !(await commitsAreSynchronous(sql)) };
   } catch (error) {

@@ -10,7 +10,7 @@ import { readPolicy } from "../configuration/policy.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 
-/** Who a user is, and what it is allowed. */
+/** A user's state, restrictions, sessions and suitability. */
 export function userHandlers(context: ServiceContext) {
   return {
     getUser: ({ id }) => getUser(context, id),
@@ -67,7 +67,7 @@ function getSuitability({ pool, isSealed }: ServiceContext, traderId: string): P
   });
 }
 
-/** The cap is that of the thresholds in force now, which is what the next trade meets. */
+/** The cap follows the thresholds in force now, which apply to the next trade. */
 export function suitabilityOf(
   trader: Trader | undefined,
   { suitabilityThresholds }: Pick<Policy, "suitabilityThresholds">,

@@ -12,7 +12,7 @@ import type { Caller, Handlers } from "../invoke.ts";
 const JSON_PAGE = 50;
 const CSV_PAGE = 10_000;
 
-/** A user's money, and what operators do with it. */
+/** A user's wallet, statement and withdrawals, and credits by operators. */
 export function walletHandlers(context: ServiceContext) {
   return {
     getWallet: (_, caller) => context.pool.read((sql) => readWallet(sql, requireUser(caller).id)),
@@ -63,7 +63,7 @@ async function decide(
   return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
 }
 
-/** Money that no provider paid in needs a reason on record. */
+/** A credit without a provider's payment needs a recorded reason. */
 function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">, caller: Caller) {
   const words = reason ?? caller.reason;
   if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
@@ -76,7 +76,7 @@ function credit(context: ServiceContext, { id, amount, reason }: Input<"creditWa
   );
 }
 
-/** A cursor is the next entry and the balance after it, which no later entry changes. */
+/** A cursor holds the next entry and the balance after it, which no later entry changes. */
 async function statement(
   { pool, cursors }: ServiceContext,
   input: Input<"listStatement">,
@@ -120,7 +120,7 @@ function entryOf({
 
 type Cause = Pick<Result<"listStatement">["items"][0], "marketId" | "tradeId" | "withdrawalId" | "reference">;
 
-/** By what an entry that moved money goes on. */
+/** The market, trade, withdrawal or reference of an entry that moved money. */
 function causeOf(content: AuditContent | undefined): Cause {
   switch (content?.type) {
     case "trade.executed":
