@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -139,6 +139,19 @@ describe("a running server and its embedded database", () => {
 });
 
 describe("the demo", () => {
+  test.each(["demo", "demo --once"])("%s makes nothing when it cannot listen on the address", async (command) => {
+    const operator = await newOperator({ cluster: "none" });
+    try {
+      const { exitCode, stdout, stderr } = await operator.run(...command.split(" "), "--host", "x y");
+      expect([exitCode, stdout]).toEqual([6, ""]);
+      // Without a network the system says EAI_AGAIN of every name.
+      expect(stderr).toMatch(/^pmctl: Cannot listen on x y port 0: (ENOTFOUND|EAI_AGAIN)$/);
+      expect(await readdir(operator.directory)).toEqual([]);
+    } finally {
+      await operator.close();
+    }
+  });
+
   test("--once runs a market of each kind to the end, twice over in one directory, and leaves no database running", async () => {
     const operator = await newOperator({ cluster: "none" });
     try {
