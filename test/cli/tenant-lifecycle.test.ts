@@ -155,9 +155,14 @@ describe("the demo", () => {
   test("--once runs a market of each kind to the end, twice over in one directory, and leaves no database running", async () => {
     const operator = await newOperator({ cluster: "none" });
     try {
-      for (let run = 1; run <= 2; run++) {
-        const { exitCode, stdout, stderr } = await operator.run("demo", "--once", "-o", "json");
+      for (const [flags, warnings] of [
+        [[], 0],
+        [["--host", "0.0.0.0"], 1],
+      ] as const) {
+        const { exitCode, stdout, stderr } = await operator.run("demo", "--once", "-o", "json", ...flags);
         expect(exitCode, stderr).toBe(0);
+        // The page of the demo hands its users' tokens to whoever opens it.
+        expect(stderr.split("\n").filter((line) => /anyone .* tokens/i.test(line))).toHaveLength(warnings);
         const summary = JSON.parse(stdout);
         expect(summary).toMatchObject({
           trades: 8,
