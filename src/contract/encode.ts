@@ -27,6 +27,13 @@ export function encode(schema: z.core.$ZodType, value: unknown): Encoded {
   }
 }
 
+/** The fields that an object's schema names, in the order of the schema, of a value in wire form. */
+export function inOrderOf<Schema extends z.ZodObject>({ shape }: Schema, wire: z.input<Schema>): z.input<Schema> {
+  const fields = wire as Readonly<Record<string, unknown>>;
+  const ordered = Object.keys(shape).filter((name) => fields[name] !== undefined);
+  return Object.fromEntries(ordered.map((name) => [name, fields[name]])) as z.input<Schema>;
+}
+
 /** How a value in wire form deviates from its schema; undefined when it fits. */
 export function mismatchOf(schema: z.core.$ZodType, wire: unknown): string | undefined {
   const decoded = z.safeDecode(schema, wire);

@@ -1,7 +1,9 @@
+import { inOrderOf } from "../contract/encode.ts";
 import {
   type WebhookData,
   type WebhookEventType,
   webhookBodies,
+  webhookEvents,
   webhookOperationId,
 } from "../contract/resources/webhooks.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
@@ -141,7 +143,7 @@ function orderFilled(
   { sequence, question, ts }: { sequence: number; question: string; ts: string },
 ): WebhookData["order.filled"] {
   const { tradeId, userId, side, hedgeRef, cost } = payload;
-  return {
+  return inOrderOf(webhookEvents["order.filled"], {
     sequence,
     orderId: tradeId,
     tradeId,
@@ -151,7 +153,7 @@ function orderFilled(
     ...recordedFillView(payload, ts),
     ...(cost === undefined ? {} : { realizedPnl: realizedUsd(payload, cost) }),
     ...(hedgeRef === undefined ? {} : { hedgeRef }),
-  };
+  });
 }
 
 /** @param cost what the shares had cost, as decimal text */

@@ -122,8 +122,9 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
   metrics.setConnections(() => ({ api: connections.size, ops: opsConnections.size }), site.streams);
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) is enough for one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
-  for (const one of [server, ops]) one.on("error", onError);
   const listening = await listen(server, where.host, where.port, onError);
+  // From here on: what keeps a listener from starting is thrown, and the caller says it.
+  server.on("error", onError);
   const { address, port } = listening;
   const opsListening = await listenOnOneSocket(ops, opsHost, where.opsPort).catch((error) => {
     void listening.close();
@@ -131,6 +132,7 @@ export async function startServer(options: ServerOptions, where: ListenOptions):
     server.close();
     throw error;
   });
+  ops.on("error", onError);
   const opsPort = opsListening.port;
   const stopForgetting = forgetRegularly(options.pool);
   const stopWatching = watchMismatches(metrics, log);

@@ -1,12 +1,16 @@
 import { X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { selfSigned, selfSignedFile } from "../../src/app/doors/self-signed.ts";
 
 const DAY_MS = 86_400_000;
 const now = Date.now();
+
+const address = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .find((one) => one.family === "IPv4" && !one.internal && !one.address.startsWith("169.254."))?.address;
 
 let directory: string;
 beforeEach(async () => {
@@ -46,6 +50,11 @@ describe("the certificate that a directory signs", () => {
     expect(parsed.checkIP("192.0.2.7")).toBe("192.0.2.7");
     expect(parsed.checkHost(hostname())).toBeDefined();
     expect(await make("192.0.2.7")).toEqual(both);
+  });
+
+  test.runIf(address)("names the address that a phone is shown when the server listens on every one", async () => {
+    const { cert } = await make("0.0.0.0");
+    expect(new X509Certificate(cert).checkIP(address ?? "")).toBe(address);
   });
 
   test("is one, however many ask for the first at once", async () => {

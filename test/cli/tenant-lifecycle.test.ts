@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -139,12 +139,30 @@ describe("a running server and its embedded database", () => {
 });
 
 describe("the demo", () => {
+  test.each(["demo", "demo --once"])("%s makes nothing when it cannot listen on the address", async (command) => {
+    const operator = await newOperator({ cluster: "none" });
+    try {
+      const { exitCode, stdout, stderr } = await operator.run(...command.split(" "), "--host", "x y");
+      expect([exitCode, stdout]).toEqual([6, ""]);
+      // Without a network the system says EAI_AGAIN of every name.
+      expect(stderr).toMatch(/^pmctl: Cannot listen on x y port 0: (ENOTFOUND|EAI_AGAIN)$/);
+      expect(await readdir(operator.directory)).toEqual([]);
+    } finally {
+      await operator.close();
+    }
+  });
+
   test("--once runs a market of each kind to the end, twice over in one directory, and leaves no database running", async () => {
     const operator = await newOperator({ cluster: "none" });
     try {
-      for (let run = 1; run <= 2; run++) {
-        const { exitCode, stdout, stderr } = await operator.run("demo", "--once", "-o", "json");
+      for (const [flags, warnings] of [
+        [[], 0],
+        [["--host", "0.0.0.0"], 1],
+      ] as const) {
+        const { exitCode, stdout, stderr } = await operator.run("demo", "--once", "-o", "json", ...flags);
         expect(exitCode, stderr).toBe(0);
+        // The page of the demo hands its users' tokens to whoever opens it.
+        expect(stderr.split("\n").filter((line) => /anyone .* tokens/i.test(line))).toHaveLength(warnings);
         const summary = JSON.parse(stdout);
         expect(summary).toMatchObject({
           trades: 8,

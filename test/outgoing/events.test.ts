@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type WebhookEventType, webhookBodies, webhookEventTypes } from "../../src/contract/resources/webhooks.ts";
+import {
+  type WebhookEventType,
+  webhookBodies,
+  webhookEvents,
+  webhookEventTypes,
+} from "../../src/contract/resources/webhooks.ts";
 import { contentOf } from "../../src/domain/audit/audit-payloads.ts";
 import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/outgoing/events.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/queries/stream.ts";
@@ -8,6 +13,24 @@ import { liveEventsOf } from "../../src/services/streams/stream-events.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 const QUESTION = "Will it rain?";
+
+/**
+ * The order of each event's fields. A delivery that is repeated after an upgrade is signed over bytes that the receiver
+ * has seen under the same `webhook-id`, so a released order is kept.
+ */
+const FIELD_ORDER: Record<WebhookEventType, string> = {
+  "order.filled":
+    "sequence orderId tradeId userId marketId question side outcome action amount fee shares avgPrice yesPriceAfter realizedPnl ts hedgeRef",
+  "market.created": "sequence marketId question status category kind p0 closeAt resolutionRef",
+  "market.suspended": "sequence marketId question status",
+  "market.resumed": "sequence marketId question status",
+  "market.closed": "sequence marketId question status closeAt",
+  "market.settled": "sequence marketId question status outcome settledAt payoutsProcessed paid",
+  "wallet.credited": "sequence userId amount provider txRef cause",
+  "kyc.updated": "sequence userId status provider verifiedAt jurisdiction",
+  "user.notified": "sequence userId kind reason",
+  "audit.anchored": "tenant seq hash ts keyId signature",
+};
 
 let tenant: TestTenant;
 let entries: FollowedEntry[];
@@ -66,6 +89,18 @@ describe("events derived from the log", () => {
     );
   });
 
+  test("keep the order of their fields, which their signed bytes depend on", () => {
+    for (const event of events) {
+      const { data } = JSON.parse(bodyOf(event)) as { data: object };
+      const order = FIELD_ORDER[event.type].split(" ").filter((field) => field in data);
+      expect([event.type, ...Object.keys(data)]).toEqual([event.type, ...order]);
+    }
+    expect(Object.keys(find("order.filled")[0]?.data ?? {})).toContain("hedgeRef");
+    expect(Object.keys(find("order.filled")[1]?.data ?? {})).toEqual(expect.arrayContaining(["action", "realizedPnl"]));
+    for (const type of webhookEventTypes)
+      expect([type, ...Object.keys(webhookEvents[type].shape)]).toEqual([type, ...FIELD_ORDER[type].split(" ")]);
+  });
+
   test("carry the whole order and its hedge tag, as the trader was answered", () => {
     const { orderId, tradeId, marketId, side, outcome, amount, fee, shares, avgPrice, yesPriceAfter, ts, hedgeRef } =
       order;
@@ -116,6 +151,15 @@ describe("events derived from the log", () => {
     const [event] = outgoingEventsOf(closed, QUESTION);
     expect(webhookBodies["market.closed"].safeParse(JSON.parse(bodyOf(event as OutgoingEvent))).error).toBeUndefined();
   });
+});
+
+test("a trade's live events keep the order of their fields", () => {
+  const trade = entries.find(({ content }) => content?.type === "trade.executed") as FollowedEntry;
+  expect(liveEventsOf(trade).map(({ name, data }) => `${name}: ${Object.keys(data).join(" ")}`)).toEqual([
+    "price: marketId yesPrice noPrice ts",
+    "trade: marketId side amount shares yesPriceAfter ts",
+    "fill: tradeId marketId side amount fee shares yesPriceAfter ts",
+  ]);
 });
 
 test("an entry whose text was broken has no events, and stops no other's", () => {

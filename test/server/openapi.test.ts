@@ -53,6 +53,14 @@ describe("the OpenAPI document", () => {
     expect(JSON.stringify(document)).not.toMatch(/\$defs|__schema|\$schema|"\$id"|~standard/);
   });
 
+  test("shows an explained trade in the order of its answer, with the fee in dollars", () => {
+    const { properties } = document.components.schemas.ExplainedTrade as Json;
+    expect(Object.keys(properties).join(" ")).toBe(
+      "tradeId marketId question userId side action amount fee shares avgPrice yesPriceBefore yesPriceAfter ts entry",
+    );
+    expect(properties.fee).toEqual({ type: "number", description: "US dollars." });
+  });
+
   test("gives every path segment a parameter, and every parameter once", () => {
     for (const { path, parameters = [] } of described) {
       const inPath = (parameters as Json[]).filter((one) => one.in === "path");

@@ -99,10 +99,11 @@ describe("closing", () => {
     halfway.destroy();
   });
 
-  test("a port in use is refused with a sentence, and leaves nothing open", async () => {
+  test("a port in use and an address that is none are refused with a sentence and no line of the log, and leave nothing open", async () => {
     const server = await serve(backend, handlers, PRODUCTION);
     const { startServer } = await import("../../src/server/server.ts");
     const { pino } = await import("pino");
+    const logged: string[] = [];
     const options = {
       tenantId: "x",
       services: { handlers, isSealed: () => true },
@@ -112,11 +113,13 @@ describe("closing", () => {
       trustProxy: [],
       rateLimit: { perMinute: 20 },
       isDatabaseUp: async () => true,
-      log: pino({ level: "silent" }),
+      log: pino({}, { write: (line: string) => logged.push(line) }),
     };
-    const start = (port: number, opsPort: number) => startServer(options, { host: "127.0.0.1", port, opsPort });
+    const start = (port: number, opsPort: number, host = "127.0.0.1") => startServer(options, { host, port, opsPort });
     await expect(start(server.port, 0)).rejects.toThrow(`Cannot listen on 127.0.0.1 port ${server.port}: it is in use`);
     await expect(start(0, server.opsPort)).rejects.toThrow("it is in use");
+    await expect(start(0, 0, "x y")).rejects.toThrow("Cannot listen on x y port 0: E");
+    expect(logged).toEqual([]);
     await server.close();
   });
 });

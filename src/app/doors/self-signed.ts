@@ -6,6 +6,7 @@ import ipaddr from "ipaddr.js";
 import { type Certificate, CertificateProblem, checkCertificate } from "../../config/certificate.ts";
 import { isErrno } from "../../config/environment.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
+import { isEveryAddress, networkAddress } from "./network-address.ts";
 
 const LIFETIME_MS = 365 * DAY_MS;
 /** A server that is restarted once a month never shows an expired one. */
@@ -20,16 +21,15 @@ export function selfSignedFile(directory: string, tenant: string): string {
 }
 
 /**
- * A tenant's self-signed certificate, for the loopback names and the host that the server listens on. It is kept, so that
- * clients that trust it go on doing so, and replaced before it expires or when a name is missing.
+ * A tenant's self-signed certificate, for the loopback names and the host that the server listens on: for every address,
+ * this machine's name and its address in the network. It is kept, so that clients that trust it go on doing so, and
+ * replaced before it expires or when a name is missing, as after a move to another network.
  *
  * @param now milliseconds since 1970
  */
 export async function selfSigned(directory: string, tenant: string, host: string, now: number): Promise<Certificate> {
   const file = selfSignedFile(directory, tenant);
-  const names = ["localhost", "127.0.0.1", "::1", host === "0.0.0.0" || host === "::" ? hostname() : host].map(
-    plainName,
-  );
+  const names = ["localhost", "127.0.0.1", "::1", ...namesOfHost(host)].map(plainName);
   const isFit = (found: Certificate | undefined): found is Certificate =>
     found !== undefined && found.expires - now > RENEWAL_MS && names.every((name) => namesOf(found).includes(name));
   const kept = await readKept(file, now);
@@ -49,6 +49,12 @@ export async function selfSigned(directory: string, tenant: string, host: string
     await replace(file, made.cert, 0o644);
     return made;
   });
+}
+
+function namesOfHost(host: string): string[] {
+  if (!isEveryAddress(host)) return [host];
+  const address = networkAddress();
+  return address === undefined ? [hostname()] : [hostname(), address];
 }
 
 function keyFile(file: string): string {

@@ -7,6 +7,7 @@ import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { createRoot } from "../../postgres/embedded/home.ts";
+import { requireListenable } from "../../server/connections/listening.ts";
 import { applyTenant } from "../apply/apply-tenant.ts";
 import { tenantFetch } from "../doors/trust.ts";
 import { overDatabase } from "../tenant/config-session.ts";
@@ -38,6 +39,7 @@ export interface Demo {
 /**
  * Provisions the demo tenant and serves it for as long as `work` runs. Leaves no process behind.
  * @param note receives what is waited for
+ * @throws Fault USAGE when the address cannot be listened on; then nothing was started
  */
 export async function withDemo<Value>(
   options: DemoOptions,
@@ -45,6 +47,7 @@ export async function withDemo<Value>(
   work: (demo: Demo) => Promise<Value>,
 ): Promise<Value> {
   const directory = process.cwd();
+  if (options.host !== undefined) await requireListenable(options.host, options.port ?? 0);
   await ensureDemoSecrets(directory);
   const cluster = embeddedCluster(directory);
   const wasRunning = (await cluster.status()).running;

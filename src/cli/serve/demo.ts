@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Command } from "commander";
 import type { Demo, DemoOptions } from "../../app/serve/demo.ts";
 import type { DemoSummary } from "../../app/serve/demo-story.ts";
+import { isLoopback } from "../../domain/access/networks.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { portNumber } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
@@ -63,14 +64,19 @@ async function runDemo({ options, io, interrupts }: CommandContext<DemoOptions &
     import("../../app/serve/demo-story.ts"),
   ]);
   return withDemo(options, note, async (demo) => {
-    if (!options.once) return keepPlaying(demo, options, io, stopped);
+    const { host = demo.stage.tenant.config.server.host } = options;
+    if (!isLoopback(host))
+      note(
+        `The demo listens on ${host}: anyone who reaches it gets its public key and its users' tokens from /playground`,
+      );
+    if (!options.once) return keepPlaying(demo, { ...options, host }, io, stopped);
     await io.output.print(await runOnce(demo.stage, (text) => note(`  ${text}`), startedAt), summaryView);
   });
 }
 
 async function keepPlaying(
   { server, stage }: Demo,
-  options: DemoOptions & ShowOptions,
+  options: DemoOptions & ShowOptions & { host: string },
   io: Io,
   stopped: AbortSignal,
 ): Promise<void> {
@@ -87,8 +93,7 @@ async function keepPlaying(
   await crowd?.join(stage.tenant.id);
   const printed = await addresses(stage, server, ids[0] ?? "");
   await io.output.print({ ...printed, crowd: crowd ? CROWD : [] }, addressView);
-  const { host = stage.tenant.config.server.host } = options;
-  await showPage({ url: printed.playgroundUrl, host }, options, io.output);
+  await showPage({ url: printed.playgroundUrl, host: options.host }, options, io.output);
   io.output.note("\nCtrl-C ends the demo.");
   const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders rest: ${String(error)}`));
   if (!stopped.aborted) await once(stopped, "abort");

@@ -1,5 +1,5 @@
-import { networkInterfaces } from "node:os";
 import { type Command, Option } from "commander";
+import { isEveryAddress, networkAddress } from "../../app/doors/network-address.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { Output, View } from "../output/output.ts";
 
@@ -55,16 +55,4 @@ async function printCode({ url, host }: Page, output: Output): Promise<void> {
   inNetwork.hostname = address;
   const { renderUnicodeCompact } = await import("uqr");
   output.explain({ url: inNetwork.href, code: renderUnicodeCompact(inNetwork.href) }, codeView);
-}
-
-function isEveryAddress(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
-}
-
-/** This machine's first address that other machines of its network can dial. */
-function networkAddress(): string | undefined {
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .find(({ family, internal, address }) => family === "IPv4" && !internal && !address.startsWith("169.254."))
-    ?.address;
 }

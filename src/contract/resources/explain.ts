@@ -23,14 +23,23 @@ export const Refusal = z
   })
   .meta({ id: "Refusal" });
 
+const { marketId, side, amount, shares, avgPrice, yesPriceAfter, ts } = fillFields;
+
 export const ExplainedTrade = z
   .object({
     tradeId: z.string(),
+    marketId,
     question: z.string(),
     userId: StoredUserId,
-    ...fillFields,
+    side,
     action: z.enum(["buy", "sell"]),
+    amount,
+    fee: z.number().meta({ description: "US dollars." }),
+    shares,
+    avgPrice,
     yesPriceBefore: Price,
+    yesPriceAfter,
+    ts,
     entry: AuditEntry.meta({ description: "The trade's audit entry." }),
   })
   .meta({ id: "ExplainedTrade" });

@@ -25,8 +25,7 @@ export function parseMarketFilter(list: string): string[] | undefined {
   return MarketFilter.safeParse(list).data;
 }
 
-const { marketId, side, amount, shares, yesPriceAfter, ts, fee } = fillFields;
-const anonymousFill = { marketId, side, amount, shares, yesPriceAfter, ts };
+const { marketId, side, amount, fee, shares, yesPriceAfter, ts } = fillFields;
 const live = { marketId: MarketId, yesPrice: Price, noPrice: Price };
 
 /** The data of each event, by its name. */
@@ -36,13 +35,13 @@ export const streamEvents = {
     .meta({ id: "SnapshotEvent", description: "The state before all events that follow; it replaces earlier state." }),
   price: z.object({ ...live, ts: Timestamp }).meta({ id: "PriceEvent", description: "A trade moved the price." }),
   trade: z
-    .object(anonymousFill)
+    .object({ marketId, side, amount, shares, yesPriceAfter, ts })
     .meta({ id: "TradeEvent", description: "A user traded; the event does not name the user." }),
   market: z
     .object({ marketId: MarketId, status: MarketStatus, outcome: Side.optional(), ts: Timestamp })
     .meta({ id: "MarketEvent", description: "A market was created, suspended, resumed, closed or settled." }),
   fill: z
-    .object({ tradeId: z.string(), ...anonymousFill, fee })
+    .object({ tradeId: z.string(), marketId, side, amount, fee, shares, yesPriceAfter, ts })
     .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),
   resync: z
     .object({ reason: z.enum(["slow", "credentials", "shutdown"]) })

@@ -18,16 +18,27 @@ const sequence = z
   .meta({ description: "The number of the audit entry: a later event has a higher one, so it orders events." });
 const market = { sequence, marketId: MarketId, question: StoredQuestion };
 
+const { marketId, side, action, amount, fee, shares, avgPrice, yesPriceAfter, ts } = fillFields;
+
+/** Events are made in the order of these fields; `webhookEvents` says why a released order is kept. */
 const OrderFilled = z
   .object({
-    ...market,
+    sequence,
     orderId: z.string(),
     tradeId: z.string(),
     userId: StoredUserId,
+    marketId,
+    question: StoredQuestion,
+    side,
     outcome: NumericOutcome,
-    ...fillFields,
-    action: fillFields.action.meta({ description: "Present on sales only." }),
+    action: action.meta({ description: "Present on sales only." }),
+    amount,
+    fee,
+    shares,
+    avgPrice,
+    yesPriceAfter,
     realizedPnl: Usd.optional().meta({ description: "A sale's net proceeds less the cost of its shares." }),
+    ts,
     hedgeRef: StoredHedgeRef.optional(),
   })
   .meta({ id: "OrderFilledData", description: "A trade was executed." });
@@ -115,7 +126,10 @@ const AuditAnchored = z
       "A signed statement of the audit log's latest entry; keep it to prove later that the log was not rewritten.",
   });
 
-/** The data of each outgoing event, by its type. */
+/**
+ * The data of each outgoing event, by its type. The order of the fields is part of the format: a delivery that is
+ * repeated, also by a later version, has the same bytes under the same `webhook-id`.
+ */
 export const webhookEvents = {
   "order.filled": OrderFilled,
   "market.created": MarketCreated,

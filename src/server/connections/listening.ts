@@ -36,7 +36,7 @@ export async function listen(
 ): Promise<Listening> {
   if (process.platform !== "linux") return listenOnOneSocket(server, host, port);
   // Sockets that share a port would share it with another server of this user too, so a socket that does not asks first.
-  if (port !== 0) await once((await openPort(host, port)).close(), "close");
+  if (port !== 0) await requireListenable(host, port);
   const sockets = [await open(server, { host, port, reusePort: true })];
   const own = server.address() as AddressInfo;
   try {
@@ -51,6 +51,14 @@ export async function listen(
     throw error;
   }
   return listeningOn(own, sockets);
+}
+
+/**
+ * Opens a port and closes it again, for whoever has much to do before it listens. Port 0 asks for the address alone.
+ * @throws Fault USAGE when the address cannot be listened on
+ */
+export async function requireListenable(host: string, port: number): Promise<void> {
+  await once((await openPort(host, port)).close(), "close");
 }
 
 /**

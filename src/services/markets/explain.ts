@@ -1,5 +1,6 @@
 import type { Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { usdFromMicro } from "../../domain/money.ts";
 import { findTradeRecord } from "../../queries/trade-record.ts";
 import { auditItem } from "../audit/record.ts";
 import type { ServiceContext } from "../context.ts";
@@ -33,6 +34,7 @@ async function explainTrade({ pool }: ServiceContext, tradeId: string): Promise<
     userId: trade.traderId,
     ...fillView(fill),
     action: fill.action,
+    fee: usdFromMicro(fill.feeMicro),
     yesPriceBefore: (trade.previousPricePpm ?? trade.p0Ppm) / 1e6,
     entry: auditItem(trade.entry),
   };

@@ -1,4 +1,5 @@
-import type { StreamEvents } from "../../contract/resources/stream.ts";
+import { inOrderOf } from "../../contract/encode.ts";
+import { type StreamEvents, streamEvents } from "../../contract/resources/stream.ts";
 import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
 import { roundPrice } from "../../domain/money.ts";
 import type { FollowedEntry } from "../../queries/stream.ts";
@@ -38,15 +39,15 @@ function marketEvent({ marketId }: { marketId: string }, state: Omit<StreamEvent
 
 function tradeEvents(payload: AuditPayloads["trade.executed"], ts: string): LiveEvent[] {
   const { tradeId, userId } = payload;
-  const { marketId, side, amount, shares, fee, yesPriceAfter } = recordedFillView(payload, ts);
-  const trade = { marketId, side, amount, shares, yesPriceAfter, ts };
+  const fill = recordedFillView(payload, ts);
+  const { marketId, yesPriceAfter } = fill;
   return [
     {
       name: "price",
       marketId,
       data: { marketId, yesPrice: yesPriceAfter, noPrice: roundPrice(1 - yesPriceAfter), ts },
     },
-    { name: "trade", marketId, data: trade },
-    { name: "fill", marketId, data: { tradeId, ...trade, fee }, userId },
+    { name: "trade", marketId, data: inOrderOf(streamEvents.trade, fill) },
+    { name: "fill", marketId, data: inOrderOf(streamEvents.fill, { tradeId, ...fill }), userId },
   ];
 }
