@@ -160,7 +160,16 @@ describe("without anybody at the terminal", () => {
 
   test.each([
     ...["validate", "render", "plan", "apply", "pull", "history", "tenant list", "tenant show", "key list", "doctor"],
-    ...["oracle feeds", "oracle check pm:btc", "oracle sweep", "db status", "db migrate", "db backup", "audit verify"],
+    ...[
+      "oracle feeds",
+      "oracle sources",
+      "oracle check pm:btc",
+      "oracle sweep",
+      "db status",
+      "db migrate",
+      "db backup",
+      "audit verify",
+    ],
     ...["embed snippet", "embed check", "version", "completion bash", "help", "audit export --out e.ndjson", "init b"],
   ])("what %s prints has the names that --fields ? lists", async (line) => {
     const words = line.split(" ");

@@ -28,6 +28,13 @@ export function register(noun: Command, host: Host): void {
   );
   host.add(
     noun
+      .command("sources")
+      .description("the built-in price sources, which a tenant file names: their hosts, needs and instruments"),
+    { names: "source hosts needs instruments" },
+    async ({ io }) => io.output.print(await sourceLines(), sourcesView),
+  );
+  host.add(
+    noun
       .command("check")
       .description("ask every source once, and say of each feed whether it could settle a market now; stores nothing")
       .argument("[feed...]", "only these feeds, such as pm:btc"),
@@ -83,6 +90,18 @@ const feedsView: View<readonly FeedLine[], FeedLine> = {
   empty: "No feeds.",
 };
 
+const sourcesView: View<readonly SourceLine[], SourceLine> = {
+  kind: "list",
+  rows: (sources) => sources,
+  columns: [
+    { title: "SOURCE", cell: ({ source }) => source, whole: true },
+    { title: "HOSTS", cell: ({ hosts }) => hosts.join(", "), whole: true },
+    { title: "NEEDS", cell: ({ needs }) => orDash(needs.join(", ")) },
+    { title: "INSTRUMENTS", cell: ({ instruments }) => String(instruments.length), align: "right" },
+  ],
+  empty: "No sources.",
+};
+
 const checkView: View<readonly FeedCheck[], FeedCheck> = {
   kind: "list",
   rows: (checks) => checks,
@@ -109,6 +128,30 @@ const sweepView: View<SweepLine, SweepLine> = {
 };
 
 type SweepLine = Pick<SweepReport, "watched" | "asked" | "settled" | "held">;
+
+/** A built-in source of prices. */
+interface SourceLine {
+  source: string;
+  /** What a firewall, and `network.allowHosts` where a tenant file states it, must let through. */
+  hosts: string[];
+  /** What only the operator can supply: an address, an authorization, or a key among the parameters. */
+  needs: readonly string[];
+  /** The codes of the built-in venue's instruments that it knows, such as `btc` of `pm:btc`. */
+  instruments: string[];
+}
+
+async function sourceLines(): Promise<SourceLine[]> {
+  const [{ PRESETS }, { hostsOf }] = await Promise.all([
+    import("../../domain/feeds/presets.ts"),
+    import("../../domain/feeds/source.ts"),
+  ]);
+  return Object.entries(PRESETS).map(([source, preset]) => ({
+    source,
+    hosts: hostsOf(preset),
+    needs: preset.needs ?? [],
+    instruments: [...preset.symbols.keys()],
+  }));
+}
 
 async function printStatus(api: Api, { output }: Io): Promise<void> {
   await output.print(await api.getOracleStatus({}), statusView);

@@ -91,3 +91,9 @@ export type SourceOverride = Loose<
     push: boolean;
   }
 >;
+
+/** The hosts that a source is asked at, each once: its history, trades and candles may stand elsewhere than its prices. */
+export function hostsOf({ url, historyUrl, trades, candles }: HttpSource): string[] {
+  const addresses = [url, historyUrl, trades?.url, candles?.url].filter((address) => address !== undefined);
+  return [...new Set(addresses.map((address) => new URL(address).hostname))];
+}
