@@ -22,7 +22,7 @@ interface Definition<Id extends OperationId, Options extends object, Row extends
   view: View<WireResult<Id>, Row>;
   /** What `--fields` may name, where that is not the whole answer. */
   prints?: Prints;
-  /** Says on stderr, or by the exit code, what the printed answer does not. */
+  /** Runs after printing: a note on stderr, or a Fault that sets the exit code. */
   after?: (answer: WireResult<Id>, io: Io) => void;
 }
 

@@ -79,7 +79,7 @@ export class Draft implements Reader {
    * @throws Fault with `shortfall` when the debited account, unless it may be negative, does not hold the amount.
    */
   transfer(debit: string, credit: string, amountMicro: bigint, shortfall = insufficientFunds): void {
-    invariant(amountMicro >= 0n && debit !== credit, "a transfer moves a positive amount between two accounts");
+    invariant(amountMicro >= 0n && debit !== credit, "a transfer moves 0 or more between two accounts");
     if (amountMicro === 0n) return;
     const from = this.account(debit);
     if (from.balanceMicro < amountMicro && !mayBeNegative(debit)) throw shortfall(from.balanceMicro, amountMicro);

@@ -67,8 +67,8 @@ export interface Fill {
 export const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
 
 /**
- * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, the
- * price bound, what the shares can pay, then the caller's own bounds.
+ * Buys for `amountMicro`. Refusals in the documented order: market, its state, the user's standing, limits, funds, an
+ * amount too small, the price bound, what the shares can pay, then the caller's own bounds.
  * @param traderId undefined for a quote without a user; what depends on the user is then not checked
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {

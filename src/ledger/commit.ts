@@ -4,7 +4,7 @@ import type { TableCodec } from "./codec.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 import { CODECS, TABLES } from "./tables.ts";
 
-/** The order of commits: seq and hash of the last audit entry, the fencing epoch, and the time of the last entry. */
+/** Where the log ends, as each commit expects and replaces it: number, hash and time of the last entry, and the fencing epoch. */
 export interface Head {
   seq: bigint;
   hash: string;
@@ -31,7 +31,7 @@ export interface Batch {
 /**
  * The one statement of a batch. The swap of the head row gates everything else: an `exists` on it compiles to a
  * one-time filter, so a lost swap writes nothing. The last select fails the whole statement, by dividing by zero, when
- * fewer rows were written than the batch holds: then memory and database differ.
+ * fewer rows were written than the batch holds: the version of a row in memory is then not the database's.
  * Returns one row: whether the head was swapped, and the database's clock.
  */
 export function commitStatement(batch: Batch): { text: string; parameters: (string | null)[] } {

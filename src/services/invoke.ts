@@ -115,26 +115,26 @@ export async function invoke<Id extends OperationId>(
   const handler = handlers[id] as Handler<Id> | undefined;
   if (!handler) throw new Fault("NOT_FOUND", "Not found");
   const decoded = decodeInput(id, input);
-  const said: Pick<Invocation<Id>, "seal" | "verifiedAt"> = {};
+  const auditHeaders: Pick<Invocation<Id>, "seal" | "verifiedAt"> = {};
   const onSealed = (seal: Seal) => {
-    said.seal = seal;
+    auditHeaders.seal = seal;
   };
   const onVerified = (verifiedAt: number) => {
-    said.verifiedAt = verifiedAt;
+    auditHeaders.verifiedAt = verifiedAt;
   };
   const { method, auth } = operations[id];
-  // Trader reads carry no audit headers, so the caller is passed on unobserved.
+  // Trader reads carry no audit headers, so nothing is collected for them.
   const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
   const result = await withDatabaseFaults(handler(decoded, observed));
   if (result instanceof Answered) {
     const { text, replayed, tag } = result;
     const wire = Wire.ofText<WireResult<Id>>(text);
     if (replayed) return { wire, replayed };
-    return { wire, replayed, ...(tag === undefined ? {} : { tag }), ...said };
+    return { wire, replayed, ...(tag === undefined ? {} : { tag }), ...auditHeaders };
   }
   if (result instanceof Tagged)
-    return { wire: Wire.ofValue(encodeResult(id, result.value)), replayed: false, tag: result.tag, ...said };
-  return { wire: encodeOnce(id, result), replayed: false, ...said };
+    return { wire: Wire.ofValue(encodeResult(id, result.value)), replayed: false, tag: result.tag, ...auditHeaders };
+  return { wire: encodeOnce(id, result), replayed: false, ...auditHeaders };
 }
 
 /** The same work, with failures of the database as Faults. */

@@ -56,7 +56,7 @@ export interface Prepared {
  */
 const QUIET = new Set<Table>(["storedAnswer", "inboundDelivery", "payment", "receipt"]);
 
-/** Whether the chain stands still in the batch, so that it cannot tell whether the batch is in. */
+/** Whether the batch adds no audit entry: the chain cannot tell then whether it was committed. */
 export function isQuiet({ audit }: Batch): boolean {
   return audit.length === 0;
 }
@@ -83,7 +83,7 @@ export function prepareBatch(
   submissions: readonly Submission[],
   { head, now, key }: { head: Head; now: number; key: AuditKey },
 ): Prepared {
-  // Time in the chain never steps back, whichever process wrote last. Decisions are made by the clock alone.
+  // Time in the chain never steps back, whichever process wrote last. Commands are decided by `now`, not by this.
   const ts = Math.max(now, head.ts);
   const isoTs = new Date(ts).toISOString();
   const overlay = new Draft(state);

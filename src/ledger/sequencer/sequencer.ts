@@ -135,7 +135,7 @@ export class Sequencer {
     for (const job of jobs) job.reject(overloaded());
   }
 
-  /** A batch that is refused for its data holds a command that is refused: halves find it, and the others go through. */
+  /** When the database rejects a batch for its data, halving it finds the command at fault, and the others are committed. */
   async #bisect(jobs: Job[]): Promise<void> {
     const middle = jobs.length >> 1;
     await this.#process(jobs.slice(0, middle));
@@ -185,7 +185,8 @@ export class Sequencer {
       // The commit of a transaction that died with its connection reports success on the next one, hence the read.
       if (sent.swapped && sent.prepared?.batch) confirmed = await this.#stands(sent.prepared.batch);
     } catch (error) {
-      // After a swap even a refusal tells nothing: without its transaction the statement was a commit by itself.
+      // After a swap not even the database's error proves that nothing was written: without its transaction the statement
+      // was a commit by itself.
       if (!sent.prepared || (leftNothing(error) && !sent.swapped)) throw error;
       confirmed = await this.#isIn(sent.prepared.batch, error);
     }
@@ -240,7 +241,7 @@ export class Sequencer {
   }
 
   /**
-   * Fence, then read. The fence waits for whatever the lost connection still has under way and shuts it out; a write
+   * Fence, then read. The fence raises the head's epoch: it waits for whatever the lost connection still has under way and shuts it out; a write
    * itself, it is confirmed only with everything before it. After it the chain says exactly whether the batch is in, and
    * for good. Until both have answered the batch must not be executed again, whatever it is that keeps them from
    * answering. A quiet batch, or none, is executed again in any case: then its commands find what they left.

@@ -111,6 +111,7 @@ async function quoteTrade(
   const terms = { marketId, side, claimedJurisdiction: user?.jurisdiction };
   const purchase = { ...terms, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares };
   const command: Command = { type: "placeTrade", id: "", traderId: user?.id ?? "", ...purchase };
+  // Purchases and sales need the same rows.
   const needs = needsOf(command).filter(({ table }) => user || !OF_A_USER.includes(table));
   const [loaded, now] = await pool.snapshot((sql) => Promise.all([loadRows(sql, needs, isSealed), readClock(sql)]));
   const rows = new RowMap<Tables[Table] | null>();
