@@ -272,7 +272,7 @@ test.each([
   expect(evaluateRecord(facts).find(({ check }) => check === "on record")?.remedy).toContain(command);
 });
 
-test("a port that somebody else has fails; a server that is not ready fails", () => {
+test("a port that another program has fails; a server that is not ready fails", () => {
   const taken = { ports: [{ field: "server.port", port: 8080, problem: "EADDRINUSE" }], running: undefined };
   expect(statusOf(evaluateServer(taken), "server.port")).toBe("fail");
   const unready = { ports: [], running: { url: "http://127.0.0.1:1", health: "200", ready: "503" } };

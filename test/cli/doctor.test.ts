@@ -181,7 +181,7 @@ describe("of an applied tenant", () => {
     expect([behind.statusOf("schema"), behind.statusOf("treasury")]).toEqual(["fail", "skipped"]);
   });
 
-  test("asks a running server for its health, and sees a port that somebody else has", async () => {
+  test("asks a running server for its health, and sees a port that another program has", async () => {
     const server: ServerProcess = await operator.serve("acme");
     const served = await doctor();
     await server.kill("SIGTERM");

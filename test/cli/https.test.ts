@@ -104,7 +104,7 @@ describe("serve --https without a certificate in the file", () => {
     await once(child, "exit");
   });
 
-  test("nobody else's certificate is accepted, whoever listens there", async () => {
+  test("no other certificate is accepted at that port", async () => {
     const stranger = createServer(await makePair(), (_, response) => response.end("[]"));
     stranger.listen(0, "127.0.0.1");
     await once(stranger, "listening");

@@ -11,7 +11,7 @@ function listening() {
   return { interrupts, said, press: () => process.emit("SIGINT") };
 }
 
-test("whoever interrupts a change is told where to see whether it is in, then it ends with 130", () => {
+test("an operator who interrupts a change is told where to see whether it is in, then it ends with 130", () => {
   const { interrupts, said, press } = listening();
   interrupts.beforeExit(() => said.push("look there"));
   press();

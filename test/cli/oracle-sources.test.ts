@@ -28,7 +28,7 @@ test("every source that a tenant file can name is listed, the best first", () =>
   expect(lines.map(({ source }) => source)).toEqual(Object.keys(PRESETS));
 });
 
-test("whoever lets a source's hosts through, lets through each address that it is asked at", () => {
+test("the hosts of a source are those of every address that it is asked at", () => {
   for (const { source, hosts } of lines) {
     const addresses = JSON.stringify(PRESETS[source]).match(/https?:\/\/[^"]+/g) ?? [];
     expect(addresses).not.toEqual([]);

@@ -67,7 +67,7 @@ describe("who answers the questions of a plan", () => {
     expect(await answers(plan, { onDrift: "fail" }, [])).toMatchObject({ choices: { onDrift: "fail" }, questions: [] });
   });
 
-  test("whoever was asked saw the plan; nobody else did, so that it is said once", () => {
+  test("an operator who was asked has seen the plan; otherwise it is printed, so that it is shown once", () => {
     const plan = planned({ loosens: true });
     expect(asksAbout(plan, {}, testIo({ answers: [true] }))).toBe(true);
     expect(asksAbout(plan, { yes: true }, testIo({ answers: [true] }))).toBe(false);

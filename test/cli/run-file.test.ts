@@ -220,7 +220,7 @@ describe("choosing the door", () => {
     ]);
   });
 
-  test("a server that answers is not made to wait for a port of somebody else's that stays silent", async () => {
+  test("a server that answers is not made to wait for another program's port that stays silent", async () => {
     const opsPort = portOf(await livez("acme", 600_000));
     const url = await api("acme");
     await writeRunFile(directory, "acme", { ...here, url });

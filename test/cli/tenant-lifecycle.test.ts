@@ -161,7 +161,7 @@ describe("the demo", () => {
       ] as const) {
         const { exitCode, stdout, stderr } = await operator.run("demo", "--once", "-o", "json", ...flags);
         expect(exitCode, stderr).toBe(0);
-        // The page of the demo hands its users' tokens to whoever opens it.
+        // The page of the demo hands its users' tokens to every visitor.
         expect(stderr.split("\n").filter((line) => /anyone .* tokens/i.test(line))).toHaveLength(warnings);
         const summary = JSON.parse(stdout);
         expect(summary).toMatchObject({

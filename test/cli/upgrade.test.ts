@@ -198,7 +198,7 @@ describe("what an older version left", () => {
     expect(recorded).toHaveLength(1);
   });
 
-  test("a key that is put in after it stays off record, whoever applies", async () => {
+  test("a key that is put in after it stays off record under every later apply", async () => {
     await sql`insert into api_key values (${hashOf("7")}, 'late', 'admin', 5, null, 1)`;
     await json("apply", "--yes");
     const keys = await json("key", "list");

@@ -55,7 +55,7 @@ describe("a literal secret is refused, and never shown", () => {
     expect(everythingOf(refusal(text))).not.toContain(CANARY);
   });
 
-  test("nor what somebody commented out beside a mistake", () => {
+  test("nor what stands commented out beside a mistake", () => {
     const text = `${tenantText({ kyc: "1" })}# audit: { key: ${CANARY} }\n`;
     expect(everythingOf(refusal(text))).not.toContain(CANARY);
   });

@@ -56,7 +56,7 @@ describe("a secret", () => {
     expect(act).toThrow(`${message} (tenants/acme/tenant.yaml:7)`);
   });
 
-  test("has a fingerprint that is short, stable and useless to whoever does not have the tenant's audit key", () => {
+  test("has a fingerprint that is short, stable and useless without the tenant's audit key", () => {
     expect(fingerprint("correct horse", "key one")).toMatch(/^fp:[0-9a-f]{8}$/);
     expect(fingerprint("correct horse", "key one")).toBe(fingerprint("correct horse", "key one"));
     expect(fingerprint("correct horse ", "key one")).not.toBe(fingerprint("correct horse", "key one"));

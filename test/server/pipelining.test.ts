@@ -156,7 +156,7 @@ describe("the proof of the server", () => {
     await expect.poll(() => statuses(request)).toEqual([200]);
   });
 
-  test("is for nobody behind a proxy, nor in a malformed request", async () => {
+  test("is not given behind a proxy, nor to a malformed request", async () => {
     await serveWith();
     const proxied = await client("127.0.0.1", proof("GET", "x-forwarded-for: 192.0.2.1\r\n"));
     await expect.poll(() => statuses(proxied)).toEqual([404]);

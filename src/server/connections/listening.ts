@@ -54,7 +54,8 @@ export async function listen(
 }
 
 /**
- * Opens a port and closes it again, for whoever has much to do before it listens. Port 0 asks for the address alone.
+ * Opens a port and closes it again, so that a caller with much to do before it listens learns early that it cannot. Port 0
+ * tries the address alone.
  * @throws Fault USAGE when the address cannot be listened on
  */
 export async function requireListenable(host: string, port: number): Promise<void> {
