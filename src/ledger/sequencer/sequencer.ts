@@ -9,6 +9,7 @@ import { DatabaseClock, later } from "./database-clock.ts";
 import { faultOf, leftNothing, outcomeUnknown, overloaded } from "./faults.ts";
 import { type Answer, type Job, settle } from "./job.ts";
 import { Memory } from "./memory.ts";
+import type { SequencerOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
 
 /** Swaps lost in a row before a batch gives up its turn. On the slow path only the closing of a market loses one. */
@@ -17,23 +18,6 @@ const MAX_ATTEMPTS = 8;
 const RETRY_PAUSE_MS = 10;
 /** How long a batch whose outcome is unknown waits for the database before its callers are told so. */
 const MAX_UNKNOWN_MS = 8000;
-
-export interface SequencerOptions {
-  journal: Journal;
-  auditKey: AuditKey;
-  /** Milliseconds that never step back. */
-  monotonic?: () => number;
-  /** Runs something later; returns how to call it off. */
-  after?: (ms: number, run: () => void) => () => void;
-  /** From 0 up to 1, for pauses that no two processes share. */
-  random?: () => number;
-  /** Runs the work after everything that is ready now. */
-  defer?: (work: () => void) => void;
-  /** Told of faults that no caller is to blame for. */
-  onError?: (error: unknown) => void;
-  /** Told of each commit: commands in the batch, entries written, and where the log ends with it. */
-  onCommit?: (commit: { commands: number; entries: number; before: Head; head: Head }) => void;
-}
 
 /**
  * One ordered stream of commits for a tenant. While a commit is in flight the next batch fills. An answer is given only
@@ -47,6 +31,7 @@ export class Sequencer {
   readonly #random: () => number;
   readonly #defer: (work: () => void) => void;
   readonly #onError: (error: unknown) => void;
+  readonly #onSend: (batch: Batch) => void;
   readonly #onCommit: NonNullable<SequencerOptions["onCommit"]>;
   readonly #memory = new Memory();
   readonly #clock: DatabaseClock;
@@ -61,7 +46,7 @@ export class Sequencer {
   #running: Promise<void> | null = null;
   #closed = false;
 
-  constructor({ journal, auditKey, monotonic, after, random, defer, onError, onCommit }: SequencerOptions) {
+  constructor({ journal, auditKey, monotonic, after, random, defer, onError, onSend, onCommit }: SequencerOptions) {
     this.#journal = journal;
     this.#auditKey = auditKey;
     this.#monotonic = monotonic ?? (() => performance.now());
@@ -69,6 +54,7 @@ export class Sequencer {
     this.#random = random ?? Math.random;
     this.#defer = defer ?? setImmediate;
     this.#onError = onError ?? (() => {});
+    this.#onSend = onSend ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
     this.#clock = new DatabaseClock(this.#monotonic);
     this.#queue = new Queue({
@@ -174,10 +160,8 @@ export class Sequencer {
       sent.prepared = await this.#prepare(jobs, this.#head);
       // Read again even here: the lock is gone, unnoticed, if the connection died since it was asked for.
       if (!sent.prepared.batch) return this.#unmoved(this.#head, sent.prepared);
-      const { swapped, now } = await this.#journal.commit(sent.prepared.batch);
-      this.#clock.observe(now);
-      sent.swapped = swapped;
-      return swapped;
+      sent.swapped = await this.#commit(sent.prepared.batch);
+      return sent.swapped;
     };
     let confirmed: boolean;
     try {
@@ -205,13 +189,18 @@ export class Sequencer {
   async #swap(prepared: Prepared, head: Head): Promise<boolean> {
     try {
       if (!prepared.batch) return await this.#unmoved(head, prepared);
-      const { swapped, now } = await this.#journal.commit(prepared.batch);
-      this.#clock.observe(now);
-      return swapped;
+      return await this.#commit(prepared.batch);
     } catch (error) {
       if (leftNothing(error) || !acknowledges(prepared)) throw error;
       return this.#isIn(prepared.batch, error);
     }
+  }
+
+  async #commit(batch: Batch): Promise<boolean> {
+    this.#onSend(batch);
+    const { swapped, now } = await this.#journal.commit(batch);
+    this.#clock.observe(now);
+    return swapped;
   }
 
   /**
