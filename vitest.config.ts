@@ -2,7 +2,9 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Folders whose tests need no database, no process and no variable of their own: they share processes, and one set of modules. */
-const PURE = ["domain", "contract", "engine", "plan", "config", "house"].map((folder) => `test/${folder}/**/*.test.ts`);
+const PURE = ["domain", "contract", "engine", "plan", "config", "house", "bench"].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
 
 /** The model test takes longest and is one file, so it starts first; the others come by size, as vitest has them. */
 class ModelFirst extends BaseSequencer {

@@ -1,16 +1,20 @@
-/** A bare h3 handler that answers with a ready text: what a read cannot be faster than. Talks to its parent over IPC. */
+/**
+ * Bare h3 handlers that answer with ready texts: what a read cannot be faster than. Takes `{path: body}` on its standard
+ * input, says on stdout where it listens, and ends with SIGTERM.
+ */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { H3, toNodeHandler } from "h3";
 
-const body = JSON.stringify({ id: "mkt", question: "Bench market?", yesPrice: 0.5, noPrice: 0.5, volume: 0, meta: {} });
-const app = new H3().get("/v1/markets/:id", () => body);
+const bodies = JSON.parse(await text(process.stdin)) as Record<string, string>;
+const app = new H3();
+for (const [path, body] of Object.entries(bodies))
+  app.get(path, (event) => {
+    event.res.headers.set("content-type", "application/json");
+    return body;
+  });
 const server = createServer(toNodeHandler(app)).listen(0, "127.0.0.1", () => {
-  process.send?.({ port: (server.address() as AddressInfo).port });
+  const address = server.address();
+  console.log(JSON.stringify({ port: typeof address === "object" ? address?.port : undefined }));
 });
-process.on("message", () => {
-  server.close();
-  server.closeAllConnections();
-  process.send?.({ batches: [], rss: process.memoryUsage().rss });
-  process.disconnect();
-});
+process.once("SIGTERM", () => process.exit());

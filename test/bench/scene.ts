@@ -8,7 +8,7 @@ export const AUDIT_SECRET = "bench-audit-secret-of-32-bytes!!";
 export const JWT_SECRET = "bench-jwt-secret-of-at-least-32-bytes";
 export const PUBLIC_KEY = "pk_bench-0123456789-abcdefghijklmnopqrstuvwxyz";
 export const TRADERS = 256;
-const MARKETS = 10;
+const MARKETS = 100;
 
 /** A tenant whose limits are out of the way. */
 export function benchState(): ProvisionOptions["config"] {

@@ -1,43 +1,25 @@
-/** The server under load, in a process of its own as in production. Talks to its parent over IPC. */
-import pino from "pino";
-import type { Connection } from "../../src/postgres/connect.ts";
-import { Metrics } from "../../src/server/observe/metrics.ts";
-import { startServer } from "../../src/server/server.ts";
-import { openTenant } from "../../src/services/tenant/tenant.ts";
-import { AUDIT_SECRET, JWT_SECRET } from "./scene.ts";
+/**
+ * Serves the tenant of a directory as `pmctl serve` does, with the same heap, in a process of its own. Only the limit of
+ * requests is lifted, because all of them come from one address. Says on stdout where it listens; SIGTERM ends it.
+ */
+import { once } from "node:events";
+import { limitHeap } from "../../src/app/serve/heap.ts";
 
-const connection = JSON.parse(process.argv[2] ?? "") as Connection;
-const batches = new Map<number, number>();
-const services = await openTenant({
-  tenantId: "bench",
-  connection,
-  auditSecret: AUDIT_SECRET,
-  onError: (error) => console.error(error),
-  onCommit: ({ commands }) => {
-    const size = 2 ** Math.ceil(Math.log2(commands));
-    batches.set(size, (batches.get(size) ?? 0) + 1);
-  },
+limitHeap();
+const { serveTenant } = await import("../../src/app/serve/tenant-server.ts");
+const { readDeclaredTenant } = await import("../../src/app/tenant/operator-tenant.ts");
+const { readyTenant } = await import("../../src/app/tenant/tenant-database.ts");
+
+const [directory = "", tenant = "", ...flags] = process.argv.slice(2);
+const ready = await readyTenant(readDeclaredTenant(directory, tenant));
+const server = await serveTenant({
+  ...ready,
+  config: { ...ready.config, rateLimit: { perMinute: 1_000_000_000 } },
+  port: 0,
+  opsPort: 0,
+  sweep: !flags.includes("--no-sweep"),
 });
-const server = await startServer(
-  {
-    tenantId: "bench",
-    services,
-    pool: services.pool,
-    jwt: { algorithm: "HS256", secret: JWT_SECRET },
-    corsOrigins: [],
-    trustProxy: [],
-    rateLimit: { perMinute: 1_000_000_000 },
-    isDatabaseUp: services.isDatabaseUp,
-    metrics: new Metrics(),
-    log: pino({ level: "error" }, pino.destination(2)),
-  },
-  { host: "127.0.0.1", port: 0, opsPort: 0 },
-);
-process.send?.({ port: server.port });
-process.on("message", async () => {
-  await server.close();
-  await services.close();
-  const { rss } = process.memoryUsage();
-  process.send?.({ batches: [...batches].sort(([a], [b]) => a - b), rss });
-  process.disconnect();
-});
+const stopped = once(process, "SIGTERM");
+console.log(JSON.stringify({ url: server.url, opsUrl: server.opsUrl }));
+await stopped;
+await server.close();

@@ -1,0 +1,45 @@
+/** What a figure is to reach: a ratio or rate at least, a time or a size at most. */
+export interface Aim {
+  what: string;
+  unit: "x" | "us" | "ms" | "MB" | "/s";
+  reach: "at least" | "at most";
+  aim: number;
+}
+
+const atLeast = (what: string, aim: number, unit: Aim["unit"] = "x"): Aim => ({ what, unit, reach: "at least", aim });
+const atMost = (what: string, aim: number, unit: Aim["unit"]): Aim => ({ what, unit, reach: "at most", aim });
+
+/** Every aim, stated once. The run prints and judges by it, and `docs/performance.md` is checked against it. */
+export const AIMS = {
+  trades: atLeast("trades over HTTP / pgbench tpcb-like prepared", 3),
+  server64: atMost("CPU of the server per trade, 64 connections", 55, "us"),
+  postgres64: atMost("CPU of PostgreSQL per trade, 64 connections", 40, "us"),
+  server256: atMost("CPU of the server per trade, 256 connections", 45, "us"),
+  postgres256: atMost("CPU of PostgreSQL per trade, 256 connections", 35, "us"),
+  single: atMost("one connection, one trade after the other", 0.75, "ms"),
+  singleRatio: atMost("one connection / one client of pgbench", 1.5, "x"),
+  two: atLeast("two servers on one tenant / one alone", 0.8),
+  twoP99: atMost("p99 of two servers / of one alone", 2, "x"),
+  detail: atLeast("market detail / bare h3", 0.7),
+  list: atLeast("list of 20 / bare h3", 0.5),
+  trending: atLeast("trending / bare h3", 0.5),
+  depth: atLeast("depth / bare h3", 0.5),
+  history: atLeast("history / bare h3", 0.5),
+  recent: atLeast("recent / bare h3", 0.5),
+  positions: atLeast("positions / bare h3", 0.35),
+  wallet: atLeast("wallet / bare h3", 0.35),
+} as const satisfies Record<string, Aim>;
+
+export type AimId = keyof typeof AIMS;
+
+/** A figure that misses its aim by less than a tenth does not fail the run: machines differ by that much from run to run. */
+const TOLERANCE = 0.9;
+
+export type Verdict = "met" | "within a tenth" | "MISSED";
+
+/** How a figure stands to its aim; one that could not be measured (NaN) misses it. */
+export function verdictOn({ reach, aim }: Aim, figure: number): Verdict {
+  const share = reach === "at least" ? figure / aim : aim / figure;
+  if (share >= 1) return "met";
+  return share >= TOLERANCE ? "within a tenth" : "MISSED";
+}

@@ -1,0 +1,32 @@
+import { parseArgs } from "node:util";
+
+/** The parts of a run, in the order in which they go. */
+export const PARTS = ["trades", "pgbench", "single", "two", "reads"] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface BenchOptions {
+  parts: ReadonlySet<Part>;
+  /** How long each load lasts. */
+  seconds: number;
+}
+
+/** @throws TypeError for an option, part or number that does not exist */
+export function readOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { only: { type: "string" }, seconds: { type: "string", default: "4" } },
+  });
+  const names = values.only?.split(",") ?? PARTS;
+  const parts = names.map((name) => {
+    const part = PARTS.find((each) => each === name);
+    if (part === undefined) throw new TypeError(`--only takes some of ${PARTS.join(",")}, and not ${name}`);
+    return part;
+  });
+  return { parts: new Set(parts), seconds: positive("--seconds", values.seconds) };
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new TypeError(`${option} takes a number above 0, and not ${text}`);
+  return value;
+}

@@ -1,0 +1,59 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { findSite } from "../../src/postgres/embedded/home.ts";
+
+/** Microseconds of a core, of user and system together. */
+export interface CpuTimes {
+  server: number;
+  postgres: number;
+}
+
+interface ProcessTimes {
+  parent: number;
+  /** Ticks of the process itself. */
+  own: number;
+  /** Ticks of its children that have ended. */
+  reaped: number;
+}
+
+/** The kernel counts in hundredths of a second for programs, whatever its own clock does. */
+const US_PER_TICK = 10_000;
+
+/** Reads a line of /proc/<pid>/stat (proc(5)): the name in brackets may hold anything, so fields count from its end. */
+export function parseStat(text: string): ProcessTimes {
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [parent, user, system, reapedUser, reapedSystem] = [1, 11, 12, 13, 14].map((at) => Number(fields[at]));
+  return {
+    parent: parent ?? 0,
+    own: (user ?? 0) + (system ?? 0),
+    reaped: (reapedUser ?? 0) + (reapedSystem ?? 0),
+  };
+}
+
+/**
+ * CPU time so far of the servers with these pids, and of the embedded PostgreSQL of a directory: the postmaster, its
+ * children, and those that ended. Undefined on a machine without /proc.
+ */
+export function cpuTimes(serverPids: readonly number[], directory: string): CpuTimes | undefined {
+  if (!existsSync("/proc/self/stat")) return undefined;
+  const postmaster = Number(readFileSync(join(findSite(directory).dataDir, "postmaster.pid"), "utf8").split("\n")[0]);
+  const times: CpuTimes = { server: 0, postgres: 0 };
+  for (const name of readdirSync("/proc")) {
+    const found = /^\d+$/.test(name) ? statOf(Number(name)) : undefined;
+    if (found === undefined) continue;
+    const pid = Number(name);
+    if (serverPids.includes(pid)) times.server += found.own * US_PER_TICK;
+    if (pid === postmaster) times.postgres += (found.own + found.reaped) * US_PER_TICK;
+    if (found.parent === postmaster) times.postgres += found.own * US_PER_TICK;
+  }
+  return times;
+}
+
+/** Undefined for a process that has ended since it was listed. */
+function statOf(pid: number): ProcessTimes | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
