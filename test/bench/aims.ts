@@ -28,6 +28,18 @@ export const AIMS = {
   recent: atLeast("recent / bare h3", 0.5),
   positions: atLeast("positions / bare h3", 0.35),
   wallet: atLeast("wallet / bare h3", 0.35),
+  reconcile: atMost("POST /v1/reconcile after a full pass", 150, "ms"),
+  reconcileFull: atLeast("plain aggregates / full pass of reconciliation", 0.4),
+  verifyDatabase: atLeast("audit verify from the database", 200_000, "/s"),
+  verifyHttp: atLeast("audit verify over HTTP, server running", 200_000, "/s"),
+  verifyHmac: atLeast("audit verify from the database / bare HMACs", 0.55),
+  auditOfUser: atMost("GET /v1/audit?actor=user:...", 15, "ms"),
+  reports: atMost("slowest report", 18, "ms"),
+  statement: atMost("statement", 19, "ms"),
+  settlement: atMost("settlement of 20 holders", 17, "ms"),
+  restart: atMost("ready again after kill -9", 800, "ms"),
+  memoryIdle: atMost("memory of a server, idle", 90, "MB"),
+  memoryLoad: atMost("memory of a server, under full load", 400, "MB"),
 } as const satisfies Record<string, Aim>;
 
 export type AimId = keyof typeof AIMS;

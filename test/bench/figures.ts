@@ -22,3 +22,14 @@ export function bucketCounts(metrics: string, name: string): Map<string, number>
   }
   return counts;
 }
+
+/** Milliseconds of each of several rounds of work. */
+export async function timesOf(rounds: number, work: (round: number) => PromiseLike<unknown>): Promise<number[]> {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const startedAt = performance.now();
+    await work(round);
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}

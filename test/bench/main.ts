@@ -1,20 +1,25 @@
 /**
  * Speed as ratios within one run on one machine, because absolute figures of a shared machine mean little, and what one
- * request costs in CPU. `npm run bench -- --only trades,reads --seconds 4`
+ * request costs in CPU. `npm run bench -- --only trades,reads --seconds 4 --history 1000000`
  */
 import { LOAD_GENERATOR } from "./load.ts";
 import { readOptions } from "./options.ts";
 import { Report } from "./report.ts";
-import { proveBooks } from "./rows/proofs.ts";
+import { growingAnswers } from "./rows/growth.ts";
+import { growHistory } from "./rows/history.ts";
+import { loadedMemory, restartAndIdle } from "./rows/process.ts";
+import { auditOfUser, proveBooks, reconciliation, verification } from "./rows/proofs.ts";
 import { readRatios } from "./rows/reads.ts";
+import { diskSizes } from "./rows/sizes.ts";
 import { oneConnection, tradeCosts, tradesOverPgbench, twoServers, warmUp } from "./rows/trading.ts";
 import { openStage } from "./stage.ts";
 
-const { parts, seconds } = readOptions(process.argv.slice(2));
+const { parts, seconds, history } = readOptions(process.argv.slice(2));
 const report = new Report();
 const stage = await openStage();
 try {
   report.note(`load by ${LOAD_GENERATOR}; ${stage.markets.length} markets, ${stage.tokens.length} users`);
+  await growHistory(stage, report, history);
   const server = await stage.serve();
   const terms = { stage, report, server, seconds };
   await warmUp(terms);
@@ -23,7 +28,16 @@ try {
   if (parts.has("single")) await oneConnection(terms);
   if (parts.has("two")) await twoServers(terms);
   if (parts.has("reads")) await readRatios(terms);
+  if (parts.has("process")) loadedMemory(report, server);
+  if (parts.has("proofs")) {
+    await reconciliation(terms);
+    await verification(terms);
+    await auditOfUser(terms);
+  }
+  if (parts.has("growth")) await growingAnswers(terms);
   await server.end("SIGTERM");
+  if (parts.has("process")) await restartAndIdle(stage, report);
+  if (parts.has("sizes")) await diskSizes(stage, report);
   await proveBooks(stage, report);
 } finally {
   await stage.close();

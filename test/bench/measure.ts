@@ -1,3 +1,4 @@
+import { withClient } from "../../src/postgres/connect.ts";
 import { bucketCounts } from "./figures.ts";
 import { type LoadResult, runLoad } from "./load.ts";
 import { cpuTimes } from "./processes.ts";
@@ -54,22 +55,43 @@ function describe({ perSecond, p50, p99, cpu }: Measured): string {
   return `${rate}  ${latency}, CPU per request: server ${cpu.server.toFixed(1)} us, PostgreSQL ${cpu.postgres.toFixed(1)} us`;
 }
 
-/** Runs work and prints how many commands the server's commits had meanwhile. */
-export async function withBatches<Value>(
+/** Runs a load and prints how many commands the server's commits had meanwhile, and what they wrote ahead. */
+export async function withBatches(
+  stage: Stage,
   { opsUrl }: BenchServer,
   report: Report,
-  work: () => Promise<Value>,
-): Promise<Value> {
+  work: () => Promise<Measured>,
+): Promise<Measured> {
   const read = async () => {
     const answer = await fetch(`${opsUrl}/metrics`);
     return bucketCounts(await answer.text(), "pmctl_sequencer_batch_commands");
   };
   const before = await read();
-  const value = await work();
+  const wroteBefore = await writtenSoFar(stage);
+  const measured = await work();
+  const wrote = await writtenSoFar(stage);
   const histogram = [...(await read())]
     .map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)] as const)
     .filter(([, count]) => count > 0)
     .map(([bound, count]) => `${bound}: ${count}`);
   report.note(`${"".padEnd(34)} commits of up to n commands: ${histogram.join(", ")}`);
-  return value;
+  const [wal, transactions] = [wrote.walBytes - wroteBefore.walBytes, wrote.transactions - wroteBefore.transactions];
+  report.note(
+    `${"".padEnd(34)} WAL ${Math.round(wal / measured.requests)} bytes per trade, ${transactions} transaction ids`,
+  );
+  return measured;
+}
+
+/** Of the whole cluster. */
+async function writtenSoFar({ cluster }: Stage): Promise<{ walBytes: number; transactions: number }> {
+  const own = { name: "bench", max: 1 };
+  const [row] = await withClient(
+    cluster.connection("bench"),
+    own,
+    (sql) => sql<{ walBytes: number; transactions: number }[]>`
+      select (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 as "walBytes",
+             pg_snapshot_xmax(pg_current_snapshot())::text::float8 as transactions`,
+  );
+  if (!row) throw new Error("The database tells how much it has written");
+  return row;
 }

@@ -1,20 +1,26 @@
 import { parseArgs } from "node:util";
 
 /** The parts of a run, in the order in which they go. */
-export const PARTS = ["trades", "pgbench", "single", "two", "reads"] as const;
+export const PARTS = ["trades", "pgbench", "single", "two", "reads", "proofs", "growth", "process", "sizes"] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface BenchOptions {
   parts: ReadonlySet<Part>;
   /** How long each load lasts. */
   seconds: number;
+  /** Trades that the tenant has before anything is measured. */
+  history: number;
 }
 
 /** @throws TypeError for an option, part or number that does not exist */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
-    options: { only: { type: "string" }, seconds: { type: "string", default: "4" } },
+    options: {
+      only: { type: "string" },
+      seconds: { type: "string", default: "4" },
+      history: { type: "string", default: "20000" },
+    },
   });
   const names = values.only?.split(",") ?? PARTS;
   const parts = names.map((name) => {
@@ -22,7 +28,11 @@ export function readOptions(args: readonly string[]): BenchOptions {
     if (part === undefined) throw new TypeError(`--only takes some of ${PARTS.join(",")}, and not ${name}`);
     return part;
   });
-  return { parts: new Set(parts), seconds: positive("--seconds", values.seconds) };
+  return {
+    parts: new Set(parts),
+    seconds: positive("--seconds", values.seconds),
+    history: positive("--history", values.history),
+  };
 }
 
 function positive(option: string, text: string): number {

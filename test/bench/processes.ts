@@ -57,3 +57,11 @@ function statOf(pid: number): ProcessTimes | undefined {
     return undefined;
   }
 }
+
+/** Memory of a process in MB (millions of bytes) that is resident now, and the most that ever was; undefined without /proc. */
+export function memoryOf(pid: number): { nowMb: number; peakMb: number } | undefined {
+  if (!existsSync("/proc/self/status")) return undefined;
+  const text = readFileSync(`/proc/${pid}/status`, "utf8");
+  const mb = (field: string) => (Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(text)?.[1]) * 1024) / 1e6;
+  return { nowMb: mb("VmRSS"), peakMb: mb("VmHWM") };
+}

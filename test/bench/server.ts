@@ -3,6 +3,7 @@
  * requests is lifted, because all of them come from one address. Says on stdout where it listens; SIGTERM ends it.
  */
 import { once } from "node:events";
+import pino from "pino";
 import { limitHeap } from "../../src/app/serve/heap.ts";
 
 limitHeap();
@@ -15,6 +16,7 @@ const ready = await readyTenant(readDeclaredTenant(directory, tenant));
 const server = await serveTenant({
   ...ready,
   config: { ...ready.config, rateLimit: { perMinute: 1_000_000_000 } },
+  log: pino({ level: "warn" }, pino.destination(2)),
   port: 0,
   opsPort: 0,
   sweep: !flags.includes("--no-sweep"),

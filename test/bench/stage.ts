@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { SignJWT } from "jose";
 import { type Cluster, embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
@@ -10,6 +11,7 @@ import { newOperator, type Operator } from "../support/operator.ts";
 import { createMarkets, fundTraders, TRADERS, traderOf } from "./scene.ts";
 
 const TENANT = "bench";
+const SERVE_OPTIONS = ["--port", "0", "--ops-port", "0", "-o", "ndjson", "--quiet"];
 
 /** Nothing that a trader is held back by, and capital for all markets. */
 const TENANT_FILE = `version: 1
@@ -47,8 +49,10 @@ export interface Stage {
   markets: readonly string[];
   /** Bearer tokens of the traders, by their number. */
   tokens: readonly string[];
-  /** As `pmctl serve`, on free ports. */
+  /** As `pmctl serve` from the sources, on free ports, for any number of requests. */
   serve(...flags: string[]): Promise<BenchServer>;
+  /** The built `pmctl serve` itself, with its limit of requests. */
+  serveBuilt(): Promise<BenchServer>;
   /** Runs the command line to its end. */
   run: Operator["run"];
   /** Services within this process. */
@@ -94,17 +98,22 @@ export async function openStage(): Promise<Stage> {
     const tokens = await Promise.all(
       Array.from({ length: TRADERS }, (_, index) => tokenOf(traderOf(index), secret("JWT_SECRET"))),
     );
-    const serve: Stage["serve"] = (...flags) => startServer([directory, TENANT, ...flags], children);
-    return { directory, cluster, secrets, markets, tokens, serve, run: operator.run, withServices, close };
+    const start = (args: string[]) => startServer(args, directory, children);
+    const serve: Stage["serve"] = (...flags) => start([fileOf("./server.ts"), directory, TENANT, ...flags]);
+    const serveBuilt = () => start([fileOf("../../bin/pmctl.js"), "serve", TENANT, ...SERVE_OPTIONS]);
+    return { directory, cluster, secrets, markets, tokens, serve, serveBuilt, run: operator.run, withServices, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function startServer(args: string[], children: Set<ChildProcess>): Promise<BenchServer> {
-  const program = new URL("./server.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+function fileOf(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
+}
+
+async function startServer(args: string[], cwd: string, children: Set<ChildProcess>): Promise<BenchServer> {
+  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
   children.add(child);
   const ended = once(child, "exit").finally(() => children.delete(child));
   const [line] = await Promise.race([

@@ -41,7 +41,7 @@ export async function tradeCosts({ stage, report, server, seconds }: TradingTerm
   const requests = tradeRequests(stage);
   for (const connections of [64, 256] as const) {
     const name = `trades, ${connections} connections`;
-    const { cpu } = await withBatches(server, report, () =>
+    const { cpu } = await withBatches(stage, server, report, () =>
       measure(stage, report, [server], { name, connections, seconds, requests }),
     );
     report.figure(`server${connections}`, cpu?.server);

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import { memoryOf } from "../processes.ts";
+import type { Report } from "../report.ts";
+import type { BenchServer, Stage } from "../stage.ts";
+
+/** How long a fresh server is left alone: its start's garbage is collected, and its first walk of the log is over. */
+const SETTLING_MS = 5000;
+
+/** @param server that has carried all loads of the run */
+export function loadedMemory(report: Report, server: BenchServer): void {
+  report.figure("memoryLoad", memoryOf(server.pid)?.peakMb);
+}
+
+/** The built program: how soon it is ready again after a kill -9, and what it takes when nothing happens. */
+export async function restartAndIdle(stage: Stage, report: Report): Promise<void> {
+  await execa(process.execPath, [fileURLToPath(new URL("../../../bin/build.js", import.meta.url))]);
+  const first = await stage.serveBuilt();
+  await first.end("SIGKILL");
+  const startedAt = performance.now();
+  const next = await stage.serveBuilt();
+  // The operations listener, because the loads of this run have used up the limit of their address.
+  const { status } = await fetch(`${next.opsUrl}/readyz`);
+  if (status !== 200) throw new Error(`The restarted server is not ready: ${status}`);
+  report.figure("restart", performance.now() - startedAt);
+  await delay(SETTLING_MS);
+  report.figure("memoryIdle", memoryOf(next.pid)?.nowMb);
+  await next.end("SIGTERM");
+}
