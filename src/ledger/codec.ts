@@ -63,6 +63,8 @@ export interface TableCodec<Row> extends TableFacts {
   key: readonly string[];
   /** What is done where the key exists; undefined for a journal, in which a second insert is an error. */
   onConflict: string | undefined;
+  /** Whether a row that memory read at another version is left as it is, so that written rows must be counted. */
+  isGuarded: boolean;
   /** The rows as parameters of the statement, one for each column. */
   encode(rows: readonly Row[]): string[];
   /** The columns that `decode` reads. */
@@ -92,7 +94,7 @@ export function replaced<Row extends { version: number }>(
 ): TableCodec<Row> {
   const codec = codecOf({ name, server: "update", vouchedBy }, key, { ...columns, version });
   const update = updateOf(codec, (column) => `excluded.${column}`);
-  return { ...codec, onConflict: `${update} where ${name}.version = excluded.version - 1` };
+  return { ...codec, onConflict: `${update} where ${name}.version = excluded.version - 1`, isGuarded: true };
 }
 
 /** Rows take over what is written later, without a guard; the fields of `adds` are added up. */
@@ -141,6 +143,7 @@ function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): 
     columns: isSingle ? [ONE, ...fields] : fields,
     key: isSingle ? [ONE.name] : key.map(snakeCase),
     onConflict: undefined,
+    isGuarded: false,
     encode: (rows) => [
       ...(isSingle
         ? [

@@ -29,9 +29,10 @@ export interface Batch {
 }
 
 /**
- * The one statement of a batch. The swap of the head row gates everything else: an `exists` on it compiles to a
- * one-time filter, so a lost swap writes nothing. The last select fails the whole statement, by dividing by zero, when
- * fewer rows were written than the batch holds: the version of a row in memory is then not the database's.
+ * The one statement of a batch. The swap of the head row gates everything else: each writer selects from its one row, so
+ * a lost swap writes nothing. A version that is not the database's leaves its row unwritten, so these rows are counted,
+ * and the last select fails the whole statement, by dividing by zero, when one is missing. Any other row is written or
+ * fails the statement by itself: what a shorter array lacks is null, in columns that refuse it.
  * Returns one row: whether the head was swapped, and the database's clock.
  */
 export function commitStatement(batch: Batch): { text: string; parameters: (string | null)[] } {
@@ -45,7 +46,7 @@ export function commitStatement(batch: Batch): { text: string; parameters: (stri
   for (const codec of written) {
     const own = rows.get(codec) ?? [];
     parameters.push(...codec.encode(own));
-    count += own.length;
+    if (codec.isGuarded) count += own.length;
   }
   parameters.push(String(count));
   return { text: statementOf(written), parameters };
@@ -75,7 +76,7 @@ function writeStatement(written: readonly TableCodec<unknown>[]): string {
     parameters += codec.columns.length;
     return text;
   });
-  const counts = written.map(({ name }) => `(select count(*) from ${name}_w)`);
+  const counts = written.filter(({ isGuarded }) => isGuarded).map(({ name }) => `(select count(*) from ${name}_w)`);
   return `with swap as (
   update head set seq = $1::bigint, hash = $2, ts = $3::bigint, epoch = $8::bigint
    where id = 1 and seq = $4::bigint and hash = $5 and epoch = $6::bigint
@@ -83,18 +84,19 @@ function writeStatement(written: readonly TableCodec<unknown>[]): string {
   returning 1)${writers.map((each) => `,\n${each}`).join("")}
 select (select count(*) from swap)::int4 as swapped,
        (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
-       1 / case when (select count(*) from swap) = 0 or ${counts.join(" + ")} = $${parameters + 1}::bigint then 1 else 0 end as complete`;
+       1 / case when (select count(*) from swap) = 0 or ${["0", ...counts].join(" + ")} = $${parameters + 1}::bigint then 1 else 0 end as complete`;
 }
 
-function writer({ name, columns, onConflict }: TableCodec<unknown>, offset: number): string {
-  const arrays = columns.map(({ type }, index) => {
+/** Arrays are unnested in the target list, side by side: each `unnest` in a `from` clause would keep its rows in a store of its own. */
+function writer({ name, columns, onConflict, isGuarded }: TableCodec<unknown>, offset: number): string {
+  const cells = columns.map(({ type }, index) => {
     const parameter = `$${offset + index + 1}`;
-    return type === "line" ? `string_to_array(${parameter}, e'\\n')` : `${parameter}::${type}[]`;
+    return `unnest(${type === "line" ? `string_to_array(${parameter}, e'\\n')` : `${parameter}::${type}[]`})`;
   });
   return `${name}_w as (
   insert into ${name} (${columns.map((column) => column.name).join(", ")})
-  select * from unnest(${arrays.join(", ")}) where exists (select 1 from swap)
-  ${onConflict === undefined ? "" : `on conflict ${onConflict}`} returning 1)`;
+  select ${cells.join(", ")} from swap
+  ${onConflict === undefined ? "" : `on conflict ${onConflict}`} ${isGuarded ? "returning 1" : ""})`;
 }
 
 /** Rows by table, only tables that have any. */

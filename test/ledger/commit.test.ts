@@ -138,6 +138,15 @@ describe("a batch that does not fit the database fails as a whole", () => {
     expect((await journal.readHead()).head).toEqual(head);
   }
 
+  /** A deposit whose only fault is the one that the test makes: the provider's account is at the version that it has. */
+  async function onlyFault(traderId: string, reference: string): Promise<Batch> {
+    const [row] = await live.owner`select balance_micro from account where id = 'external:payments'`;
+    const state = new World();
+    const id = "external:payments";
+    state.put("account", id, { id, balanceMicro: BigInt(row?.balance_micro), version: 1 });
+    return batchOf([deposit(traderId, DOLLAR, reference)], head, state);
+  }
+
   const second = () => batchOf([deposit("bob", DOLLAR, "tx_2"), deposit("ann", DOLLAR, "tx_3")], head);
 
   test.each([-1, 1])("a row whose version is not the one read (off by %d)", async (off) => {
@@ -162,11 +171,11 @@ describe("a batch that does not fit the database fails as a whole", () => {
   });
 
   test("a payment that was credited before", async () => {
-    await refusedWith(batchOf([deposit("cat", DOLLAR, "tx_1")], head), "23505");
+    await refusedWith(await onlyFault("cat", "tx_1"), "23505");
   });
 
   test("an account that would be overdrawn", async () => {
-    const batch = batchOf([deposit("cat", DOLLAR, "tx_9")], head);
+    const batch = await onlyFault("cat", "tx_9");
     const row = batch.writes.find(({ key }) => key === "wallet:cat")?.row;
     if (row && "balanceMicro" in row) row.balanceMicro = -1n;
     await refusedWith(batch, "23514");
@@ -176,8 +185,18 @@ describe("a batch that does not fit the database fails as a whole", () => {
     await refusedWith(batchOf([deposit("c\0t", DOLLAR, "tx_9")], head), "22021");
   });
 
+  test("a line break in a text that is sent as a line", async () => {
+    const names = await onlyFault("c\nt", "tx_9");
+    await refusedWith({ ...names, transfers: [], audit: [] }, "23502");
+    await refusedWith({ ...names, writes: [], audit: [] }, "23502");
+    await refusedWith(
+      { ...names, writes: [], transfers: [], audit: names.audit.map((entry) => ({ ...entry, actor: "a\nb" })) },
+      "23502",
+    );
+  });
+
   test("a transfer of zero", async () => {
-    const batch = batchOf([deposit("cat", DOLLAR, "tx_9")], head);
+    const batch = await onlyFault("cat", "tx_9");
     for (const transfer of batch.transfers) transfer.amountMicro = 0n;
     await refusedWith(batch, "23514");
   });
