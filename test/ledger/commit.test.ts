@@ -138,16 +138,28 @@ describe("a batch that does not fit the database fails as a whole", () => {
     expect((await journal.readHead()).head).toEqual(head);
   }
 
+  /** A deposit whose only fault is the one that the test makes: the provider's account is at the version that it has. */
+  async function onlyFault(traderId: string, reference: string): Promise<Batch> {
+    const [row] = await live.owner`select balance_micro from account where id = 'external:payments'`;
+    const state = new World();
+    const id = "external:payments";
+    state.put("account", id, { id, balanceMicro: BigInt(row?.balance_micro), version: 1 });
+    return batchOf([deposit(traderId, DOLLAR, reference)], head, state);
+  }
+
   const second = () => batchOf([deposit("bob", DOLLAR, "tx_2"), deposit("ann", DOLLAR, "tx_3")], head);
 
-  test.each([-1, 1])("a row whose version is not the one read (off by %d)", async (off) => {
+  test.each([
+    [-1, "23505"],
+    [1, "22012"],
+  ])("a row whose version is not the one read (off by %d)", async (off, sqlState) => {
     const batch = second();
     const row = batch.writes.find(({ key }) => key === "wallet:ann")?.row;
     if (row && "version" in row) row.version = 1 + off;
     // Bob's rows are new; only Ann's wallet is stale.
     for (const write of batch.writes)
       if (write.key === "external:payments" && "version" in write.row) write.row.version = 1;
-    await refusedWith(batch, "22012");
+    await refusedWith(batch, sqlState);
   });
 
   test("a row that another writer created in the meantime", async () => {
@@ -157,16 +169,16 @@ describe("a batch that does not fit the database fails as a whole", () => {
       const [row] = await live.owner`select balance_micro from account where id = ${id}`;
       state.put("account", id, { id, balanceMicro: BigInt(row?.balance_micro), version: 1 });
     }
-    await refusedWith(batchOf([deposit("bob", DOLLAR, "tx_2")], head, state), "22012");
+    await refusedWith(batchOf([deposit("bob", DOLLAR, "tx_2")], head, state), "23505");
     await live.owner`delete from account where id = 'wallet:bob'`;
   });
 
   test("a payment that was credited before", async () => {
-    await refusedWith(batchOf([deposit("cat", DOLLAR, "tx_1")], head), "23505");
+    await refusedWith(await onlyFault("cat", "tx_1"), "23505");
   });
 
   test("an account that would be overdrawn", async () => {
-    const batch = batchOf([deposit("cat", DOLLAR, "tx_9")], head);
+    const batch = await onlyFault("cat", "tx_9");
     const row = batch.writes.find(({ key }) => key === "wallet:cat")?.row;
     if (row && "balanceMicro" in row) row.balanceMicro = -1n;
     await refusedWith(batch, "23514");
@@ -176,8 +188,26 @@ describe("a batch that does not fit the database fails as a whole", () => {
     await refusedWith(batchOf([deposit("c\0t", DOLLAR, "tx_9")], head), "22021");
   });
 
+  test("a line break in a text that is sent as a line", async () => {
+    const names = await onlyFault("c\nt", "tx_9");
+    await refusedWith({ ...names, transfers: [], audit: [] }, "23502");
+    await refusedWith({ ...names, writes: [], audit: [] }, "23502");
+    await refusedWith(
+      { ...names, writes: [], transfers: [], audit: names.audit.map((entry) => ({ ...entry, actor: "a\nb" })) },
+      "23502",
+    );
+  });
+
+  test("a line break in the name of a row that is updated, when it makes the names of other rows", async () => {
+    await live.owner`insert into account select id, 7, 1 from unnest('{line_a,line_b,line_c}'::text[]) id`;
+    const ids = ["line_a\nline_b", "line_c"];
+    const writes = ids.map((id) => ({ table: "account", key: id, row: { id, balanceMicro: 1n, version: 1 } }) as const);
+    await refusedWith({ ...(await onlyFault("cat", "tx_9")), transfers: [], writes }, "22012");
+    await live.owner`delete from account where id like 'line%'`;
+  });
+
   test("a transfer of zero", async () => {
-    const batch = batchOf([deposit("cat", DOLLAR, "tx_9")], head);
+    const batch = await onlyFault("cat", "tx_9");
     for (const transfer of batch.transfers) transfer.amountMicro = 0n;
     await refusedWith(batch, "23514");
   });
