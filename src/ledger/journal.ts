@@ -25,7 +25,7 @@ export interface Journal {
    */
   confirmHead(): Promise<HeadReading>;
   load(needs: Need[]): Promise<Loaded[]>;
-  /** The one statement. `swapped` is false when the head had moved or the time was up; then nothing was written. */
+  /** The one statement, made of the rows as they are at the call. Several run in order. `swapped` is false when the head had moved or the time was up; then nothing was written. */
   commit(batch: Batch): Promise<{ swapped: boolean; now: number }>;
   /** Bumps the epoch, so that no statement still under way can take effect any more, and reads the head. */
   fence(): Promise<HeadReading>;

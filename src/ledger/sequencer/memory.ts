@@ -3,7 +3,7 @@ import { RowMap } from "../../engine/row-map.ts";
 import type { Need, Table, Tables } from "../../engine/rows.ts";
 import type { Loaded } from "../load.ts";
 
-/** Rows kept at the most; past it memory starts afresh, which costs one load per row in use. */
+/** Past so many rows memory starts afresh with the next batch, which costs one load per row in use. */
 const MAX_ROWS = 50_000;
 
 /**
@@ -14,8 +14,16 @@ const MAX_ROWS = 50_000;
 const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "tenantRecord", "holders", "assessment", "inboundDelivery"]);
 
 /**
- * Committed rows, and the knowledge of which do not exist. It is the truth for as long as the head has not moved by
- * another hand: every write swaps the head.
+ * Whether a row must not be loaded while a batch is under way: its loader may read what the batch writes although memory does
+ * not hold the row. Any other row that memory lacks is one that the batch does not write, so it is the same before and after.
+ */
+export function awaitsCommit({ table }: Need): boolean {
+  return NOT_KEPT.has(table) || table === "pastRecord";
+}
+
+/**
+ * Rows as the last batch sent will leave them, and the knowledge of which do not exist. They are the truth for as long as
+ * the head has not moved by another hand: every write swaps the head.
  */
 export class Memory implements Reader {
   readonly #rows = new RowMap<Tables[Table] | null>();
@@ -41,7 +49,7 @@ export class Memory implements Reader {
     }
   }
 
-  /** Ends a batch: takes over what its commit wrote. Versions move on, as the statement wrote `version + 1`. */
+  /** Takes over what a batch writes, once it was sent. Versions move on, as the statement wrote `version + 1`. */
   publish(writes: readonly RowWrite[]): void {
     for (const { table, key, row } of writes) {
       if ("version" in row) row.version += 1;
@@ -49,7 +57,10 @@ export class Memory implements Reader {
     }
     for (const { table, key } of this.#passing) this.#rows.delete(table, key);
     this.#passing = [];
-    if (this.#rows.size > MAX_ROWS) this.forget();
+  }
+
+  get isFull(): boolean {
+    return this.#rows.size > MAX_ROWS;
   }
 
   forget(): void {

@@ -39,6 +39,11 @@ export class Queue<Job extends Waiting> {
     return this.#jobs.length >= MAX_QUEUE;
   }
 
+  /** The oldest. */
+  get next(): Job | undefined {
+    return this.#jobs[0];
+  }
+
   push(job: Job): void {
     this.#jobs.push(job);
     this.#watch();
@@ -60,6 +65,14 @@ export class Queue<Job extends Waiting> {
     this.#callOff = null;
     this.#watch();
     return batch;
+  }
+
+  /** Commands that were taken and have not been executed go to the front again. */
+  putBack(jobs: readonly Job[]): void {
+    this.#jobs.unshift(...jobs);
+    this.#callOff?.();
+    this.#callOff = null;
+    this.#watch();
   }
 
   /** One timer, for the oldest: the others' turn comes after it. */

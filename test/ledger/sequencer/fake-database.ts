@@ -13,8 +13,12 @@ type Row = Tables[Table];
 export interface Session {
   transaction: { pending: Batch | null; aborted: boolean } | null;
   ended: boolean;
-  /** Tells whoever waits for an answer that there will be none. */
-  hangUp: () => void;
+  /** Each tells the caller of a statement under way that there will be no answer. */
+  readonly hangUps: Set<() => void>;
+  /** When the last answer that is under way arrives. */
+  answersUntil: number;
+  /** Statements that were sent and not executed yet, in order. */
+  readonly line: { arrived: boolean; wantsLock: boolean; run: () => void }[];
 }
 
 export function failedWith(sqlState: string, message: string): StatementFailed {
@@ -57,7 +61,7 @@ export class FakeDatabase {
   }
 
   connect(): Session {
-    const session: Session = { transaction: null, ended: false, hangUp: () => {} };
+    const session: Session = { transaction: null, ended: false, hangUps: new Set(), answersUntil: 0, line: [] };
     this.#sessions.add(session);
     return session;
   }
@@ -77,10 +81,25 @@ export class FakeDatabase {
     this.#highestOffset = Math.max(this.#highestOffset, this.#offset);
   }
 
-  /** Runs a statement of the session once the head row is free for it, or at once when it does not want the lock. */
-  execute(session: Session, wantsLock: boolean, run: () => void): void {
-    if (session.ended) return;
-    if (wantsLock && this.#lockedBy !== null && this.#lockedBy !== session) this.#waiting.push({ session, run });
+  /** A statement arrives after a while and runs after those sent before it, once the head row is free if it wants its lock. */
+  send(session: Session, { wantsLock, ms, run }: { wantsLock: boolean; ms: number; run: () => void }): void {
+    const statement = { arrived: false, wantsLock, run };
+    session.line.push(statement);
+    this.#scheduler.after(ms, () => {
+      statement.arrived = true;
+      if (session.line[0] === statement) this.#executeNext(session);
+    });
+  }
+
+  #executeNext(session: Session): void {
+    const [next] = session.line;
+    if (!next?.arrived || session.ended) return;
+    const run = () => {
+      next.run();
+      session.line.shift();
+      this.#executeNext(session);
+    };
+    if (next.wantsLock && this.#lockedBy !== null && this.#lockedBy !== session) this.#waiting.push({ session, run });
     else run();
   }
 
@@ -116,7 +135,7 @@ export class FakeDatabase {
     this.#lockedBy = null;
     for (const session of this.#sessions) {
       session.ended = true;
-      session.hangUp();
+      for (const hangUp of session.hangUps) hangUp();
     }
     this.#sessions.clear();
     restore?.();

@@ -2,7 +2,7 @@ import type { Need, Table } from "../../../src/engine/rows.ts";
 import type { Batch } from "../../../src/ledger/commit.ts";
 import type { HeadReading, Journal } from "../../../src/ledger/journal.ts";
 import type { Loaded } from "../../../src/ledger/load.ts";
-import { ConnectionLost, Unconfirmed } from "../../../src/postgres/connect.ts";
+import { ConnectionLost, StatementFailed, Unconfirmed } from "../../../src/postgres/connect.ts";
 import { type FakeDatabase, failedWith, type Session } from "./fake-database.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -63,6 +63,12 @@ export type Statement =
 /** Those whose acknowledgement is of a write: it is waited for, and a warning is heard. */
 const WRITES: readonly Statement[] = ["commit", "fence", "confirm", "end"];
 
+/** One way of a statement at the most. Reads do not wait for the disk. */
+const WRITE_MS = 3;
+const READ_MS = 0.5;
+
+type Ending = "in" | "moved" | "failed" | "unknown";
+
 /** One process's way to the database. Its statements and their answers take time, get lost, or come late. */
 export class FakeJournal implements Journal {
   faults: Faults;
@@ -71,6 +77,7 @@ export class FakeJournal implements Journal {
   /** For tests that act at a certain statement. */
   onSend: ((statement: Statement) => void) | undefined;
   onQuery: ((table: Table) => Promise<unknown> | undefined) | undefined;
+  onPair: ((endings: `${Ending}, then ${Ending}`) => void) | undefined;
   /** How often each statement was sent. */
   readonly sent = new Map<Statement, number>();
   readonly name: string;
@@ -78,6 +85,7 @@ export class FakeJournal implements Journal {
   readonly #scheduler: Scheduler;
   #session: Session;
   #crashed = false;
+  #underWay: Promise<Ending> | undefined;
 
   constructor(name: string, database: FakeDatabase, scheduler: Scheduler, faults: Faults) {
     this.name = name;
@@ -114,7 +122,24 @@ export class FakeJournal implements Journal {
       ...batch,
       writes: batch.writes.map((write) => ({ ...write, row: { ...write.row } }) as never),
     };
-    return this.#send("commit", (session) => this.#database.commit(session, sent));
+    const answer = this.#send("commit", (session) => this.#database.commit(session, sent));
+    this.#pair(
+      answer.then(
+        ({ swapped }) => (swapped ? "in" : "moved"),
+        (error) => (error instanceof StatementFailed ? "failed" : "unknown"),
+      ),
+    );
+    return answer;
+  }
+
+  /** Tells how both of two commits ended that were under way at once. */
+  #pair(ended: Promise<Ending>): void {
+    const first = this.#underWay;
+    this.#underWay = ended;
+    void Promise.all([first, ended]).then(([one, two]) => {
+      if (one) this.onPair?.(`${one}, then ${two}`);
+      if (this.#underWay === ended) this.#underWay = undefined;
+    });
   }
 
   fence(): Promise<HeadReading> {
@@ -173,77 +198,94 @@ export class FakeJournal implements Journal {
     const endsTransaction = statement === "end" || statement === "rollback";
     this.onSend?.(statement);
     // The driver notices by itself that an idle connection is gone.
-    if (this.#session.ended || random.chance(this.faults.silentDeath)) this.loseIdleConnection();
+    const isIdle = this.#session.hangUps.size === 0;
+    if (this.#session.ended || (isIdle && random.chance(this.faults.silentDeath))) this.loseIdleConnection();
     const session = this.#session;
     return new Promise((resolve, reject) => {
       if (this.#crashed) return;
-      const hear = (give: () => void): void => {
-        this.#scheduler.after(this.#latency(), () => this.#crashed || give());
+      let heard = false;
+      const hear = (at: number, give: () => void): void => {
+        this.#scheduler.after(at - this.#scheduler.now, () => {
+          if (this.#crashed || heard) return;
+          heard = true;
+          session.hangUps.delete(hangUp);
+          give();
+        });
       };
-      const lose = () => {
-        if (this.#session === session) this.#session = this.#database.connect();
-        hear(() => reject(new ConnectionLost(new Error("simulated"))));
-      };
-      session.hangUp = lose;
-      const answer = (give: () => void) =>
-        hear(() => {
+      const hangUp = () =>
+        hear(this.#scheduler.now + this.#latency(), () => reject(new ConnectionLost(new Error("simulated"))));
+      session.hangUps.add(hangUp);
+      const lose = () => this.#breakConnection(session);
+      const answer = (give: () => void) => {
+        // Answers of one connection arrive in the order of the statements.
+        session.answersUntil = Math.max(this.#scheduler.now + this.#latency(), session.answersUntil);
+        hear(session.answersUntil, () => {
           if (!this.#unreachable()) return give();
+          reject(new ConnectionLost(new Error("simulated")));
           this.#endLater(session);
           lose();
         });
+      };
       const fate = this.#fate(statement);
-      const run = (then: (outcome: () => void) => void) =>
-        this.#database.execute(session, wantsLock, () => {
-          try {
-            if (session.transaction?.aborted && !endsTransaction) throw failedWith("25P02", "transaction is aborted");
-            // Only a commit waits for the standby, and a statement within a transaction is none.
-            const commits = WRITES.includes(statement) && (statement === "end" || session.transaction === null);
-            const waits = fate === "answered" || fate === "misshapen";
-            if (commits && !waits) this.#database.leaveStandbyBehind();
-            const nothingBegun = statement === "end" && session.transaction === null;
-            const value = effect(session);
-            if (commits && waits) this.#database.catchUp();
-            if (nothingBegun) throw new Unconfirmed("there is no transaction in progress");
-            if ((commits && fate === "warned") || (WRITES.includes(statement) && fate === "misshapen"))
-              throw new Unconfirmed(fate);
-            then(() => resolve(value));
-          } catch (error) {
-            if (session.transaction) session.transaction.aborted = true;
-            then(() => reject(error));
-          }
-        });
+      const run = (then: (outcome: () => void) => void) => () => {
+        try {
+          if (session.transaction?.aborted && !endsTransaction) throw failedWith("25P02", "transaction is aborted");
+          // Only a commit waits for the standby, and a statement within a transaction is none.
+          const commits = WRITES.includes(statement) && (statement === "end" || session.transaction === null);
+          const waits = fate === "answered" || fate === "misshapen";
+          if (commits && !waits) this.#database.leaveStandbyBehind();
+          const nothingBegun = statement === "end" && session.transaction === null;
+          const value = effect(session);
+          if (commits && waits) this.#database.catchUp();
+          if (nothingBegun) throw new Unconfirmed("there is no transaction in progress");
+          if ((commits && fate === "warned") || (WRITES.includes(statement) && fate === "misshapen"))
+            throw new Unconfirmed(fate);
+          then(() => resolve(value));
+        } catch (error) {
+          if (session.transaction) session.transaction.aborted = true;
+          then(() => reject(error));
+        }
+      };
       this.#scheduler.note(() => `${this.name} ${statement}: ${fate}`);
       switch (fate) {
         case "answered":
         case "warned":
         case "misshapen":
-          this.#scheduler.after(this.#latency(), () => run(answer));
+          this.#database.send(session, { wantsLock, ms: this.#latency(), run: run(answer) });
           return;
         case "neverSent":
           this.#endLater(session);
           return lose();
-        case "answerLost":
-          this.#scheduler.after(this.#latency(), () =>
-            run(() => {
-              this.#database.end(session);
-              lose();
-            }),
-          );
+        case "answerLost": {
+          const lost = () => {
+            this.#database.end(session);
+            lose();
+          };
+          this.#database.send(session, { wantsLock, ms: this.#latency(), run: run(lost) });
           return;
-        case "zombie":
-          this.#scheduler.after(random.between(0, random.pick([50, 1500, 12_000])), () =>
-            run(() => this.#database.end(session)),
-          );
+        }
+        case "zombie": {
+          const ms = random.between(0, random.pick([50, 1500, 12_000]));
+          this.#database.send(session, { wantsLock, ms, run: run(() => this.#database.end(session)) });
           return lose();
+        }
         case "failed":
-        case "conflict":
-          this.#scheduler.after(this.#latency(), () => {
+        case "conflict": {
+          const refuse = () => {
             if (endsTransaction) this.#database.finish(session, "rollback");
             else if (session.transaction) session.transaction.aborted = true;
             answer(() => reject(refusalOf(fate)));
-          });
+          };
+          this.#database.send(session, { wantsLock: false, ms: this.#latency(), run: refuse });
+        }
       }
     });
+  }
+
+  /** The connection is gone for its process: so are the answers to everything that is under way on it. */
+  #breakConnection(session: Session): void {
+    if (this.#session === session) this.#session = this.#database.connect();
+    for (const hangUp of session.hangUps) hangUp();
   }
 
   /** A query on another connection, outside any transaction. */
@@ -251,9 +293,9 @@ export class FakeJournal implements Journal {
     return new Promise((resolve, reject) => {
       if (this.#crashed) return;
       const fate = this.#fate("load");
-      this.#scheduler.after(this.#latency(), () => {
+      this.#scheduler.after(this.#latency(READ_MS), () => {
         const value = read();
-        this.#scheduler.after(this.#latency(), () => {
+        this.#scheduler.after(this.#latency(READ_MS), () => {
           if (this.#crashed) return;
           if (fate === "answered") resolve(value);
           else if (fate === "failed" || fate === "conflict") reject(refusalOf(fate));
@@ -286,9 +328,9 @@ export class FakeJournal implements Journal {
     return this.#scheduler.now >= from && this.#scheduler.now < to;
   }
 
-  #latency(): number {
+  #latency(longestMs = WRITE_MS): number {
     const { random } = this.#scheduler;
-    return random.chance(this.faults.slow) ? random.between(100, 3000) : random.between(0.05, 3);
+    return random.chance(this.faults.slow) ? random.between(100, 3000) : random.between(0.05, longestMs);
   }
 
   /** The server notices after a while that nobody is there: until then the session keeps its lock. */

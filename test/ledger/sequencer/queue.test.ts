@@ -51,15 +51,16 @@ describe("the queue", () => {
 
   test("a command that waited two seconds is dropped before it executes; one that waited less is not", async () => {
     bench.journals[0].faults.slow = 1;
-    const slow = bench.submit(depositOf("slow"));
+    const slow = ["slow", "behind it", "and a third"].map((reference) => bench.submit(depositOf(reference)));
     await bench.run(bench.scheduler.sleep(1));
+    // Too few for a second batch under way.
     const late = bench.submit(depositOf("late"));
-    await bench.run(slow);
+    await bench.run(Promise.all(slow));
     bench.journals[0].faults.slow = 0;
     expect(bench.scheduler.now).toBeGreaterThan(2001);
     expect(await bench.run(late)).toMatchObject({ code: "OVERLOADED", fault: { retryAfterSec: 1 } });
     expect(code(await bench.run(bench.submit(depositOf("prompt"))))).toBe("answered");
-    expect(bench.entries("wallet.credited")).toBe(3 + 2);
+    expect(bench.entries("wallet.credited")).toBe(3 + 4);
   });
 
   test("a command is told so when it has waited two seconds, however long the commit before it still takes", async () => {

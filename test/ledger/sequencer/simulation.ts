@@ -60,6 +60,7 @@ class Process {
 
   constructor(name: string, run: Run, scheduler: Scheduler, faults: Faults) {
     this.journal = new FakeJournal(name, run.database, scheduler, faults);
+    this.journal.onPair = (endings) => count(run, endings);
     const bootedAt = scheduler.random.between(0, 1e6);
     this.sequencer = new Sequencer({
       journal: this.journal,
@@ -111,14 +112,14 @@ export function count(run: Run, what: string): void {
 }
 
 /** How bad the world is in this run. */
-function anyFaults(random: Random): Faults {
+function anyFaults(random: Random, crowded: boolean): Faults {
   const rate = random.pick([0, 0.005, 0.02, 0.06]);
   const [from, away] = [random.between(0, 3000), random.between(0, 1500)];
   return {
     neverSent: rate * random.next(),
     answerLost: rate * random.next(),
     zombie: rate * random.next(),
-    failed: rate * random.next() * 0.5,
+    failed: rate * random.next() * (crowded ? 2 : 0.5),
     conflict: rate * random.next(),
     warned: rate * random.next(),
     misshapen: rate * random.next() * 0.5,
@@ -151,6 +152,9 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
   };
   const processes = ["A", "B"].map((name) => new Process(name, run, scheduler, NO_FAULTS));
   const at = (index: number) => processes[index] as Process;
+  /** All clients ask one process, and without pauses, so that its batches follow each other closely. */
+  let crowded = false;
+  const anyProcess = () => at(crowded ? 0 : random.int(0, 1));
 
   async function attempt(task: Task, process: Process): Promise<Outcome> {
     const command = task.command(`trade-${run.attempts.length}-${random.int(0, 1e9)}`);
@@ -176,7 +180,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     run.tasks.push(task);
     for (let sending = 0; sending < 6; sending++) {
       const copies = task.key && random.chance(0.15) ? random.int(2, 3) : 1;
-      const outcomes = await Promise.all(Array.from({ length: copies }, () => attempt(task, at(random.int(0, 1)))));
+      const outcomes = await Promise.all(Array.from({ length: copies }, () => attempt(task, anyProcess())));
       const unsure = ({ kind, code }: { kind: string; code?: string }) =>
         kind === "silence" || (kind === "fault" && code === "OUTCOME_UNKNOWN");
       const mayRepeat = (outcome: Outcome) =>
@@ -187,11 +191,11 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
   }
 
   async function client(tasks: Task[]): Promise<void> {
-    const together = random.chance(0.4);
+    const together = crowded || random.chance(0.4);
     const all: Promise<void>[] = [];
     for (const task of tasks) {
       if (!together || random.chance(0.4))
-        await scheduler.sleep(random.chance(0.5) ? random.between(0, 5) : random.between(0, 400));
+        await scheduler.sleep(random.between(0, crowded ? 20 : random.pick([5, 400])));
       const performed = perform(task);
       if (together) all.push(performed);
       else await performed;
@@ -236,11 +240,13 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     let id = 0;
     const opening = openingCommands(BEGINNING + Math.round(random.between(300, 3000)));
     for (const command of opening) await perform({ id, actor: `task:${id++}`, command: () => command, key: undefined });
-    const faults = anyFaults(random);
+    crowded = random.chance(0.4);
+    const faults = anyFaults(random, crowded);
     run.calm = Object.values(faults).every((rate) => rate === 0 || Array.isArray(rate));
     for (const { journal } of processes) journal.faults = faults;
-    const clients = Array.from({ length: random.int(2, 5) }, () =>
-      Array.from({ length: random.int(2, 9) }, () => anyTask(id++, random)),
+    const [mostClients, mostTasks] = crowded ? [8, 16] : [5, 9];
+    const clients = Array.from({ length: random.int(2, mostClients) }, () =>
+      Array.from({ length: random.int(2, mostTasks) }, () => anyTask(id++, random)),
     );
     await Promise.all([...clients.map(client), crashes(), failovers(), clockSteps()]);
     for (const { journal } of processes) journal.faults = NO_FAULTS;

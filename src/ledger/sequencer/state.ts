@@ -1,0 +1,87 @@
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { invariant } from "../../domain/fault.ts";
+import { type Head, sameHead } from "../commit.ts";
+import type { HeadReading, Journal } from "../journal.ts";
+import { needsOfSubmission, type Prepared, prepareBatch, type Submission } from "./batch.ts";
+import { DatabaseClock } from "./database-clock.ts";
+import { awaitsCommit, Memory } from "./memory.ts";
+
+/**
+ * What this process believes of the database: its rows, its head and its clock, each as the last batch sent will leave
+ * them. Commits are accepted only on top of that head, so a wrong belief costs a swap and nothing else.
+ */
+export class State {
+  readonly #journal: Journal;
+  readonly #auditKey: AuditKey;
+  readonly #clock: DatabaseClock;
+  readonly #memory = new Memory();
+  #head: Head | null = null;
+
+  constructor(journal: Journal, auditKey: AuditKey, monotonic: () => number) {
+    this.#journal = journal;
+    this.#auditKey = auditKey;
+    this.#clock = new DatabaseClock(monotonic);
+  }
+
+  /** Null when nothing is believed. */
+  get head(): Head | null {
+    return this.#head;
+  }
+
+  /** Whether the next batch can be prepared without a reading of the head, or room in memory. */
+  get isFresh(): boolean {
+    return this.#head !== null && !this.#clock.isStale && !this.#memory.isFull;
+  }
+
+  observe(now: number): void {
+    this.#clock.observe(now);
+  }
+
+  /** Makes ready for a first batch. Memory is used only if no other process has written. */
+  async refresh(): Promise<void> {
+    if (this.#memory.isFull) this.#memory.forget();
+    if (!this.isFresh) this.adopt(await this.#journal.readHead());
+  }
+
+  /** Believes a reading; what is in memory stays if it says that no other process has written. Returns whether it says so. */
+  adopt({ head, now }: HeadReading): boolean {
+    const stands = this.#head !== null && sameHead(this.#head, head);
+    if (!stands) this.forget();
+    this.#head = head;
+    this.#clock.observe(now);
+    return stands;
+  }
+
+  /** Takes over the epoch of a fence of this process, which changes nothing else. */
+  fenced({ head: { epoch }, now }: HeadReading): void {
+    if (this.#head) this.#head = { ...this.#head, epoch };
+    this.#clock.observe(now);
+  }
+
+  /** Whether the submissions need rows that a loader reads wrongly while a batch is under way. */
+  needsQuiet(submissions: readonly Submission[]): boolean {
+    return this.#memory.missing(submissions.flatMap(needsOfSubmission)).some(awaitsCommit);
+  }
+
+  async load(submissions: readonly Submission[]): Promise<void> {
+    const missing = this.#memory.missing(submissions.flatMap(needsOfSubmission));
+    if (missing.length > 0) this.#memory.learn(await this.#journal.load(missing));
+  }
+
+  /** Executes the submissions, whose rows are loaded. */
+  prepare(submissions: readonly Submission[]): Prepared {
+    invariant(this.#head, "a batch is prepared on a known head");
+    return prepareBatch(this.#memory, submissions, { head: this.#head, now: this.#clock.now(), key: this.#auditKey });
+  }
+
+  /** Believes what the batch will leave. Its statement has been made: the versions of its rows move on. */
+  advance({ batch }: Prepared): void {
+    this.#memory.publish(batch?.writes ?? []);
+    if (batch) this.#head = batch.next;
+  }
+
+  forget(): void {
+    this.#memory.forget();
+    this.#head = null;
+  }
+}
