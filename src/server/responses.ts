@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { FastResponse } from "srvx";
 import { Fault } from "../domain/fault.ts";
+import type { Wire } from "../services/answers.ts";
 import type { Standing } from "./rate-limiter.ts";
 
 export type Header = readonly [name: string, value: string];
@@ -53,6 +54,11 @@ export function ok(value: unknown, headers?: readonly Header[]): Answer {
 /** @param body JSON text */
 export function written(body: string, headers?: readonly Header[]): Answer {
   return headers ? { status: 200, body, headers } : { status: 200, body };
+}
+
+/** @param wire may be shared: its text is made and measured once */
+export function wired({ text, byteLength }: Wire<unknown>, headers?: readonly Header[]): Answer {
+  return headers ? { status: 200, body: text, byteLength, headers } : { status: 200, body: text, byteLength };
 }
 
 /** A refusal over HTTP: a text for people in the body, a code for programs in the `Error-Code` header. */
