@@ -1,10 +1,12 @@
+import { STATUS_CODES } from "node:http";
 import { H3 } from "h3";
+import { FastResponse } from "srvx";
 import { operationIds } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import type { Cors } from "./cors.ts";
 import { nextRequestId } from "./exchange.ts";
 import type { FrontDoor } from "./front-door.ts";
-import { refusal, SECURITY_HEADERS, toFault, toResponse } from "./responses.ts";
+import { errorBody, SECURITY_HEADERS, toFault } from "./responses.ts";
 import { isAnsweredBy, operationRoute, type Route, type RouteServices } from "./routes.ts";
 
 export interface AppOptions {
@@ -60,6 +62,7 @@ function unknownRoute(): Route {
 
 /** The handlers above never throw; should h3 itself fail, its error body must not be seen. */
 function answerOutsideRoutes(cause: unknown): Response {
-  const answer = refusal(toFault(cause));
-  return toResponse(answer, [...SECURITY_HEADERS, ["request-id", nextRequestId()], ...(answer.headers ?? [])]);
+  const { status, message, code } = toFault(cause);
+  const headers = [...SECURITY_HEADERS, ["request-id", nextRequestId()], ["error-code", code]] as [string, string][];
+  return new FastResponse(errorBody(message), { status, statusText: STATUS_CODES[status] ?? "", headers });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { H3Event } from "h3";
 import { invariant } from "../domain/fault.ts";
 import { monotonicMs } from "../domain/time/clock.ts";
@@ -24,6 +24,7 @@ export class Exchange {
   readonly requestId = nextRequestId();
   readonly startedAt = monotonicMs();
   readonly req: IncomingMessage;
+  readonly res: ServerResponse;
   readonly #event: H3Event;
   /** The path of its route, with `:name` for what the request names. */
   readonly route: string;
@@ -37,9 +38,10 @@ export class Exchange {
   attempt: Attempt | undefined;
 
   constructor(event: H3Event, route: string, addresses: ClientAddresses) {
-    const req = event.runtime?.node?.req;
-    invariant(req, "the server runs on Node");
-    this.req = req as IncomingMessage;
+    const node = event.runtime?.node;
+    invariant(node?.res, "the server runs on Node");
+    this.req = node.req as IncomingMessage;
+    this.res = node.res as ServerResponse;
     this.#event = event;
     this.route = route;
     this.address = addresses.bucketOf(this.req.socket.remoteAddress, this.header("x-forwarded-for"));

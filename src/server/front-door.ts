@@ -13,15 +13,7 @@ import { requestLogger } from "./observe/log.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { noteRequest } from "./observe/security-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import {
-  type Answer,
-  type Header,
-  rateLimitHeaders,
-  refusal,
-  securityHeaders,
-  toFault,
-  toResponse,
-} from "./responses.ts";
+import { type Answer, addHeaders, addRateLimit, type Head, refusal, securityHead, send, toFault } from "./responses.ts";
 import type { Route } from "./routes.ts";
 
 export interface FrontDoorOptions {
@@ -46,7 +38,7 @@ const PREFLIGHTS_PER_REQUEST = 10;
 const PROOFS_PER_REQUEST = 10;
 
 /** A year, for this host alone: its subdomains may serve plain HTTP (RFC 6797). */
-const STRICT_TRANSPORT: Header = ["strict-transport-security", "max-age=31536000"];
+const STRICT_TRANSPORT = ["strict-transport-security", "max-age=31536000"] as const;
 
 /**
  * Every request passes here: it is counted first, so that guessing keys or paths is limited too; then its route answers
@@ -88,7 +80,7 @@ export class FrontDoor {
       this.inFlight -= 1;
       metrics.observe(answer.status, (monotonicMs() - exchange.startedAt) / 1000, fault?.code);
       noteRequest(this.#options.security, exchange, fault);
-      return toResponse(answer, this.#headers(exchange, route, answer), exchange.isHead);
+      return send(exchange.res, answer, this.#head(exchange, route, answer), exchange.isHead);
     };
   }
 
@@ -143,14 +135,15 @@ export class FrontDoor {
     });
   }
 
-  #headers(exchange: Exchange, route: Route, answer: Answer): Header[] {
-    const headers: Header[] = [...securityHeaders(answer), ["request-id", exchange.requestId]];
-    if (exchange.standing) headers.push(...rateLimitHeaders(exchange.standing));
-    if (answer.headers) headers.push(...answer.headers);
-    if (route.forBrowsers) headers.push(...this.#options.cors.headers(exchange.header("origin")));
-    if (this.#isStrict(exchange)) headers.push(STRICT_TRANSPORT);
-    if (this.#endsConnection(exchange, answer)) headers.push(["connection", "close"]);
-    return headers;
+  #head(exchange: Exchange, route: Route, answer: Answer): Head {
+    const head = securityHead(answer);
+    head.push("request-id", exchange.requestId);
+    if (exchange.standing) addRateLimit(head, exchange.standing);
+    if (answer.headers) addHeaders(head, answer.headers);
+    if (route.forBrowsers) addHeaders(head, this.#options.cors.headers(exchange.header("origin")));
+    if (this.#isStrict(exchange)) head.push(...STRICT_TRANSPORT);
+    if (this.#endsConnection(exchange, answer)) head.push("connection", "close");
+    return head;
   }
 
   /** The first scheme is the one that the client used: each further proxy appends its own. */

@@ -1,11 +1,13 @@
 import { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
+import type { Input, OperationId } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
+import { BoundedCache } from "./access/bounded-cache.ts";
 import { hasNoBody, parseJsonObject, readBody, requireJson } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 
 const BODY_LIMIT_BYTES = 64 * 1024;
-const NO_BODY: Buffer = Buffer.alloc(0);
+export const NO_BODY: Buffer = Buffer.alloc(0);
 
 /** Where the fields of an operation's input come from. */
 export interface InputPlan {
@@ -51,6 +53,29 @@ export async function assembleInput(exchange: Exchange, plan: InputPlan): Promis
   }
   for (const name of plan.path) input[name] = decodeSegment(exchange.params[name] ?? "");
   return { input, rawBody };
+}
+
+/** Targets that one route remembers, and how long they may be. */
+const REMEMBERED_TARGETS = 500;
+const LONGEST_REMEMBERED = 1024;
+
+/**
+ * The decoded inputs of a route's recent reads, by their request target. A read has no body, so the target alone decides
+ * its input; parsing and validating it again costs as much as answering from memory.
+ */
+export class RememberedInputs<Id extends OperationId> {
+  readonly #byTarget = new BoundedCache<Input<Id>>(REMEMBERED_TARGETS);
+
+  get({ req }: Exchange): Input<Id> | undefined {
+    return this.#byTarget.get(req.url ?? "");
+  }
+
+  /** @param input valid; it is frozen, because later requests share it */
+  set({ req: { url = "" } }: Exchange, input: Input<Id>): void {
+    if (url.length > LONGEST_REMEMBERED) return;
+    Object.freeze(input);
+    this.#byTarget.set(url, input);
+  }
 }
 
 /** A repeated name is refused, because readers disagree about which value counts. */

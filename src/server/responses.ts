@@ -1,11 +1,8 @@
-import { STATUS_CODES } from "node:http";
-import type { Writable } from "node:stream";
+import type { ServerResponse } from "node:http";
 import { FastResponse } from "srvx";
 import { Fault } from "../domain/fault.ts";
+import type { Wire } from "../services/answers.ts";
 import type { Standing } from "./rate-limiter.ts";
-
-/** Whatever a response accepts as its body. */
-type Body = ConstructorParameters<typeof FastResponse>[0];
 
 export type Header = readonly [name: string, value: string];
 
@@ -14,6 +11,8 @@ export interface Answer {
   status: number;
   /** JSON text; empty for a preflight, and for HEAD of a stream; bytes when compressed or reused; a stream of events. */
   body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  /** The length of a body in bytes, stated by answers that share one text. */
+  byteLength?: number;
   /** JSON unless given. */
   contentType?: string;
   /** Stated by pages; any other answer may load nothing. */
@@ -32,15 +31,20 @@ export const SECURITY_HEADERS: readonly Header[] = [
   ["referrer-policy", "no-referrer"],
 ];
 
-/** The headers of every response, some of which a page or a stream replaces. */
-export function securityHeaders({ contentType, contentSecurityPolicy, cacheControl }: Answer): readonly Header[] {
-  if (contentType === undefined && contentSecurityPolicy === undefined) return SECURITY_HEADERS;
+/** Names and values in turn, as Node takes them: a head of pairs costs an array for each header. */
+export type Head = string[];
+
+const USUAL_HEAD: Head = SECURITY_HEADERS.flat();
+
+/** The beginning of every response's head, some of which a page or a stream replaces. */
+export function securityHead({ contentType, contentSecurityPolicy, cacheControl }: Answer): Head {
+  if (contentType === undefined && contentSecurityPolicy === undefined) return [...USUAL_HEAD];
   const instead: Record<string, string | undefined> = {
     "content-type": contentType,
     "content-security-policy": contentSecurityPolicy,
     "cache-control": cacheControl,
   };
-  return SECURITY_HEADERS.map(([name, value]) => [name, instead[name] ?? value]);
+  return SECURITY_HEADERS.flatMap(([name, value]) => [name, instead[name] ?? value]);
 }
 
 export function ok(value: unknown, headers?: readonly Header[]): Answer {
@@ -50,6 +54,11 @@ export function ok(value: unknown, headers?: readonly Header[]): Answer {
 /** @param body JSON text */
 export function written(body: string, headers?: readonly Header[]): Answer {
   return headers ? { status: 200, body, headers } : { status: 200, body };
+}
+
+/** @param wire may be shared: its text is made and measured once */
+export function wired({ text, byteLength }: Wire<unknown>, headers?: readonly Header[]): Answer {
+  return headers ? { status: 200, body: text, byteLength, headers } : { status: 200, body: text, byteLength };
 }
 
 /** A refusal over HTTP: a text for people in the body, a code for programs in the `Error-Code` header. */
@@ -68,40 +77,37 @@ export function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault("INTERNAL", "Unexpected failure", { cause: error });
 }
 
-export function rateLimitHeaders({ limit, remaining, resetSec }: Standing): Header[] {
-  return [
-    ["ratelimit-limit", String(limit)],
-    ["ratelimit-remaining", String(remaining)],
-    ["ratelimit-reset", String(resetSec)],
-  ];
+export function addHeaders(head: Head, headers: readonly Header[]): void {
+  for (const [name, value] of headers) head.push(name, value);
 }
 
+export function addRateLimit(head: Head, { limit, remaining, resetSec }: Standing): void {
+  head.push("ratelimit-limit", String(limit));
+  head.push("ratelimit-remaining", String(remaining));
+  head.push("ratelimit-reset", String(resetSec));
+}
+
+/** What h3 is given for an answer that is written already: srvx finds the head sent, and adds nothing. */
+const WRITTEN = new FastResponse(null);
+
 /**
- * srvx's own response keeps body and headers as they are; a web Response would stream the one and copy the other.
+ * Writes an answer into Node's response, its head and body in one write. A web Response in between would copy both and
+ * write them one after the other.
  * @param isHead leaves the body out but states its length; a stream has none
+ * @returns what the h3 handler returns: the rest of the answer, where it is a stream
  */
-export function toResponse({ status, body }: Answer, headers: readonly Header[], isHead = false): Response {
-  const statusText = STATUS_CODES[status] ?? "";
-  const respond = (content: Body, all = headers): Response =>
-    new FastResponse(content, { status, statusText, headers: all as [string, string][] });
-  if (body instanceof ReadableStream) return respond(isHead ? null : body);
-  if (body === "") return respond(null);
-  const measured: Header[] = [...headers, ["content-length", String(Buffer.byteLength(body))]];
-  return respond(isHead ? null : (new WholeBody(body) as unknown as Body), measured);
-}
-
-/**
- * A body that is sent in one write together with its headers. srvx writes a plain text after them, which costs a second
- * buffer and a third of the time of a small answer; it hands the response to a body that has `pipe`.
- */
-class WholeBody {
-  readonly #body: string | Uint8Array;
-
-  constructor(body: string | Uint8Array) {
-    this.#body = body;
+export function send(res: ServerResponse, { status, body, byteLength }: Answer, head: Head, isHead: boolean): Response {
+  if (body instanceof ReadableStream) {
+    res.writeHead(status, head);
+    return isHead ? WRITTEN : new FastResponse(body);
   }
-
-  pipe(response: Writable): void {
-    response.end(this.#body);
+  if (body === "") {
+    res.writeHead(status, head).end();
+    return WRITTEN;
   }
+  head.push("content-length", String(byteLength ?? Buffer.byteLength(body)));
+  res.writeHead(status, head);
+  if (isHead) res.end();
+  else res.end(body);
+  return WRITTEN;
 }

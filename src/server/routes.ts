@@ -1,11 +1,8 @@
 import { createHash } from "node:crypto";
 import type { HTTPMethod } from "h3";
-import { z } from "zod";
-import { csvOf } from "../contract/csv.ts";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
 import type { InboundEndpoint } from "../contract/resources/webhooks.ts";
-import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import { wallClockMs } from "../domain/time/clock.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
@@ -13,14 +10,15 @@ import { type EndpointSecrets, verifyInbound } from "../providers/endpoint.ts";
 import type { InboundProvider, KycFinding } from "../providers/provider.ts";
 import { verifyStripeSignature } from "../providers/stripe/verify.ts";
 import { keepNews } from "../services/inbound.ts";
-import { type Caller, type Handlers, type Invocation, invoke } from "../services/invoke.ts";
+import { type Caller, decodeInput, type Handlers, invoke, perform } from "../services/invoke.ts";
 import type { AdminHosts } from "./access/admin-hosts.ts";
 import { authenticate, callerOf, type Identities } from "./access/authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
 import { isForBrowsers } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
-import { assembleInput, planInput } from "./input.ts";
-import { type Answer, type Header, ok, written } from "./responses.ts";
+import { assembleInput, NO_BODY, planInput, RememberedInputs } from "./input.ts";
+import { csvAnswer, wireAnswer } from "./operation-answer.ts";
+import { type Answer, ok, wired } from "./responses.ts";
 
 /** Something that answers requests of one method on one path. */
 export interface Route {
@@ -103,6 +101,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
   const cached = cachedBy(identities, operation);
+  const inputs = operation.method === "GET" ? new RememberedInputs<OperationId>() : undefined;
   return {
     method: operation.method,
     path: operation.path,
@@ -111,12 +110,15 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     async answer(exchange) {
       if (operation.auth === "admin") adminHosts.require(exchange);
       const identity = await authenticate(exchange, operation, identities);
-      const { input, rawBody } = await assembleInput(exchange, plan);
+      const known = inputs?.get(exchange);
+      const { input, rawBody } = known ? { input: known, rawBody: NO_BODY } : await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);
       if (isChange) exchange.attempt = attemptOf(id, input, caller);
       try {
-        const answered = await invoke(handlers, id, input, caller);
-        return operation.csv && input.format === "csv"
+        const decoded = known ?? decodeInput(id, input);
+        if (!known) inputs?.set(exchange, decoded);
+        const answered = await perform(handlers, id, decoded, caller);
+        return operation.csv && "format" in decoded && decoded.format === "csv"
           ? csvAnswer(exchange, operation, answered)
           : wireAnswer(exchange, operation, answered);
       } finally {
@@ -140,64 +142,6 @@ function attemptOf(
 ): NonNullable<Exchange["attempt"]> {
   const isShort = typeof marketId === "string" && marketId !== "" && marketId.length <= 64;
   return { operation, actor, userId: user?.id ?? null, marketId: isShort ? marketId : null };
-}
-
-function wireAnswer(
-  exchange: Exchange,
-  operation: Operation,
-  { wire, replayed, tag, seal, verifiedAt }: Invocation<OperationId>,
-): Answer {
-  if (operation.paged) {
-    const page = wire.value as unknown as { items: unknown; nextCursor: string | null };
-    return ok(page.items, page.nextCursor === null ? undefined : nextPage(exchange, page.nextCursor));
-  }
-  const { text } = wire;
-  if (seal) return written(text, tag === undefined ? sealHeaders(seal) : [["etag", `"${tag}"`], ...sealHeaders(seal)]);
-  if (tag !== undefined) return written(text, [["etag", `"${tag}"`]]);
-  if (verifiedAt !== undefined) return written(text, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
-  if (replayed) return written(text, [["idempotent-replayed", "true"]]);
-  const answer = written(text);
-  // Health alone keeps its usual body when its status says that something is wrong.
-  const unhealthy = operation.health && (wire.value as { ok: boolean }).ok === false;
-  return unhealthy ? { ...answer, status: 503 } : answer;
-}
-
-/** The seal of the last audit entry: a client that keeps it can check later whether the chain still has the entry. */
-function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
-  return [
-    ["audit-seq", String(seq)],
-    ["audit-hash", hash],
-    ["audit-time", ts],
-    ["audit-key-id", keyId],
-  ];
-}
-
-/** The page as a CSV file: one column per field of the item's schema. */
-function csvAnswer(exchange: Exchange, operation: Operation, { wire }: Invocation<OperationId>): Answer {
-  const { items, nextCursor } = wire.value as unknown as {
-    items: Record<string, unknown>[];
-    nextCursor: string | null;
-  };
-  const element = operation.output instanceof z.ZodArray ? operation.output.element : undefined;
-  const columns = element instanceof z.ZodObject ? Object.keys(element.shape) : Object.keys(items[0] ?? {});
-  return {
-    status: 200,
-    body: csvOf(columns, items),
-    contentType: "text/csv; charset=utf-8",
-    headers: [
-      ["content-disposition", `attachment; filename="${operation.path.split("/").at(-1)}.csv"`],
-      ...(nextCursor === null ? [] : nextPage(exchange, nextCursor)),
-    ],
-  };
-}
-
-function nextPage(exchange: Exchange, cursor: string): Header[] {
-  const query = new URLSearchParams(exchange.search);
-  query.set("cursor", cursor);
-  return [
-    ["next-cursor", cursor],
-    ["link", `<${exchange.pathname}?${query}>; rel="next"`],
-  ];
 }
 
 function webhookRoute(
@@ -232,7 +176,7 @@ function webhookRoute(
         return ok(await keepNews({ sequencer }, said, webhook));
       }
       const { wire } = await invoke(handlers, id, { ...(said ?? parsed), tenantId }, { actor, webhook });
-      return written(wire.text);
+      return wired(wire);
     },
   };
 }

@@ -67,11 +67,13 @@ function report(mismatch: Mismatch): void {
 }
 
 /**
- * An answer in wire form. It is made once, as a value or as text; the other form is derived when it is needed.
+ * An answer in wire form. It is made once, as a value or as text; the other form is derived when it is needed, and kept:
+ * requests that share a result share its text too.
  */
 export class Wire<Value> {
   #value: Value | undefined;
   #text: string | undefined;
+  #byteLength: number | undefined;
 
   private constructor(value: Value | undefined, text: string | undefined) {
     this.#value = value;
@@ -95,5 +97,11 @@ export class Wire<Value> {
   get text(): string {
     this.#text ??= JSON.stringify(this.#value);
     return this.#text;
+  }
+
+  /** The length of `text` in UTF-8. */
+  get byteLength(): number {
+    this.#byteLength ??= Buffer.byteLength(this.text);
+    return this.#byteLength;
   }
 }

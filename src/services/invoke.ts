@@ -112,9 +112,22 @@ export async function invoke<Id extends OperationId>(
   input: unknown,
   caller: Caller,
 ): Promise<Invocation<Id>> {
+  if (!handlers[id]) throw new Fault("NOT_FOUND", "Not found");
+  return perform(handlers, id, decodeInput(id, input), caller);
+}
+
+/**
+ * Runs one operation on an input that is decoded already.
+ * @throws Fault NOT_FOUND for an operation that is not served, or the handler's refusal.
+ */
+export async function perform<Id extends OperationId>(
+  handlers: Handlers,
+  id: Id,
+  input: Input<Id>,
+  caller: Caller,
+): Promise<Invocation<Id>> {
   const handler = handlers[id] as Handler<Id> | undefined;
   if (!handler) throw new Fault("NOT_FOUND", "Not found");
-  const decoded = decodeInput(id, input);
   const auditHeaders: Pick<Invocation<Id>, "seal" | "verifiedAt"> = {};
   const onSealed = (seal: Seal) => {
     auditHeaders.seal = seal;
@@ -125,7 +138,7 @@ export async function invoke<Id extends OperationId>(
   const { method, auth } = operations[id];
   // Trader reads carry no audit headers, so nothing is collected for them.
   const observed = method === "GET" && auth !== "admin" ? caller : { ...caller, onSealed, onVerified };
-  const result = await withDatabaseFaults(handler(decoded, observed));
+  const result = await withDatabaseFaults(handler(input, observed));
   if (result instanceof Answered) {
     const { text, replayed, tag } = result;
     const wire = Wire.ofText<WireResult<Id>>(text);

@@ -166,6 +166,26 @@ test("answers and their pages carry the headers that every response does", async
   await paging.close();
 });
 
+test("requests that share a page have one body, and each the link that repeats its own words", async () => {
+  const item = { id: "mkt_1", question: "Größer als 100 €?", category: "crypto", kind: "cpmm", yesPrice: 0.5 } as const;
+  const page = { items: [{ ...item, volume24h: 0n, closeAt: 0 }], nextCursor: "abc" };
+  const sharing = await serve(backend, { listMarkets: async () => page });
+  const ask = async (query: string, method = "GET") => {
+    const answer = await fetch(`${sharing.url}/v1/markets${query}`, { method, headers: { "x-api-key": PUBLIC_KEY } });
+    const { link, "content-length": length } = Object.fromEntries(answer.headers);
+    return { status: answer.status, link, length, body: await answer.text() };
+  };
+  const plain = await ask("");
+  expect(plain.link).toBe('</v1/markets?cursor=abc>; rel="next"');
+  expect(plain.length).toBe(String(Buffer.byteLength(plain.body)));
+  expect(JSON.parse(plain.body)).toMatchObject([{ question: "Größer als 100 €?" }]);
+  expect(await ask("?kind=cpmm")).toEqual({ ...plain, link: '</v1/markets?kind=cpmm&cursor=abc>; rel="next"' });
+  expect(await ask("")).toEqual(plain);
+  expect(await ask("", "HEAD")).toEqual({ ...plain, body: "" });
+  for (const _ of [1, 2]) expect((await ask("?limit=0")).status).toBe(400);
+  await sharing.close();
+});
+
 test("health answers with its usual body when it is bad", async () => {
   const sick = await serve(backend, {
     getHealth: async () => ({ ok: false, service: "acme", db: false, uptimeSec: 1 }),

@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { csvOf } from "../contract/csv.ts";
+import type { Operation } from "../contract/operation.ts";
+import type { OperationId } from "../contract/operations.ts";
+import type { Seal } from "../domain/audit/audit-link.ts";
+import { Wire } from "../services/answers.ts";
+import type { Invocation } from "../services/invoke.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Answer, type Header, wired } from "./responses.ts";
+
+/** What an operation answers over HTTP: JSON, with what travels in headers. */
+export function wireAnswer(
+  exchange: Exchange,
+  operation: Operation,
+  { wire, replayed, tag, seal, verifiedAt }: Invocation<OperationId>,
+): Answer {
+  if (operation.paged) return pageAnswer(exchange, wire);
+  if (seal) return wired(wire, tag === undefined ? sealHeaders(seal) : [["etag", `"${tag}"`], ...sealHeaders(seal)]);
+  if (tag !== undefined) return wired(wire, [["etag", `"${tag}"`]]);
+  if (verifiedAt !== undefined) return wired(wire, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
+  if (replayed) return wired(wire, [["idempotent-replayed", "true"]]);
+  const answer = wired(wire);
+  // Health alone keeps its usual body when its status says that something is wrong.
+  const unhealthy = operation.health && (wire.value as { ok: boolean }).ok === false;
+  return unhealthy ? { ...answer, status: 503 } : answer;
+}
+
+/** The page as a CSV file: one column per field of the item's schema. */
+export function csvAnswer(exchange: Exchange, operation: Operation, { wire }: Invocation<OperationId>): Answer {
+  const { items, nextCursor } = wire.value as unknown as {
+    items: Record<string, unknown>[];
+    nextCursor: string | null;
+  };
+  const element = operation.output instanceof z.ZodArray ? operation.output.element : undefined;
+  const columns = element instanceof z.ZodObject ? Object.keys(element.shape) : Object.keys(items[0] ?? {});
+  return {
+    status: 200,
+    body: csvOf(columns, items),
+    contentType: "text/csv; charset=utf-8",
+    headers: [
+      ["content-disposition", `attachment; filename="${operation.path.split("/").at(-1)}.csv"`],
+      ...(nextCursor === null ? [] : nextPage(exchange, nextCursor)),
+    ],
+  };
+}
+
+/** The answers made of a page, by the request's target, which the link to the next page repeats. */
+const pageAnswers = new WeakMap<Wire<unknown>, { target: string; answer: Answer }>();
+
+/** The items are the body. Requests that share a page share its answer too, as long as they ask for it in the same words. */
+function pageAnswer(exchange: Exchange, wire: Wire<unknown>): Answer {
+  const target = exchange.req.url ?? "";
+  const made = pageAnswers.get(wire);
+  if (made?.target === target) return made.answer;
+  const { items, nextCursor } = wire.value as { items: unknown; nextCursor: string | null };
+  const answer = wired(Wire.ofValue(items), nextCursor === null ? undefined : nextPage(exchange, nextCursor));
+  pageAnswers.set(wire, { target, answer });
+  return answer;
+}
+
+function nextPage(exchange: Exchange, cursor: string): Header[] {
+  const query = new URLSearchParams(exchange.search);
+  query.set("cursor", cursor);
+  return [
+    ["next-cursor", cursor],
+    ["link", `<${exchange.pathname}?${query}>; rel="next"`],
+  ];
+}
+
+/** The seal of the last audit entry: a client that keeps it can check later whether the chain still has the entry. */
+function sealHeaders({ seq, hash, ts, keyId }: Seal): Header[] {
+  return [
+    ["audit-seq", String(seq)],
+    ["audit-hash", hash],
+    ["audit-time", ts],
+    ["audit-key-id", keyId],
+  ];
+}
