@@ -40,12 +40,22 @@ export function nurseryMb(memoryMb: number, machineBytes: number): number {
   return NURSERIES_MB.find((size) => size * NURSERY_PARTS <= forNursery) ?? SMALLEST_NURSERY_MB;
 }
 
-/** Node's options for the server of a tenant. A file that cannot be read counts as one without `server.memoryMb`: its server says what is wrong. */
-export function heapOptions(directory: string, tenant: string): string[] {
+/** Node's options for a heap of which so much may be used under full load. */
+export function nurseryOptions(memoryMb: number): string[] {
   return [
-    `--max-semi-space-size=${nurseryMb(memoryMbOf(directory, tenant), machineBytes())}`,
+    `--max-semi-space-size=${nurseryMb(memoryMb, machineBytes())}`,
     // Full collections come earlier: without it the old generation grows to 270 MB with 60 MB of live objects.
     "--heap-growing-percent=70",
+  ];
+}
+
+/**
+ * Node's options for the server of a tenant, which calls `endStart` once it has started. A file that cannot be read counts
+ * as one without `server.memoryMb`: its server says what is wrong.
+ */
+export function heapOptions(directory: string, tenant: string): string[] {
+  return [
+    ...nurseryOptions(memoryMbOf(directory, tenant)),
     `${TURBOFAN_CALLS}=${CALLS_WHILE_STARTING}`,
     // For `endStart`.
     "--expose-gc",

@@ -67,9 +67,9 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   const server = await serveTenant({ ...ready, port, host, opsPort, https, sweep });
   const { url, opsUrl, certificate } = server;
   if (certificate) io.output.note(describeCertificate(certificate, url));
+  endStart();
   await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
   await showPage({ url: `${url}/embed/markets`, host: host ?? ready.config.server.host }, options, io.output);
-  endStart();
   if (!stopped.aborted) await once(stopped, "abort");
   io.output.note("Stopping: finishing what is under way");
   await server.close();
