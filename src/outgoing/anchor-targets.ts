@@ -1,4 +1,3 @@
-import { execa } from "execa";
 import type { AnchorLine } from "../domain/audit/anchor.ts";
 import type { AuditKey } from "../domain/audit/seal.ts";
 import { announce } from "../ledger/unchained/webhook-queue.ts";
@@ -39,6 +38,7 @@ export function programTarget(
     kind: "exec",
     place: program,
     write: async (anchor) => {
+      const { execa } = await import("execa");
       await execa(program, args, {
         cwd: directory,
         env: environment,

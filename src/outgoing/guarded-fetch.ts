@@ -1,7 +1,7 @@
 import { lookup as resolve } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { Agent, buildConnector, request } from "undici";
+import type { Dispatcher } from "undici";
 import {
   isInNetworks,
   isListedHost,
@@ -54,30 +54,12 @@ const LISTED: Reached = { protocol: "https:", port: "" };
 export class OutgoingHttp {
   readonly #rules: OutgoingRules;
   readonly #allowed: readonly Network[];
-  readonly #agent: Agent;
+  /** Made with the first request: undici takes 3 MB, and many tenants' servers never ask anything of the outside. */
+  #agent: Promise<Dispatcher> | undefined;
 
   constructor(rules: OutgoingRules = {}) {
     this.#rules = rules;
     this.#allowed = (rules.allowPrivate ?? []).map((range) => ipaddr.parseCIDR(range));
-    // A name is resolved before its port is known to be open to it, so each kind of port resolves in its own way.
-    const toListedPort = buildConnector({ lookup: this.#lookup((address) => this.#mayReach(address, LISTED)) });
-    const toOtherPort = buildConnector({ lookup: this.#lookup((address) => this.#isAllowed(address)) });
-    this.#agent = new Agent({
-      pipelining: 1,
-      maxHeaderSize: 16 * 1024,
-      connect: (options, callback) => {
-        // Node calls `lookup` for names only.
-        const refusal = this.#refusalOfLiteral(options);
-        if (refusal) return callback(refusal, null);
-        const connect = isListedPort(options, rules) ? toListedPort : toOtherPort;
-        connect(options, (error, socket) => {
-          if (error) return callback(error, null);
-          if (socket && this.#mayReach(socket.remoteAddress ?? "", options)) return callback(null, socket);
-          socket?.destroy();
-          callback(new OutgoingFailure("The connection led to an address that is not allowed"), null);
-        });
-      },
-    });
   }
 
   /** @throws OutgoingFailure when there is no complete answer; a status is the caller's to judge. */
@@ -91,11 +73,14 @@ export class OutgoingHttp {
       throw new OutgoingFailure("The host is none of network.allowHosts");
     const signal = AbortSignal.timeout(timeoutMs);
     try {
+      this.#agent ??= this.#openAgent();
+      const dispatcher = await this.#agent;
+      const { request } = await import("undici");
       const answer = await request(target, {
         method,
         headers,
         signal,
-        dispatcher: this.#agent,
+        dispatcher,
         ...(body === undefined ? {} : { body }),
       });
       const chunks: Buffer[] = [];
@@ -116,7 +101,30 @@ export class OutgoingHttp {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await (await this.#agent)?.destroy();
+  }
+
+  async #openAgent(): Promise<Dispatcher> {
+    const { Agent, buildConnector } = await import("undici");
+    // A name is resolved before its port is known to be open to it, so each kind of port resolves in its own way.
+    const toListedPort = buildConnector({ lookup: this.#lookup((address) => this.#mayReach(address, LISTED)) });
+    const toOtherPort = buildConnector({ lookup: this.#lookup((address) => this.#isAllowed(address)) });
+    return new Agent({
+      pipelining: 1,
+      maxHeaderSize: 16 * 1024,
+      connect: (options, callback) => {
+        // Node calls `lookup` for names only.
+        const refusal = this.#refusalOfLiteral(options);
+        if (refusal) return callback(refusal, null);
+        const connect = isListedPort(options, this.#rules) ? toListedPort : toOtherPort;
+        connect(options, (error, socket) => {
+          if (error) return callback(error, null);
+          if (socket && this.#mayReach(socket.remoteAddress ?? "", options)) return callback(null, socket);
+          socket?.destroy();
+          callback(new OutgoingFailure("The connection led to an address that is not allowed"), null);
+        });
+      },
+    });
   }
 
   #lookup(mayReach: (address: string) => boolean): LookupFunction {

@@ -185,9 +185,3 @@ function webhookRoute(
 export function isAnsweredBy(routes: readonly Route[], id: OperationId): boolean {
   return routes.some(({ method, path }) => method === operations[id].method && path === operations[id].path);
 }
-
-/** Answers with a document that never changes. All answers share its bytes, however many clients are slow to read them. */
-export function documentRoute(path: string, document: unknown): Route {
-  const answer = { status: 200, body: new TextEncoder().encode(JSON.stringify(document)) };
-  return { method: "GET", path, forBrowsers: true, answer: async () => answer };
-}

@@ -35,14 +35,13 @@ import { Cors } from "./cors.ts";
 import { FrontDoor, type StrictTransport } from "./front-door.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
-import { openApiDocument } from "./openapi/openapi.ts";
+import { openApiRoutes } from "./openapi/document-routes.ts";
 import { assetRoutes, readAssets } from "./pages/assets.ts";
-import { docsRoute } from "./pages/docs-page.ts";
 import { FrameReader } from "./pages/embed-data.ts";
 import { type EmbedOptions, embedRoutes } from "./pages/embed-page.ts";
 import { type PlaygroundOptions, playgroundRoute } from "./pages/playground-page.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { documentRoute, isAnsweredBy, type Route, type RouteServices } from "./routes.ts";
+import { isAnsweredBy, type Route, type RouteServices } from "./routes.ts";
 import { StreamHub } from "./streams/stream-hub.ts";
 import { streamRoute } from "./streams/stream-route.ts";
 
@@ -162,7 +161,6 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
   };
   const ownRoutes = [...sessionRoutes({ identities, security }), ...(hub ? [streamRoute({ ...streaming, hub })] : [])];
   const served = operationIds.filter((id) => handlers[id] !== undefined || isAnsweredBy(ownRoutes, id));
-  const document = openApiDocument({ served, baseUrl, stream: hub !== undefined });
   const app = createApp({
     door,
     cors,
@@ -179,8 +177,7 @@ export function createTenantSite(options: TenantSiteOptions, surroundings: SiteS
     },
     documents: [
       ...ownRoutes,
-      documentRoute("/openapi.json", document),
-      docsRoute(document),
+      ...openApiRoutes({ served, baseUrl, stream: hub !== undefined }),
       ...widgetRoutes(options, keys),
     ],
   });

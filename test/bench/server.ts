@@ -4,14 +4,14 @@
  */
 import { once } from "node:events";
 import pino from "pino";
-import { limitHeap } from "../../src/app/serve/heap.ts";
+import { endStart, limitHeap } from "../../src/app/serve/heap.ts";
 
-limitHeap();
+const [directory = "", tenant = "", ...flags] = process.argv.slice(2);
+limitHeap(directory, tenant);
 const { serveTenant } = await import("../../src/app/serve/tenant-server.ts");
 const { readDeclaredTenant } = await import("../../src/app/tenant/operator-tenant.ts");
 const { readyTenant } = await import("../../src/app/tenant/tenant-database.ts");
 
-const [directory = "", tenant = "", ...flags] = process.argv.slice(2);
 const ready = await readyTenant(readDeclaredTenant(directory, tenant));
 const server = await serveTenant({
   ...ready,
@@ -22,6 +22,7 @@ const server = await serveTenant({
   sweep: !flags.includes("--no-sweep"),
 });
 const stopped = once(process, "SIGTERM");
+endStart();
 console.log(JSON.stringify({ url: server.url, opsUrl: server.opsUrl }));
 await stopped;
 await server.close();

@@ -17,7 +17,8 @@ function supervise(code: string, options: Partial<SupervisedOptions> = {}) {
     for (const wake of waiting.splice(0)) wake();
   };
   const server = new Supervised({
-    args: ["-e", code],
+    args: () => ["-e", code],
+    environment: {},
     directory: "/tmp",
     policy: QUICK,
     onLine(_, line) {

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { totalmem } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { nurseryMb } from "../../src/app/serve/heap.ts";
 import { completeProgram } from "../../src/cli/program.ts";
 import { serveArguments } from "../../src/cli/serve/up.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
@@ -34,6 +36,7 @@ beforeAll(async () => {
     await operator.run("init", tenant);
     await operator.edit(tenant, (text) => `${text}\nserver: { port: 0, opsPort: 0 }\n`);
   }
+  await operator.edit("zeta", (text) => text.replace("opsPort: 0 }", "opsPort: 0, memoryMb: 256 }"));
   await operator.run("init", "broken");
   await operator.edit("broken", (text) => text.replace("version: 1", "version: 2"));
   for (const tenant of ["acme", "zeta"]) expect((await operator.run("apply", tenant)).exitCode).toBe(0);
@@ -96,6 +99,12 @@ describe("pmctl up", () => {
     expect(errors()).toMatch(/^broken \| .*tenant\.yaml:\d+:\d+ {2}version/m);
     for (const { tenant, opsUrl } of served)
       expect(await (await fetch(`${opsUrl}/livez`)).json()).toEqual({ ok: true, tenant });
+
+    for (const [tenant, memoryMb] of Object.entries({ acme: 400, zeta: 256 })) {
+      const { pid } = served.find((each) => each.tenant === tenant) as Served;
+      const nursery = `--max-semi-space-size=${nurseryMb(memoryMb, totalmem())}`;
+      expect(readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")).toContain(nursery);
+    }
 
     const [first, second] = served as [Served, Served];
     process.kill(first.pid, "SIGKILL");

@@ -152,6 +152,7 @@ describe("what a file is refused for", () => {
       { keys: "{ admin: [{ name: a, secret: { env: ACME_A } }], public: [{ name: a, secret: { env: ACME_B } }] }" },
       'keys.public[0].name: must be unique: "a" is taken above',
     ],
+    ["a server with too little memory", { server: "{ memoryMb: 64 }" }, /^server.memoryMb: must be at least 128/],
     ["two ports that are one", { server: "{ port: 9000, opsPort: 9000 }" }, /^server.opsPort: must differ/],
     [
       "a range that is none",

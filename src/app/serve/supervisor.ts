@@ -22,8 +22,9 @@ export const RESTART_POLICY: RestartPolicy = {
 };
 
 export interface SupervisedOptions {
-  /** What to run: Node, with these arguments. */
-  args: readonly string[];
+  /** What to run: Node, with these arguments, asked for each time. */
+  args: () => readonly string[];
+  environment: Readonly<Record<string, string>>;
   directory: string;
   policy?: RestartPolicy;
   /** A line that the process wrote. */
@@ -88,8 +89,9 @@ export class Supervised {
 
   /** Resolves to how the process ended: its exit code or its signal. */
   async #runOnce(): Promise<string> {
-    const { args, directory, onLine } = this.#options;
-    const child = spawn(process.execPath, args, {
+    const { args, directory, environment, onLine } = this.#options;
+    const child = spawn(process.execPath, args(), {
+      env: environment,
       cwd: directory,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       // A process group of its own: Ctrl-C reaches this process alone, which then stops its children.

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import type { Command } from "commander";
-import { limitHeap } from "../../app/serve/heap.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { portNumber } from "../input/parsers.ts";
@@ -54,19 +53,21 @@ export function register(noun: Command, host: Host): void {
 
 /** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
 async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<void> {
-  limitHeap();
+  const workspace = openWorkspace();
+  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
+  const { endStart, limitHeap } = await import("../../app/serve/heap.ts");
+  limitHeap(workspace.directory, tenant);
   const { readDeclaredTenant } = await import("../../app/tenant/operator-tenant.ts");
   const { readyTenant } = await import("../../app/tenant/tenant-database.ts");
   const { serveTenant } = await import("../../app/serve/tenant-server.ts");
   const { describeCertificate } = await import("../../app/doors/served-certificate.ts");
-  const workspace = openWorkspace();
-  const tenant = pickTenant(workspace, args[0] ?? options.tenant);
   const stopped = interrupts.take();
   const ready = await readyTenant(readDeclaredTenant(workspace.directory, tenant));
   const { port, host, opsPort, https, sweep } = options;
   const server = await serveTenant({ ...ready, port, host, opsPort, https, sweep });
   const { url, opsUrl, certificate } = server;
   if (certificate) io.output.note(describeCertificate(certificate, url));
+  endStart();
   await io.output.print({ tenant, pid: process.pid, url, opsUrl }, servedView);
   await showPage({ url: `${url}/embed/markets`, host: host ?? ready.config.server.host }, options, io.output);
   if (!stopped.aborted) await once(stopped, "abort");

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { Command, type Option } from "commander";
-import { SMALL_HEAP } from "../../app/serve/heap.ts";
 import { Supervised } from "../../app/serve/supervisor.ts";
 import { openWorkspace, pickTenant } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -43,13 +42,14 @@ async function runUp(
     throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
   const asked = interrupts.take();
   const passedOn = [...serveArguments(options, shared), ...(options.quiet ? ["--quiet"] : [])];
+  const { heapEnvironment, heapOptions } = await import("../../app/serve/heap.ts");
   const width = Math.max(...tenants.map((tenant) => tenant.length));
   const servers = tenants.map(
     (tenant) =>
       new Supervised({
         // The program that this process itself runs.
-        args: [
-          ...SMALL_HEAP,
+        args: () => [
+          ...heapOptions(workspace.directory, tenant),
           ...process.execArgv,
           ...process.argv.slice(1, 2),
           "serve",
@@ -58,6 +58,7 @@ async function runUp(
           "ndjson",
           ...passedOn,
         ],
+        environment: heapEnvironment(),
         directory: workspace.directory,
         ...report(tenant, `${tenant.padEnd(width)} | `, output),
       }),

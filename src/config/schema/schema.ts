@@ -15,7 +15,7 @@ import {
   TenantId,
   UsdNumber,
 } from "./scalars.ts";
-import { AdminHosts, ServerLimits } from "./server-limits.ts";
+import { AdminHosts, MemoryMb, ServerLimits } from "./server-limits.ts";
 
 /** Identity providers whose own signatures and payloads are understood. */
 const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
@@ -42,6 +42,7 @@ const Server = z.strictObject({
     .default([])
     .meta({ description: "Address ranges of your proxies: X-Forwarded-For counts from them only." }),
   adminHosts: AdminHosts,
+  memoryMb: MemoryMb,
   limits: ServerLimits.prefault({}).meta({ description: "What connections may take of the server." }),
   tls: Tls.optional().meta({
     description: "The certificate to serve HTTPS with. Without it the server speaks HTTP, or --https signs its own.",

@@ -1,6 +1,5 @@
 import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { execa } from "execa";
 import postgres from "postgres";
 import { type Account, serverAccount } from "./account.ts";
 import { unlessMissing } from "./errors.ts";
@@ -77,6 +76,7 @@ export async function writeRules(site: Site, dataDir: string, account: Account):
 
 /** As PostgreSQL looks it up: also in LDAP and other directories of users. A user without a name cannot be let in. */
 async function nameOf(uid: number): Promise<string | undefined> {
+  const { execa } = await import("execa");
   const { stdout, exitCode } = await execa("id", ["-nu", String(uid)], { reject: false });
   return exitCode === 0 ? stdout : undefined;
 }

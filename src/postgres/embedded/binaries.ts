@@ -1,7 +1,6 @@
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
-import { execa } from "execa";
 import { type Account, runAs } from "./account.ts";
 import { parseLinks, requireGenuine } from "./checksums.ts";
 import { ClusterError, errorCode, unlessMissing } from "./errors.ts";
@@ -83,6 +82,7 @@ function programsIn(native: string): Binaries {
 
 /** Tries instead of reading modes: that also finds missing libraries, another libc, and mounts without exec. */
 async function failureOf(native: string, account: Account): Promise<string | undefined> {
+  const { execa } = await import("execa");
   for (const program of Object.values(programsIn(native))) {
     const result = await execa(program, ["--version"], { ...runAs(account), reject: false, timeout: 20_000 });
     if (result.failed) return result.stderr || result.message;

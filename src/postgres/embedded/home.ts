@@ -14,7 +14,6 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { execa } from "execa";
 import { type Account, canReach } from "./account.ts";
 import { ClusterError, errorCode, unlessMissing } from "./errors.ts";
 import { shortHash } from "./socket.ts";
@@ -143,6 +142,7 @@ async function moveOut(entry: string, outside: string): Promise<void> {
   } catch (error) {
     if (errorCode(error) !== "EXDEV") throw error;
     // Another file system: copy, and put the copy on the disk before the original goes.
+    const { execa } = await import("execa");
     await execa("cp", ["-a", `${entry}/.`, outside]);
     await execa("sync");
     await rename(entry, copied(entry));

@@ -1,6 +1,5 @@
 import { lchown, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { execa } from "execa";
 import { closeCommonDatabases, writeRules } from "./access.ts";
 import { type Account, runAs } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
@@ -58,6 +57,7 @@ function checkMajorVersion(site: Site, created: string, version: string): void {
 }
 
 async function run(account: Account, program: string, args: string[], input = ""): Promise<void> {
+  const { execa } = await import("execa");
   const result = await execa(program, args, { ...runAs(account), input, all: true, reject: false, timeout: timeoutMs });
   if (!result.failed) return;
   const output = (result.all || result.message || "").split("\n").slice(-shownLines).join("\n");

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../openapi/openapi-parts.ts";
 import type { Answer } from "../responses.ts";
-import type { Route } from "../routes.ts";
 import { escapeHtml as text } from "./html.ts";
 
 const STYLE = `:root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--line:#dfe3e8;--page:#fff;--card:#f6f7f9;--accent:#0b5cad}
@@ -26,15 +25,14 @@ nav a,.jump{display:inline-block;padding:.25rem 0}main{padding:1.2rem 1rem 3rem}
 /** The page runs no script and loads nothing: its one style is allowed by its hash. */
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** `/docs`: the OpenAPI document for people, made once. */
-export function docsRoute(document: JsonObject): Route {
-  const answer: Answer = {
+/** The OpenAPI document for people. */
+export function docsAnswer(document: JsonObject): Answer {
+  return {
     status: 200,
     body: docsPage(document),
     contentType: "text/html; charset=utf-8",
     contentSecurityPolicy: POLICY,
   };
-  return { method: "GET", path: "/docs", forBrowsers: false, answer: async () => answer };
 }
 
 interface Described {
