@@ -5,6 +5,7 @@
 import { LOAD_GENERATOR } from "./load.ts";
 import { readOptions } from "./options.ts";
 import { Report } from "./report.ts";
+import { answerFloor, replayFloor } from "./rows/floors.ts";
 import { growingAnswers } from "./rows/growth.ts";
 import { growHistory } from "./rows/history.ts";
 import { loadedMemory, restartAndIdle } from "./rows/process.ts";
@@ -35,7 +36,9 @@ try {
     await auditOfUser(terms);
   }
   if (parts.has("growth")) await growingAnswers(terms);
+  if (parts.has("floors")) await answerFloor(terms);
   await server.end("SIGTERM");
+  if (parts.has("floors")) await replayFloor(stage, report);
   if (parts.has("process")) await restartAndIdle(stage, report);
   if (parts.has("sizes")) await diskSizes(stage, report);
   await proveBooks(stage, report);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Side } from "../../../src/domain/market/pool.ts";
+import type { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import type { Report } from "../report.ts";
 import { traderOf } from "../scene.ts";
 import type { Stage } from "../stage.ts";
@@ -10,28 +10,35 @@ const UNDER_WAY = 2048;
 /** Gives the tenant trades through its sequencer, in batches as large as they come. */
 export async function growHistory(stage: Stage, report: Report, trades: number): Promise<void> {
   const startedAt = performance.now();
-  await stage.withServices(async ({ sequencer }) => {
-    let begun = 0;
-    const keepTrading = async () => {
-      while (begun < trades) {
-        const index = begun++;
-        const side: Side = (index >> 1) % 2 === 0 ? "yes" : "no";
-        await sequencer.submit({
-          command: {
-            type: "placeTrade",
-            id: `trd_${randomUUID()}`,
-            marketId: stage.markets[(index * 37 + (index >> 8)) % stage.markets.length] ?? "",
-            side,
-            traderId: traderOf(index),
-            claimedJurisdiction: undefined,
-            amountMicro: BigInt(1 + (index % 7)) * 1_000_000n,
-          },
-          actor: `user:${traderOf(index)}`,
-        });
-      }
-    };
-    await Promise.all(Array.from({ length: UNDER_WAY }, keepTrading));
-  });
+  await stage.withServices(({ sequencer }) => keepTrading(sequencer, stage.markets, trades, UNDER_WAY));
   const seconds = (performance.now() - startedAt) / 1000;
   report.note(`a history of ${trades} trades: ${seconds.toFixed(1)} s, ${Math.round(trades / seconds)}/s`);
+}
+
+/** Trades without a server, so many at a time. */
+export async function keepTrading(
+  sequencer: Sequencer,
+  markets: readonly string[],
+  trades: number,
+  underWay: number,
+): Promise<void> {
+  let begun = 0;
+  const trader = async () => {
+    while (begun < trades) {
+      const index = begun++;
+      await sequencer.submit({
+        command: {
+          type: "placeTrade",
+          id: `trd_${randomUUID()}`,
+          marketId: markets[(index * 37 + (index >> 8)) % markets.length] ?? "",
+          side: (index >> 1) % 2 === 0 ? "yes" : "no",
+          traderId: traderOf(index),
+          claimedJurisdiction: undefined,
+          amountMicro: BigInt(1 + (index % 7)) * 1_000_000n,
+        },
+        actor: `user:${traderOf(index)}`,
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: underWay }, trader));
 }

@@ -1,9 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { nurseryOptions } from "../../../src/app/serve/heap.ts";
-import { DEFAULT_MEMORY_MB } from "../../../src/config/schema/server-limits.ts";
 import type { AimId } from "../aims.ts";
+import { startBare } from "../bare.ts";
 import { median } from "../figures.ts";
 import { requestBytes, runLoad } from "../load.ts";
 import { measure } from "../measure.ts";
@@ -76,15 +72,4 @@ async function bodiesOf(stage: Stage, { port }: BenchServer, read: Read): Promis
     bodies[url.pathname] = await answer.text();
   }
   return bodies;
-}
-
-async function startBare(bodies: Record<string, string>): Promise<{ port: number; pid: number; end(): void }> {
-  const program = new URL("../bare-server.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, [...nurseryOptions(DEFAULT_MEMORY_MB), program], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  child.stdin.end(JSON.stringify(bodies));
-  const [line] = await once(createInterface(child.stdout), "line");
-  const { port } = JSON.parse(String(line)) as { port: number };
-  return { port, pid: child.pid ?? 0, end: () => child.kill("SIGTERM") };
 }
