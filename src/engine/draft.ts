@@ -5,8 +5,10 @@ import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { RowWrites } from "./row-writes.ts";
+import { type RowWrite, RowWrites } from "./row-writes.ts";
 import type { Account, Table, Tables } from "./rows.ts";
+
+export type { RowWrite };
 
 /** What a command reads: rows by table and key, as committed or as earlier commands of the batch left them. */
 export interface Reader {
@@ -40,8 +42,6 @@ export interface Trade {
   yesPricePpm: number;
   ts: number;
 }
-
-export type RowWrite = { [T in Table]: { table: T; key: string; row: Tables[T] } }[Table];
 
 /** Everything that one command writes; discarded when the command is refused. */
 export class Draft implements Reader {

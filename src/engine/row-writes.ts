@@ -1,6 +1,7 @@
-import type { RowWrite } from "./draft.ts";
 import { RowMap } from "./row-map.ts";
-import type { Table } from "./rows.ts";
+import type { Table, Tables } from "./rows.ts";
+
+export type RowWrite = { [T in Table]: { table: T; key: string; row: Tables[T] } }[Table];
 
 /** Up to so many writes a search through them is faster than maps, and leaves nothing to collect. */
 const FEW = 16;
