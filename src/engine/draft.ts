@@ -5,8 +5,10 @@ import { Fault, invariant } from "../domain/fault.ts";
 import type { HedgeRef } from "../domain/hedge.ts";
 import type { Side } from "../domain/market/market.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { RowMap } from "./row-map.ts";
+import { type RowWrite, RowWrites } from "./row-writes.ts";
 import type { Account, Table, Tables } from "./rows.ts";
+
+export type { RowWrite };
 
 /** What a command reads: rows by table and key, as committed or as earlier commands of the batch left them. */
 export interface Reader {
@@ -41,8 +43,6 @@ export interface Trade {
   ts: number;
 }
 
-export type RowWrite = { [T in Table]: { table: T; key: string; row: Tables[T] } }[Table];
-
 /** Everything that one command writes; discarded when the command is refused. */
 export class Draft implements Reader {
   readonly transfers: DraftTransfer[] = [];
@@ -51,7 +51,7 @@ export class Draft implements Reader {
   /** The commit must come before this instant of the database's clock: the closing time of the market traded. */
   before: number | null = null;
   readonly #below: Reader;
-  readonly #writes = new RowMap<RowWrite>();
+  readonly #writes = new RowWrites();
 
   constructor(below: Reader) {
     this.#below = below;
@@ -67,11 +67,11 @@ export class Draft implements Reader {
   }
 
   adopt(write: RowWrite): void {
-    this.#writes.set(write.table, write.key, write);
+    this.#writes.set(write);
   }
 
-  writes(): Iterable<RowWrite> {
-    return this.#writes.values();
+  writes(): readonly RowWrite[] {
+    return this.#writes.list;
   }
 
   /**

@@ -141,16 +141,18 @@ function recordTrade(
     yesPricePpm: Math.round(yesPriceAfter * 1e6),
     ts: now,
   });
+  // In the order in which its text has the fields, so that they need not be sorted.
   draft.record("trade.executed", {
-    tradeId: id,
-    marketId,
-    userId: traderId,
-    side,
-    ...(releasedMicro === null ? {} : { action: "sell", cost: decimalFromMicro(releasedMicro) }),
-    ...(hedgeRef === null ? {} : { hedgeRef }),
+    action: releasedMicro === null ? undefined : "sell",
     amount: decimalFromMicro(amountMicro),
+    cost: releasedMicro === null ? undefined : decimalFromMicro(releasedMicro),
     fee: decimalFromMicro(feeMicro),
+    hedgeRef: hedgeRef ?? undefined,
+    marketId,
     shares: decimalFromMicro(sharesMicro),
+    side,
+    tradeId: id,
+    userId: traderId,
     yesPriceAfter: String(yesPriceAfter),
   });
   return {

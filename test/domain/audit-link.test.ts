@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -8,6 +8,7 @@ import {
   GENESIS_HASH,
   type Json,
 } from "../../src/domain/audit/audit-link.ts";
+import { hmacOfTexts } from "../../src/domain/audit/hmac.ts";
 import { auditHash, auditKey } from "../../src/domain/audit/seal.ts";
 import { runs } from "./random.ts";
 
@@ -26,6 +27,29 @@ describe("canonicalJson", () => {
     ["empty containers", { a: [], b: {} }, '{"a":[],"b":{}}'],
   ])("%s", (_what, value, text) => {
     expect(canonicalJson(value)).toBe(text);
+  });
+
+  test("keys in any order give the text of sorted keys, numbers among them too", () => {
+    const sorted = (value: Json): string => {
+      if (value === null || typeof value !== "object") return JSON.stringify(value);
+      if (Array.isArray(value)) return `[${value.map(sorted)}]`;
+      const keys = Object.keys(value).sort();
+      return `{${keys.map((key) => `${JSON.stringify(key)}:${sorted(value[key] as Json)}`)}}`;
+    };
+    const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom<Json>(null, true, 0.5, "x\u2028"),
+        fc.array(tie("tree"), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom("10", "9", "A", "a", "ab", "b", "é", "0"), tie("tree")),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, (value) => {
+        expect(canonicalJson(value)).toBe(sorted(value));
+      }),
+      runs(150),
+    );
   });
 
   test("one line, equal values give equal text, and the text reads back as the value", () => {
@@ -71,6 +95,18 @@ describe("the chain's format is pinned", () => {
   test("the hash is what openssl dgst says", () => {
     expect(auditHash(key, GENESIS_HASH, auditLines(entry))).toBe(
       "41bccde5d2647adb431a9f69d3392dcebbd0a6dd418376584e5769c1bc895e04",
+    );
+  });
+
+  test("the HMAC is that of node:crypto, for keys and texts of any length and with halves of surrogate pairs", () => {
+    const unit = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)), maxLength: 300 });
+    const texts = fc.tuple(unit, fc.constantFrom(1, 1, 1, 40, 400)).map(([text, times]) => text.repeat(times));
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 150 }), fc.array(texts, { maxLength: 4 }), (bytes, list) => {
+        const hmac = hmacOfTexts(Buffer.from(bytes));
+        for (const text of list) expect(hmac(text)).toBe(createHmac("sha256", bytes).update(text).digest("hex"));
+      }),
+      runs(100),
     );
   });
 

@@ -47,9 +47,9 @@ export type AuditPayloads = {
     userId: string;
     side: Side;
     /** Only in a sale, with what the shares had cost. */
-    action?: "sell";
-    cost?: string;
-    hedgeRef?: HedgeRef;
+    action?: "sell" | undefined;
+    cost?: string | undefined;
+    hedgeRef?: HedgeRef | undefined;
     amount: string;
     fee: string;
     shares: string;

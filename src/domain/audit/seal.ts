@@ -1,16 +1,20 @@
-import { createHash, createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { createHash, createSecretKey, type KeyObject } from "node:crypto";
 import { type AuditEntry, auditLines, auditPreimage } from "./audit-link.ts";
+import { hmacOfTexts } from "./hmac.ts";
 
 /** The key that seals audit entries. It lives outside the database; entries name it by its id. */
 export interface AuditKey {
   id: string;
   key: KeyObject;
+  /** The HMAC-SHA256 of a text with this key, hex. */
+  hmac: (text: string) => string;
 }
 
 /** The key is the UTF-8 bytes of the secret. Its id is derived from them, so a changed secret gets a new id. */
 export function auditKey(secret: string): AuditKey {
   const id = `ak_${createHash("sha256").update(`pmctl-audit-key\n${secret}`).digest("hex").slice(0, 12)}`;
-  return { id, key: createSecretKey(Buffer.from(secret, "utf8")) };
+  const bytes = Buffer.from(secret, "utf8");
+  return { id, key: createSecretKey(bytes), hmac: hmacOfTexts(bytes) };
 }
 
 /**
@@ -18,7 +22,7 @@ export function auditKey(secret: string): AuditKey {
  * @param lines of `auditLines`
  */
 export function auditHash(key: AuditKey, previousHash: string, lines: string): string {
-  return createHmac("sha256", key.key).update(auditPreimage(previousHash, lines)).digest("hex");
+  return key.hmac(auditPreimage(previousHash, lines));
 }
 
 /** Whether one of the audit keys sealed the entry onto the one with the previous hash. */

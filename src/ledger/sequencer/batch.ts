@@ -114,7 +114,7 @@ export function prepareBatch(
       return { kind: "refused", fault };
     }
   });
-  const writes = [...overlay.writes()];
+  const writes = overlay.writes();
   if (writes.length === 0 && isQuiet(batch)) return { outcomes, batch: null };
   // Every write moves the head, so that no other process goes on believing what it remembers.
   if (isQuiet(batch)) batch.next = { ...head, epoch: quietEpoch(head, now) };
