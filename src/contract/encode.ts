@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { compiledEncoder, UNFIT } from "./compiled.ts";
 
 /** The wire form of a value. */
 export interface Encoded {
@@ -17,6 +18,17 @@ const MAX_DEPTH = 64;
  * fit the schema. Only the parts that do not fit are approximated.
  */
 export function encode(schema: z.core.$ZodType, value: unknown): Encoded {
+  try {
+    const wire = compiledEncoder(schema)(value);
+    if (wire !== UNFIT) return { wire, mismatch: undefined };
+  } catch {
+    // What does not fit is described below.
+  }
+  return interpret(schema, value);
+}
+
+/** The same by zod alone, which names what does not fit. */
+export function interpret(schema: z.core.$ZodType, value: unknown): Encoded {
   try {
     const encoded = z.safeEncode(schema, value);
     if (encoded.success) return { wire: encoded.data, mismatch: undefined };
@@ -55,17 +67,19 @@ function approximate(schema: z.core.$ZodType, value: unknown): unknown {
     case "nullable":
     case "default":
     case "readonly":
-      return encode(def.innerType, value).wire;
+      return interpret(def.innerType, value).wire;
     case "array":
-      return Array.isArray(value) ? value.map((item) => encode(def.element, item).wire) : plain(value);
+      return Array.isArray(value) ? value.map((item) => interpret(def.element, item).wire) : plain(value);
     case "record":
       return isRecord(value)
-        ? mapEntries(Object.entries(value), (_, item) => encode(def.valueType, item).wire)
+        ? mapEntries(Object.entries(value), (_, item) => interpret(def.valueType, item).wire)
         : plain(value);
     case "object":
       return isRecord(value) ? shapeOf(def, value) : plain(value);
     case "union": {
-      const fitting = def.options.map((option) => encode(option, value)).find(({ mismatch }) => mismatch === undefined);
+      const fitting = def.options
+        .map((option) => interpret(option, value))
+        .find(({ mismatch }) => mismatch === undefined);
       return fitting ? fitting.wire : plain(value);
     }
     case "pipe":
@@ -79,7 +93,7 @@ function shapeOf({ shape, catchall }: z.core.$ZodObjectDef, value: Record<string
   const entries = Object.entries(value).filter(([key]) => Object.hasOwn(shape, key) || catchall !== undefined);
   return mapEntries(entries, (key, item) => {
     const field = Object.hasOwn(shape, key) ? shape[key] : catchall;
-    return field ? encode(field, item).wire : plain(item);
+    return field ? interpret(field, item).wire : plain(item);
   });
 }
 
@@ -87,7 +101,7 @@ function shapeOf({ shape, catchall }: z.core.$ZodObjectDef, value: Record<string
  * Converts a value of the codec's inner type even when the result is out of bounds; passes any other value on as it is.
  */
 function throughCodec({ out, reverseTransform }: z.core.$ZodPipeDef, value: unknown): unknown {
-  if (!reverseTransform || encode(out, value).mismatch !== undefined) return plain(value);
+  if (!reverseTransform || interpret(out, value).mismatch !== undefined) return plain(value);
   try {
     return plain(reverseTransform(value, { value, issues: [] }));
   } catch {

@@ -3,7 +3,7 @@ import { normalRange } from "../domain/access/networks.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../domain/market/market-makers.ts";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
-import { parseTimestamp } from "../domain/time/timestamp.ts";
+import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
 
 /** PostgreSQL refuses a NUL and would store half a surrogate pair as another character. */
 const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();
@@ -135,7 +135,7 @@ export const Timestamp = z
       });
       return z.NEVER;
     },
-    encode: (instant) => new Date(instant).toISOString(),
+    encode: formatTimestamp,
   })
   .meta({
     id: "Timestamp",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { encode } from "../../src/contract/encode.ts";
+import { encode, interpret } from "../../src/contract/encode.ts";
 import { operationIds, operations } from "../../src/contract/operations.ts";
 import { streamEvents } from "../../src/contract/resources/stream.ts";
 import { webhookBodies } from "../../src/contract/resources/webhooks.ts";
@@ -50,6 +50,56 @@ function nearly(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
   }
 }
 
+/** Values of which most fit the schema: each leaf is one that its own schema takes, but for one in 500. */
+function mostlyFitting(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const within = (inner: z.core.$ZodType) => mostlyFitting(inner, depth + 1);
+  const mostly = (shaped: fc.Arbitrary<unknown>) =>
+    fc.oneof({ weight: 499, arbitrary: shaped }, { weight: 1, arbitrary: strange });
+  switch (def.type) {
+    case "object": {
+      const fields = Object.entries(def.shape).map(([key, field]) => [key, within(field)] as const);
+      const required = Object.entries(def.shape).filter(([, field]) => field._zod.optin === undefined);
+      const requiredKeys = required.map(([key]) => key);
+      return mostly(fc.record(Object.fromEntries(fields), { requiredKeys }));
+    }
+    case "array":
+      return mostly(fc.array(within(def.element), { maxLength: 3 }));
+    case "record":
+      return mostly(fc.dictionary(fc.string(), within(def.valueType), { maxKeys: 3 }));
+    case "nullable":
+      return mostly(fc.oneof(fc.constant(null), within(def.innerType)));
+    case "optional":
+    case "default":
+      return mostly(within(def.innerType));
+    case "union":
+      return mostly(fc.oneof(...def.options.map(within)));
+    case "pipe":
+      return within(def.out);
+    case "lazy":
+      return mostly(fc.jsonValue({ maxDepth: 2 }));
+    default: {
+      const fitting = LEAVES.filter((leaf) => z.safeEncode(schema, leaf).success);
+      const values = def.type === "enum" ? Object.values(def.entries) : def.type === "literal" ? def.values : fitting;
+      return values.length === 0 ? strange : mostly(fc.constantFrom<unknown>(...values));
+    }
+  }
+}
+
+const LEAVES = [
+  ...[
+    "a",
+    "usr_1",
+    "12",
+    "Größer als 100 €?",
+    "0".repeat(64),
+    "https://example.org/x",
+    "10.0.0.0/8",
+    "2027-01-31T18:00:00.000Z",
+  ],
+  ...[0, 1, 0.5, -1, 200, 1_800_000_000_000, 1.25, 0n, 1n, 2_500_000n, -7n, true, false, null],
+];
+
 const schemas: [name: string, schema: z.ZodType][] = [
   ...operationIds.map((id): [string, z.ZodType] => [id, operations[id].output]),
   ...Object.entries(streamEvents).map(([name, schema]): [string, z.ZodType] => [`event ${name}`, schema]),
@@ -70,6 +120,22 @@ describe("encoding is total:", () => {
       { numRuns: 150, seed: 11 },
     );
   });
+});
+
+test("a compiled encoder gives what zod gives, and finds the same mismatches", () => {
+  for (const [name, schema] of schemas) {
+    let fitting = 0;
+    const values = fc.oneof({ weight: 3, arbitrary: mostlyFitting(schema) }, { weight: 1, arbitrary: nearly(schema) });
+    fc.assert(
+      fc.property(values, (value) => {
+        const encoded = encode(schema, value);
+        expect(encoded, name).toStrictEqual(interpret(schema, value));
+        if (encoded.mismatch === undefined) fitting += 1;
+      }),
+      { numRuns: 40, seed: 14 },
+    );
+    expect(fitting, name).toBeGreaterThan(0);
+  }
 });
 
 describe("what does not fit is told as well as it can be:", () => {

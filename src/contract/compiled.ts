@@ -1,0 +1,81 @@
+import { z } from "zod";
+
+/** What a compiled encoder returns for a value that does not fit its schema. */
+export const UNFIT = Symbol("unfit");
+
+export type Encoder = (value: unknown) => unknown;
+
+const encoders = new WeakMap<z.core.$ZodType, Encoder>();
+
+/**
+ * The function that encodes by a schema, made at first use. zod compiles schemas for decoding only, so it is given the
+ * schema with its codecs turned around.
+ * @returns what gives the wire form that zod gives, or `UNFIT`; it throws where a codec's own function throws
+ */
+export function compiledEncoder(schema: z.core.$ZodType): Encoder {
+  const known = encoders.get(schema);
+  if (known) return known;
+  const turned = z.compile(turnAround(schema));
+  const encoder: Encoder = (value) => {
+    const parsed = turned.safeParse(value);
+    return parsed.success ? parsed.data : UNFIT;
+  };
+  encoders.set(schema, encoder);
+  return encoder;
+}
+
+/** A schema that decodes what the given one encodes. */
+function turnAround(schema: z.core.$ZodType): z.ZodType {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case "string":
+    case "number":
+    case "bigint":
+    case "boolean":
+    case "enum":
+    case "literal":
+    case "null":
+    case "unknown":
+    case "never":
+      return schema as z.ZodType;
+  }
+  // A check of anything else sees the decoded value, which is on the other side once it is turned around.
+  if (def.checks?.length) return encodedByZod(schema);
+  switch (def.type) {
+    case "optional":
+      return z.optional(turnAround(def.innerType));
+    case "nullable":
+      return z.nullable(turnAround(def.innerType));
+    // When zod encodes, a default stands for nothing.
+    case "default":
+      return turnAround(def.innerType);
+    case "union":
+      return z.union(def.options.map(turnAround));
+    case "array":
+      return z.array(turnAround(def.element));
+    case "record":
+      return z.record(def.keyType as z.core.$ZodRecordKey, turnAround(def.valueType));
+    case "object": {
+      const fields = Object.entries(def.shape).map(([name, field]) => [name, turnAround(field)]);
+      const object = z.object(Object.fromEntries(fields));
+      return def.catchall ? object.catchall(turnAround(def.catchall)) : object;
+    }
+    case "pipe": {
+      const { in: wire, out, transform, reverseTransform } = def;
+      if (!transform || !reverseTransform) return encodedByZod(schema);
+      return z.codec(turnAround(out), turnAround(wire), { decode: reverseTransform, encode: transform });
+    }
+    default:
+      return encodedByZod(schema);
+  }
+}
+
+/** A part that cannot be turned around, such as JSON of any depth, whose schema refers to itself. */
+function encodedByZod(schema: z.core.$ZodType): z.ZodType {
+  return z.unknown().transform((value, context) => {
+    const encoded = z.safeEncode(schema, value);
+    if (encoded.success) return encoded.data;
+    context.addIssue("does not fit");
+    return z.NEVER;
+  });
+}
