@@ -1,3 +1,4 @@
+import type { Operation } from "../contract/operation.ts";
 import type { OperationId } from "../contract/operations.ts";
 import { operationIds, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
@@ -22,13 +23,13 @@ const fixedRoutes = new Set(
  * another operation
  */
 export function wireRequest(id: OperationId, input: Readonly<Record<string, unknown>>): WireRequest {
-  const { method, path, input: schema } = operations[id];
+  const { method, path, input: schema, inQuery }: Operation = operations[id];
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => pathSegment(path, name, input[name]));
   if (names.length > 0 && fixedRoutes.has(`${method} ${filled}`)) throw unroutable(path);
 
   const rest = Object.entries(input).filter(([name, value]) => !names.includes(name) && value !== undefined);
-  if (method === "GET") {
+  if (method === "GET" || inQuery) {
     const query = new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)])).toString();
     return { method, target: query === "" ? filled : `${filled}?${query}`, body: undefined };
   }

@@ -31,7 +31,7 @@ type Access =
     };
 
 interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
-  /** A `:name` segment carries the input field of that name; the other fields are the query (GET) or the body. */
+  /** A `:name` segment carries the input field of that name; the other fields are the query (GET, `inQuery`) or the body. */
   path: string;
   summary: string;
   input: Input;
@@ -55,8 +55,10 @@ interface Row<Input extends z.ZodObject, Output extends z.ZodType> {
   trades?: true;
   /** Tells how the service is: while `ok` is false, the same body comes with status 503. */
   health?: true;
-  /** `Audit-Verified-At` says when the chain that it answers about was last verified from its first entry on. */
-  verifies?: true;
+  /** `Audit-Verified-At` or `Ledger-Verified-At` says when what it answers about was last verified from the beginning on. */
+  verifies?: "audit" | "ledger";
+  /** The fields of a request that changes something stand in its query, and it has no body. */
+  inQuery?: true;
   /**
    * Credentials that it may change, besides those that its scope names: a server reads what it remembers of them
    * afresh.

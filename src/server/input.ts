@@ -25,9 +25,9 @@ export interface AssembledInput {
 }
 
 /** Derives from a row of the contract where the fields of its requests are. */
-export function planInput({ method, path, input, bodyLimitBytes = BODY_LIMIT_BYTES }: Operation): InputPlan {
+export function planInput({ method, path, input, inQuery, bodyLimitBytes = BODY_LIMIT_BYTES }: Operation): InputPlan {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
-  if (method === "GET") return { path: inPath, rest: "query", bodyIsOptional: true, bodyLimitBytes };
+  if (method === "GET" || inQuery) return { path: inPath, rest: "query", bodyIsOptional: true, bodyLimitBytes };
   // A loose schema takes fields that it does not name.
   const hasOthers =
     input.def.catchall instanceof z.ZodUnknown || Object.keys(input.shape).some((name) => !inPath.includes(name));

@@ -6,6 +6,7 @@ import type { Seal } from "../domain/audit/audit-link.ts";
 import { Wire } from "../services/answers.ts";
 import type { Invocation } from "../services/invoke.ts";
 import type { Exchange } from "./exchange.ts";
+import { VERIFIED_HEADERS } from "./openapi/openapi-parts.ts";
 import { type Answer, type Header, wired } from "./responses.ts";
 
 /** What an operation answers over HTTP: JSON, with what travels in headers. */
@@ -15,9 +16,13 @@ export function wireAnswer(
   { wire, replayed, tag, seal, verifiedAt }: Invocation<OperationId>,
 ): Answer {
   if (operation.paged) return pageAnswer(exchange, wire);
-  if (seal) return wired(wire, tag === undefined ? sealHeaders(seal) : [["etag", `"${tag}"`], ...sealHeaders(seal)]);
+  const verified = verifiedHeaders(operation, verifiedAt);
+  if (seal) {
+    const tagged: Header[] = tag === undefined ? [] : [["etag", `"${tag}"`]];
+    return wired(wire, [...tagged, ...sealHeaders(seal), ...verified]);
+  }
   if (tag !== undefined) return wired(wire, [["etag", `"${tag}"`]]);
-  if (verifiedAt !== undefined) return wired(wire, [["audit-verified-at", new Date(verifiedAt).toISOString()]]);
+  if (verified.length > 0) return wired(wire, verified);
   if (replayed) return wired(wire, [["idempotent-replayed", "true"]]);
   const answer = wired(wire);
   // Health alone keeps its usual body when its status says that something is wrong.
@@ -65,6 +70,11 @@ function nextPage(exchange: Exchange, cursor: string): Header[] {
     ["next-cursor", cursor],
     ["link", `<${exchange.pathname}?${query}>; rel="next"`],
   ];
+}
+
+function verifiedHeaders({ verifies }: Operation, verifiedAt: number | undefined): Header[] {
+  if (!verifies || verifiedAt === undefined) return [];
+  return [[VERIFIED_HEADERS[verifies].toLowerCase(), new Date(verifiedAt).toISOString()]];
 }
 
 /** The seal of the last audit entry: a client that keeps it can check later whether the chain still has the entry. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { toNodeHandler } from "h3";
 import { type ConnectionLimits, connectionLimits } from "../domain/access/connection-limits.ts";
 import { NO_ORIGIN } from "../domain/access/security.ts";
-import type { ChainProblem } from "../domain/audit/audit-link.ts";
+import type { IntegrityProblem } from "../domain/audit/audit-link.ts";
 import { monotonicMs } from "../domain/time/clock.ts";
 import {
   forgetEndedSessions,
@@ -39,7 +39,7 @@ export interface ServerOptions extends TenantSiteOptions {
   onRefused?: OnRefused | undefined;
   isDatabaseUp: () => Promise<boolean>;
   /** What is wrong with the audit log; without it the operations listener reports it as sound. */
-  integrityProblem?: (() => ChainProblem | undefined) | undefined;
+  integrityProblem?: (() => IntegrityProblem | undefined) | undefined;
   /** Shared with callers that record more than requests. */
   metrics?: Metrics | undefined;
 }

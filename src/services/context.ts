@@ -6,6 +6,7 @@ import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { encodeResult } from "./answers.ts";
 import type { AuditWatch } from "./audit/audit-watch.ts";
+import type { LedgerWatch } from "./audit/ledger-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
@@ -19,10 +20,12 @@ export interface ServiceContext {
    * For reads, and for writes that need no place in the order of commits. No decision about money rests on its reads.
    */
   pool: Pool;
-  /** One connection for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
+  /** Connections for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Pool;
   /** Knows whether the audit chain holds; a server lets it walk in the background. */
   auditWatch: AuditWatch;
+  /** Knows whether the ledger adds up; a server lets it compare in the background. */
+  ledgerWatch: LedgerWatch;
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;
   /** Makes and reads the cursors of lists. */

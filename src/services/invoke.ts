@@ -30,7 +30,7 @@ export interface Caller {
   origin?: Origin | undefined;
   /** Called with the last audit entry of each commit made for the caller. */
   onSealed?: ((seal: Seal) => void) | undefined;
-  /** Called with the time at which the chain was last verified from its first entry on. */
+  /** Called with the time at which the chain, or the ledger, was last verified from its beginning on. */
   onVerified?: ((verifiedAt: number) => void) | undefined;
   /** Entity tags, one of which must name the current version for a change to be made. */
   ifMatch?: readonly string[] | undefined;
@@ -98,7 +98,7 @@ export interface Invocation<Id extends OperationId> {
   tag?: string;
   /** The last audit entry that it wrote; undefined for a stored answer, whose entry belongs to the first request. */
   seal?: Seal;
-  /** When the chain was last verified from its first entry on, in milliseconds. */
+  /** When what the operation `verifies` was last verified from its beginning on, in milliseconds. */
   verifiedAt?: number;
 }
 

@@ -132,6 +132,18 @@ describe.each(doors)("a damaged tenant through the %s door", (name, open) => {
     await owner`delete from trader where id = 'eve'`;
   });
 
+  test("reconcile tells when every row was last compared, and --full compares every row now", async () => {
+    const before = Date.now();
+    for (const full of [false, true]) {
+      const io = testIo({ format: "json" });
+      await runReconcile({ full }, door.api(), io);
+      expect(Date.parse(JSON.parse(io.stdout.text).verifiedAt)).toBeGreaterThanOrEqual(before - 1);
+    }
+    const io = testIo({ format: "table" });
+    await runReconcile({}, door.api(), io);
+    expect(io.stdout.text).toMatch(/^every row +\d{4}-/m);
+  });
+
   test("a ledger that does not add up ends with 8, and explain names the check", async () => {
     await owner`update account set balance_micro = balance_micro + 1500000 where id = 'treasury'`;
     const io = testIo({ format: "json" });

@@ -159,6 +159,7 @@ export function judgeRevocation(state: State, { params, key, actor, during }: Re
 
 /** The model's own books are sound, so reconciliation must find them so. */
 export function judgeReconciliation(_state: State, { actor, during }: Request): Outcome[] {
-  const answer = { ok: true, discrepancy: 0, checkedAt: new Between(during.from, during.to) };
+  const at = new Between(during.from, during.to);
+  const answer = { ok: true, discrepancy: 0, checkedAt: at, verifiedAt: at };
   return [{ answer, commit: () => [{ type: "reconcile.run", actor, payload: {} }] }];
 }

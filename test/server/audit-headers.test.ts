@@ -96,6 +96,25 @@ test("a reconciliation that is asked for again under its key puts nothing more o
   expect(Number(next.headers.get("audit-seq"))).toBe(Number(first.headers.get("audit-seq")) + 1);
 });
 
+test("a reconciliation says when every row was last compared, beside its entry", async () => {
+  const before = Date.now();
+  for (const query of ["", "?full=true", "?full=false"]) {
+    const response = await call("POST", `/v1/reconcile${query}`);
+    const { ok, verifiedAt } = (await response.json()) as { ok: boolean; verifiedAt: string };
+    expect({ ok, seal: sealOf(response).includes(null) }).toEqual({ ok: true, seal: false });
+    expect(response.headers.get("ledger-verified-at")).toBe(verifiedAt);
+    expect(Date.parse(verifiedAt)).toBeGreaterThanOrEqual(before - 1);
+  }
+  expect((await call("POST", "/v1/reconcile?full=yes")).status).toBe(400);
+});
+
+test("one key for a reconciliation and for a full one is refused, since they ask for different things", async () => {
+  const headers = { "idempotency-key": "reconciled" };
+  expect((await call("POST", "/v1/reconcile", { headers })).status).toBe(200);
+  const other = await call("POST", "/v1/reconcile?full=true", { headers });
+  expect(other.headers.get("error-code")).toBe("IDEMPOTENCY_MISMATCH");
+});
+
 test("the audit status says when the whole chain was last verified", async () => {
   const before = Date.now();
   const response = await call("GET", "/v1/audit/status");
@@ -120,6 +139,7 @@ test("the document describes these headers where they can come", () => {
   };
   const headersOf = (path: string, method: string) => Object.keys(paths[path]?.[method]?.responses[200]?.headers ?? {});
   expect(headersOf("/v1/audit/status", "get")).toContain("Audit-Verified-At");
+  expect(headersOf("/v1/reconcile", "post")).toEqual(expect.arrayContaining(["Ledger-Verified-At", "Audit-Seq"]));
   expect(headersOf("/v1/trade", "post")).toEqual(expect.arrayContaining(["Audit-Seq", "Audit-Hash"]));
   expect(headersOf("/v1/policy", "put")).toContain("Audit-Seq");
   expect(headersOf("/v1/policy", "get")).not.toContain("Audit-Seq");

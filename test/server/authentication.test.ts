@@ -105,7 +105,7 @@ describe("who the caller is", () => {
       listMarkets: record("listMarkets"),
       reconcile: async (_input: unknown, caller: Caller) => {
         calls.push({ id: "reconcile", caller });
-        return { ok: true, discrepancy: 0n, checkedAt: 0 };
+        return { ok: true, discrepancy: 0n, checkedAt: 0, verifiedAt: 0 };
       },
     } as unknown as Handlers;
     answering = await serve(backend, handlers);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ReadSql } from "../../src/postgres/connect.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 let tenant: TestTenant;
@@ -10,8 +11,11 @@ afterAll(() => tenant.close());
 
 /** How often the server has read the transfers from end to end. */
 async function scans(): Promise<number> {
-  await tenant.services.checks.read((sql) => sql`select pg_stat_force_next_flush()`);
-  await tenant.services.checks.read((sql) => sql`select 1`);
+  const { checks } = tenant.services;
+  const flush = (sql: ReadSql) => sql`select pg_stat_force_next_flush()`;
+  // On each of its connections.
+  await Promise.all([checks.read(flush), checks.snapshot(flush), checks.snapshot(flush)]);
+  await checks.read((sql) => sql`select 1`);
   const [row] = await tenant.sql`select seq_scan::int as scans from pg_stat_user_tables where relname = 'transfer'`;
   return row?.scans as number;
 }

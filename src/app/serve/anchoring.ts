@@ -48,7 +48,8 @@ export function openAnchoring(
       log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; it is tried again");
     },
   });
-  metrics.setIntegrity({ isSound: () => services.auditWatch.problem === undefined, newest: () => writer.newest });
+  const { auditWatch, ledgerWatch } = services;
+  metrics.setIntegrity({ isSound: () => !auditWatch.problem && !ledgerWatch.problem, newest: () => writer.newest });
   return {
     writer,
     close: async () => {

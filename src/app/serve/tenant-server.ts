@@ -5,10 +5,12 @@ import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { signAnchor } from "../../domain/audit/anchor.ts";
 import { operatorText } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
+import { usdFromMicro } from "../../domain/money.ts";
 import { requireOnRecord } from "../../ledger/load-standing.ts";
 import { startOracle } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
 import { kycProvider } from "../../providers/kyc.ts";
+import { discrepancyOf } from "../../queries/reconcile/reconcile.ts";
 import type { StrictTransport } from "../../server/front-door.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
@@ -97,6 +99,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     onError: (error) => log.error({ err: error }, "The audit chain cannot be verified"),
     onSound: ({ log: { head } }) => head && anchoring.writer.consider({ ...head, ts: Date.parse(head.ts) }),
   });
+  watchLedger(serving);
   const deliveries = createDeliveries(serving);
   await deliveries.start();
   const oracle = options.sweep === false ? undefined : startSweep(serving);
@@ -131,6 +134,21 @@ async function soundAtStart(services: TenantServices, tenant: string): Promise<L
     await services.close();
     throw error;
   }
+}
+
+/** Compares the ledger in the background, and pages where it does not add up. */
+function watchLedger({ services, metrics, log }: Serving): void {
+  const { ledgerWatch, security } = services;
+  ledgerWatch.start({
+    onProblem: ({ checks }) => {
+      security.note("integrity.failed", "reconciliation", NO_ORIGIN);
+      const off = checks.filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
+      const discrepancy = usdFromMicro(discrepancyOf(checks));
+      log.error({ event: "integrity.failed", kind: "ledger", checks: off, discrepancy }, "THE LEDGER DOES NOT ADD UP");
+    },
+    onError: (error) => log.error({ err: error }, "The ledger cannot be compared"),
+  });
+  metrics.setLedgerVerified(() => ledgerWatch.verifiedAt);
 }
 
 /** Settles markets by their feeds, or by the tenant's own oracle. */
@@ -181,7 +199,7 @@ function listen(
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,
       isDatabaseUp: services.isDatabaseUp,
-      integrityProblem: () => services.auditWatch.problem?.kind,
+      integrityProblem: () => services.auditWatch.problem?.kind ?? (services.ledgerWatch.problem && "ledger"),
       adminHosts: config.server.adminHosts,
       limits: config.server.limits,
       strictTransport: strictTransport(config, certificate),

@@ -10,28 +10,34 @@ import type { View } from "../output/output.ts";
 type Result = WireResult<"reconcile">;
 type Check = WireOutput<"explainLedger">[number];
 
-interface Explained extends Omit<Result, "checkedAt"> {
+interface Explained extends Omit<Result, "checkedAt" | "verifiedAt"> {
   /** Null when the check could not be put on record. */
   checkedAt: Result["checkedAt"] | null;
+  verifiedAt: Result["verifiedAt"] | null;
   checks: Check[];
 }
 
 interface ReconcileOptions {
   explain?: boolean | undefined;
+  full?: boolean | undefined;
 }
 
 export function register(noun: Command, host: Host): void {
   host.add<ReconcileOptions>(
-    noun.option("--explain", "every check with its result"),
+    noun
+      .option("--explain", "every check with its result; compares every row")
+      .option("--full", "compare every row now, also those that the server has compared within the last minutes"),
     { operation: "reconcile" },
     ({ options, io }) => withSession(options, io, (session) => runReconcile(options, session.api(), io)),
   );
 }
 
-const resultFields = ({ ok, discrepancy, checkedAt }: Omit<Explained, "checks">): [string, string][] => [
+const at = (instant: string | null) => (instant === null ? "not on record" : time(instant, { seconds: true }));
+const resultFields = ({ ok, discrepancy, checkedAt, verifiedAt }: Omit<Explained, "checks">): [string, string][] => [
   ["ok", ok ? "yes" : "NO"],
   ["discrepancy", usd(discrepancy)],
-  ["checked", checkedAt === null ? "not on record" : time(checkedAt, { seconds: true })],
+  ["checked", at(checkedAt)],
+  ["every row", at(verifiedAt)],
 ];
 const resultView: View<Result, Result> = { kind: "record", fields: resultFields };
 const explainedView: View<Explained, Explained> = {
@@ -55,8 +61,9 @@ function checkFields({ name, unit, ok, discrepancy, rows, stated, expected, plac
 }
 
 /** @throws Fault INTEGRITY after printing, when the ledger does not add up; also when changes are refused */
-export async function runReconcile({ explain }: ReconcileOptions, api: Api, { output }: Io): Promise<void> {
-  const result = await output.during("Checking the ledger", api.reconcile({})).catch(async (error: unknown) => {
+export async function runReconcile({ explain, full }: ReconcileOptions, api: Api, { output }: Io): Promise<void> {
+  const asked = explain || full ? api.reconcile({ full: "true" }) : api.reconcile({});
+  const result = await output.during("Checking the ledger", asked).catch(async (error: unknown) => {
     // A log that was set back takes no new entry, but the ledger can still be checked and printed.
     if (explain && error instanceof Fault && error.code === "INTEGRITY") await printUnrecorded(api, output);
     throw error;
@@ -70,7 +77,10 @@ export async function runReconcile({ explain }: ReconcileOptions, api: Api, { ou
 async function printUnrecorded(api: Api, output: Io["output"]): Promise<void> {
   const checks = await output.during("Explaining", api.explainLedger({}));
   const discrepancy = usdFromMicro(checks.reduce((sum, each) => sum + limitFromUsd(each.discrepancy), 0n));
-  await output.print({ ok: checks.every(({ ok }) => ok), discrepancy, checkedAt: null, checks }, explainedView);
+  await output.print(
+    { ok: checks.every(({ ok }) => ok), discrepancy, checkedAt: null, verifiedAt: null, checks },
+    explainedView,
+  );
 }
 
 /** What is off, in the unit of each check: only sums of money are in dollars. */

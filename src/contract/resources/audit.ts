@@ -117,7 +117,7 @@ export const auditOperations = {
     input: NoInput,
     output: AuditStatus,
     refusals: [],
-    verifies: true,
+    verifies: "audit",
   }),
   listSecurityEvents: operatorRead({
     path: "/v1/audit/security",

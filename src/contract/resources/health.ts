@@ -7,7 +7,15 @@ export const Health = z
   .meta({ id: "Health" });
 
 export const Reconciliation = z
-  .object({ ok: z.boolean(), discrepancy: Usd, checkedAt: Timestamp })
+  .object({
+    ok: z.boolean(),
+    discrepancy: Usd,
+    checkedAt: Timestamp,
+    verifiedAt: Timestamp.meta({
+      description:
+        "Extension: the state that was last compared whole, from the first row on. Newer rows and all balances were compared for this answer.",
+    }),
+  })
   .meta({ id: "Reconciliation" });
 
 const sums = {
@@ -60,10 +68,17 @@ export const healthOperations = {
     auth: "admin",
     scope: "read",
     summary: "Reconcile the whole ledger; the result goes into the audit log.",
-    input: NoInput,
+    input: z.object({
+      full: z.enum(["true", "false"]).optional().meta({
+        description:
+          "Extension: `true` compares every row now. Otherwise the rows of a large ledger that were compared within the last minutes are not read again.",
+      }),
+    }),
+    inQuery: true,
     output: Reconciliation,
     refusals: [],
     writes: true,
+    verifies: "ledger",
   }),
   explainLedger: operatorRead({
     path: "/v1/reconcile/checks",

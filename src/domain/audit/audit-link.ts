@@ -43,6 +43,9 @@ export type Seal = Pick<AuditEntry, "seq" | "hash" | "ts" | "keyId">;
 export const CHAIN_PROBLEMS = ["broken", "gap", "beyond-head", "head-missing", "set-back"] as const;
 export type ChainProblem = (typeof CHAIN_PROBLEMS)[number];
 
+/** What keeps a server from being ready: a log that does not hold, or a ledger that does not add up. */
+export type IntegrityProblem = ChainProblem | "ledger";
+
 /** The previous hash of the first entry. */
 export const GENESIS_HASH = "0".repeat(64);
 

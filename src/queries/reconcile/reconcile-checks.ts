@@ -14,6 +14,9 @@ export function ledgerChecks(sql: ReadSql) {
     ${movedSums(sql)},
     ${tradedSums(sql)},
     ${fundedSums(sql)},
+    outstanding as (
+      select market_id, yes_shares, no_shares from market_traded
+    ),
     ${accounts(sql)},
     ${escrows(sql)},
     ${positions(sql)},
@@ -56,8 +59,8 @@ function accounts(sql: ReadSql) {
     )`;
 }
 
-/** Per market: escrow = YES outstanding = NO outstanding; 0 once settled. */
-function escrows(sql: ReadSql) {
+/** Per market: escrow = YES outstanding = NO outstanding, traders' shares being those of `outstanding`; 0 once settled. */
+export function escrows(sql: ReadSql) {
   return sql`
     escrows as (
       select m.id as place, a.balance_micro as stated,
@@ -70,7 +73,7 @@ function escrows(sql: ReadSql) {
         from market m
         join book b on b.market_id = m.id
         left join account a on a.id = ${accountOf(sql, "escrow", "m.id")}
-        left join market_traded t on t.market_id = m.id
+        left join outstanding t on t.market_id = m.id
     )`;
 }
 
@@ -88,7 +91,7 @@ function positions(sql: ReadSql) {
 }
 
 /** Per user: what is pending against the account that holds it. */
-function withdrawals(sql: ReadSql) {
+export function withdrawals(sql: ReadSql) {
   return sql`
     withdrawals as (
       select id as place, a.balance_micro as stated, w.amount as expected,
@@ -158,7 +161,7 @@ function fundingDays(sql: ReadSql) {
 }
 
 /** The journal's end against the head row. */
-function ends(sql: ReadSql) {
+export function ends(sql: ReadSql) {
   return sql`
     ends as (
       select 'entry ' || h.seq as place, h.seq * 1000000 as stated, a.seq * 1000000 as expected,

@@ -1,4 +1,5 @@
 import type { ReadSql } from "../../postgres/connect.ts";
+import { type Since, where } from "./reconcile-sums.ts";
 
 /** Micro-units as the audit entries write them. A product keeps six places, where a quotient would compute twenty. */
 const decimal = (sql: ReadSql, column: string) => sql.unsafe(`trim_scale(${column} * 0.000001)`);
@@ -17,7 +18,7 @@ const amountIn = (sql: ReadSql, field: string) =>
   );
 
 /** Trades against their audit entries, which carry the same amounts under the chain's seal. */
-export function trades(sql: ReadSql) {
+export function trades(sql: ReadSql, since?: Since) {
   return sql`
     compared as (
       select coalesce(t.seq, a.seq) as seq, t.amount_micro, a.payload,
@@ -52,8 +53,10 @@ export function trades(sql: ReadSql) {
                      + abs(t.fee_micro - ${amountIn(sql, "fee")})
                      + abs(coalesce(t.released_micro, 0) - ${amountIn(sql, "cost")}), 0), t.amount_micro)
              end as difference
-        from trade t
-        full join (select seq, payload from audit where type = 'trade.executed') a on a.seq = t.seq
+        from (select * from trade ${where(sql, since)}) t
+        full join (
+          select seq, payload from (select * from audit ${where(sql, since)}) entry where type = 'trade.executed'
+        ) a on a.seq = t.seq
       -- Keeps the planner from pulling the comparison up, and then making it once for every column that uses it.
       offset 0
     ),
@@ -65,11 +68,11 @@ export function trades(sql: ReadSql) {
 }
 
 /** Hedge tags against the audit entries of their trades. */
-export function hedges(sql: ReadSql) {
+export function hedges(sql: ReadSql, since?: Since) {
   return sql`
     hedges as (
       select 'entry ' || h.seq as place, 1000000 as stated, 1000000 - tag.difference as expected, tag.difference
-        from hedge h
+        from (select * from hedge ${where(sql, since)}) h
         left join audit a on a.seq = h.seq
        cross join lateral (
          select case when position(

@@ -1,16 +1,19 @@
 import { configurationSaid, isoOf, membersOf, upToHead } from "../../ledger/on-record.ts";
 import { settings } from "../../ledger/tenant-record.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import type { Since } from "./reconcile-sums.ts";
 
 /**
  * The checks of the tables that no journal adds up to. What a table holds and what the log says are written as texts of
  * one form, which are compared and shown; null is no row, or no entry. A difference counts 1,000,000: a dollar of discrepancy.
+ * Keys and the configuration are few and always compared whole.
+ * @param since only users of whom a later entry tells are compared
  */
-export function standingChecks(sql: ReadSql) {
+export function standingChecks(sql: ReadSql, since?: Since) {
   return sql`
     ${configurationSaid(sql)},
     ${keys(sql)},
-    ${users(sql)},
+    ${users(sql, since)},
     ${kyc(sql)},
     ${restrictions(sql)},
     ${suitability(sql)},
@@ -89,18 +92,30 @@ function keys(sql: ReadSql) {
     )`;
 }
 
-/** Entries about the standing of users. */
-function users(sql: ReadSql) {
+/** `user_entry`: entries about the standing of users. `user_row`: the rows that hold it. */
+function users(sql: ReadSql, since: Since | undefined) {
+  const ofStanding = sql`type in ('kyc.updated', 'user.restricted', 'suitability.submitted')`;
+  const all = sql`select seq, type, audit_json(payload) as entry from audit where ${ofStanding}`;
+  const userId = sql`(audit_json(payload) ->> 'userId')`;
+  // All entries of the users whom a new one names, each found by its index; and new ones that name no user.
+  const ofThese = sql`
+    select seq, type, audit_json(payload) as entry
+      from (select distinct ${userId} as user_id from audit where ${ofStanding} and seq > ${String(since?.seq)}::bigint) named
+     cross join lateral (select * from audit where ${ofStanding} and ${userId} = named.user_id offset 0) entry
+     union all
+    select seq, type, audit_json(payload) from audit
+     where ${ofStanding} and seq > ${String(since?.seq)}::bigint and ${userId} is null`;
   return sql`
     user_entry as materialized (
       select seq, type, entry, entry ->> 'userId' as user_id, ${readable(sql)} as readable
         from (
-          select seq, type, audit_json(payload) as entry
-            from audit
-           where type in ('kyc.updated', 'user.restricted', 'suitability.submitted')
+          ${since ? ofThese : all}
           offset 0
         ) each
        where ${upToHead(sql)}
+    ),
+    user_row as (
+      select * from trader ${since ? sql`where id in (select user_id from user_entry)` : sql``}
     )`;
 }
 
@@ -128,7 +143,7 @@ function kyc(sql: ReadSql) {
              t.kyc || coalesce(' by ' || ${isoOf(sql, "t.kyc_at")}, '') || coalesce(' in ' || t.jurisdiction, '') as held,
              coalesce(s.state, 'unverified') || coalesce(' by ' || s.verified_at, '')
                || coalesce(' in ' || p.jurisdiction, '') as said
-        from trader t
+        from user_row t
         full join kyc_said s on s.user_id = t.id
         left join place_said p on p.user_id = s.user_id
     )`;
@@ -150,7 +165,7 @@ function restrictions(sql: ReadSql) {
       select coalesce(t.id, s.user_id) as place,
              case when t.restricted then 'restricted' when not t.restricted then 'not restricted' end as held,
              coalesce(s.said, 'not restricted') as said
-        from trader t
+        from user_row t
         full join restriction_said s on s.user_id = t.id
     )`;
 }
@@ -172,7 +187,7 @@ function suitability(sql: ReadSql) {
              coalesce(s.score, 'no score')
                || case when s.user_id is null then ''
                        else coalesce(' of ' || coalesce(s.submitted_at, ${isoOf(sql, "t.suitability_at")}), '') end as said
-        from trader t
+        from user_row t
         full join suitability_said s on s.user_id = t.id
     )`;
 }

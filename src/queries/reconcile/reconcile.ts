@@ -10,6 +10,10 @@ export interface Check {
   rows: number;
 }
 
+/** The sum of what is off, whatever the check. */
+export const discrepancyOf = (checks: readonly Check[]): bigint =>
+  checks.reduce((sum, { differenceMicro }) => sum + differenceMicro, 0n);
+
 /** A check with what it compared, and where it is off. */
 export interface ExplainedCheck extends Check {
   /** What the rows under test add up to, and what they should. */
@@ -37,6 +41,9 @@ const NAMES = [
   ...["accounts", "configuration", "escrow", "fundingDays", "head", "hedges", "hours", "keys", "kyc", "policy"],
   ...["positions", "restrictions", "suitability", "traderDays", "trades", "volume", "withdrawals"],
 ];
+
+/** Every check, as one finds them of a ledger that adds up. */
+export const NOTHING_OFF: readonly Check[] = NAMES.map((name) => ({ name, differenceMicro: 0n, rows: 0 }));
 
 /** Checks that count rows instead of money: each row adds a dollar to the sum of discrepancies. */
 export const COUNTING_CHECKS: ReadonlySet<string> = new Set([

@@ -115,7 +115,7 @@ export function callerOf(exchange: Exchange, operation: Operation, { key, user }
       caller: `${key?.type}:${key?.name}:${user?.id ?? ""}`,
       key: idempotencyKey,
       requestHash: createHash("sha256")
-        .update(`${operation.method}\n${exchange.pathname}\n`)
+        .update(`${operation.method}\n${exchange.pathname}${operation.inQuery ? exchange.search : ""}\n`)
         .update(rawBody)
         .digest("hex"),
     };

@@ -197,8 +197,10 @@ export class Metrics {
 
   /** Whether the audit log holds, and how far it is anchored; read when the metrics are asked for. */
   setIntegrity({ isSound, newest }: IntegritySource): void {
-    this.#gauge("pmctl_integrity_ok", "1 while nothing is found wrong with the audit log, else 0.", () =>
-      isSound() ? 1 : 0,
+    this.#gauge(
+      "pmctl_integrity_ok",
+      "1 while nothing is found wrong with the audit log and the ledger, else 0.",
+      () => (isSound() ? 1 : 0),
     );
     this.#gauge(
       "pmctl_audit_anchor_seq",
@@ -214,6 +216,14 @@ export class Metrics {
       "Anchors that a target did not take, by its kind.",
       ["target"],
     );
+  }
+
+  /** How to read when every row of the ledger was last compared, in milliseconds; read when the metrics are asked for. */
+  setLedgerVerified(read: () => number | undefined): void {
+    this.#gauge("pmctl_ledger_verified_age_seconds", "Seconds since every row of the ledger was last compared.", () => {
+      const at = read();
+      return at === undefined ? undefined : secondsSince(at);
+    });
   }
 
   /** Called when a target does not accept an anchor. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { ChainProblem } from "../../domain/audit/audit-link.ts";
+import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { Connections } from "../connections/connections.ts";
 import { createListener } from "../connections/listener.ts";
@@ -16,8 +16,8 @@ export interface OpsOptions {
   metrics: Metrics;
   isDraining(): boolean;
   isDatabaseUp(): Promise<boolean>;
-  /** What is wrong with the audit log, as far as this process has found; undefined when nothing is. */
-  integrityProblem(): ChainProblem | undefined;
+  /** What is wrong with the audit log or the ledger, as far as this process has found; undefined when nothing is. */
+  integrityProblem(): IntegrityProblem | undefined;
 }
 
 const DATABASE_TIMEOUT_MS = 2000;

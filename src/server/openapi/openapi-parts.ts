@@ -87,10 +87,16 @@ export const HEADERS = {
     description: "Extension: when the chain was last verified from its first entry on.",
     schema: { type: "string", format: "date-time" },
   },
+  "Ledger-Verified-At": {
+    description: "Extension: when every row of the ledger was last compared, from the first one on.",
+    schema: { type: "string", format: "date-time" },
+  },
   "RateLimit-Limit": { description: "Requests per minute.", schema: { type: "integer" } },
   "RateLimit-Remaining": { description: "Requests left in the window.", schema: { type: "integer" } },
   "RateLimit-Reset": { description: "Seconds until the window ends.", schema: { type: "integer" } },
 };
+/** Which header says when what an operation `verifies` was last verified from the beginning on. */
+export const VERIFIED_HEADERS = { audit: "Audit-Verified-At", ledger: "Ledger-Verified-At" } as const;
 export const SEAL_HEADERS = ["Audit-Seq", "Audit-Hash", "Audit-Time", "Audit-Key-Id"] as const;
 export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 

@@ -21,6 +21,7 @@ import {
   SECURITY,
   SECURITY_SCHEMES,
   SIGNED_AT,
+  VERIFIED_HEADERS,
 } from "./openapi-parts.ts";
 import { orderOfRefusals, refusalResponses } from "./openapi-refusals.ts";
 import { usedComponents, wireSchema } from "./openapi-schemas.ts";
@@ -211,7 +212,7 @@ function responsesOf(operation: Operation, content: JsonObject): JsonObject {
     ...(writes ? (["Idempotent-Replayed"] as const) : []),
     ...(tagged ? (["ETag"] as const) : []),
     ...(mayRecord(operation) ? SEAL_HEADERS : []),
-    ...(verifies ? (["Audit-Verified-At"] as const) : []),
+    ...(verifies ? ([VERIFIED_HEADERS[verifies]] as const) : []),
   );
   return {
     200: { description: "Done.", headers: answered, content },

@@ -7,11 +7,10 @@ import { listSecurityRows } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import { listAuditEntries } from "../../queries/audit.ts";
 import {
-  type Check,
   COUNTING_CHECKS,
+  discrepancyOf,
   type ExplainedCheck,
   explainLedger,
-  reconcileLedger,
 } from "../../queries/reconcile/reconcile.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
@@ -22,15 +21,18 @@ const FLUSH_TIMEOUT_MS = 1_000;
 
 /** The audit log, the security log and the check of the ledger. */
 export function recordHandlers(context: ServiceContext) {
-  // A check reads the whole ledger: all requests during one share the next.
-  const check = batchReads(async () => new Map([[LEDGER, await context.checks.read(reconcileLedger)]]));
+  // An explanation reads the whole ledger: all requests during one share the next.
   const explain = batchReads(async () => new Map([[LEDGER, await context.checks.read(explainLedger)]]));
   return {
     listAudit: (input) => listAudit(context, input),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
     listSecurityEvents: (input) => listSecurityEvents(context, input),
-    reconcile: async (_, caller) => reconcile(context, foundBy(await check(LEDGER)), caller),
-    explainLedger: async () => foundBy(await explain(LEDGER)).map(ledgerCheck),
+    reconcile: (input, caller) => reconcile(context, input, caller),
+    explainLedger: async () => {
+      const checks = await explain(LEDGER);
+      invariant(checks, "an explanation that ended has found something or nothing");
+      return checks.map(ledgerCheck);
+    },
   } satisfies Handlers;
 }
 
@@ -82,22 +84,19 @@ async function listSecurityEvents(
   return { entries: page.map(({ id: _, ...entry }) => entry), cursor: nextCursor };
 }
 
-function foundBy<Found>(found: Found | undefined): Found {
-  invariant(found, "a check that ended has found something or nothing");
-  return found;
-}
-
-/** The check itself only reads; the command records that it ran and what it found. */
-async function reconcile(context: ServiceContext, found: readonly Check[], caller: Caller) {
-  const discrepancyMicro = found.reduce((sum, check) => sum + check.differenceMicro, 0n);
+/** The comparison itself only reads; the command records that it ran and what it found. */
+async function reconcile(context: ServiceContext, { full }: Input<"reconcile">, caller: Caller) {
+  const { checks, verifiedAt } = await context.ledgerWatch.reconcile({ full: full === "true" });
+  const discrepancyMicro = discrepancyOf(checks);
   const ok = discrepancyMicro === 0n;
   if (!ok) context.security.note("integrity.failed", "reconciliation", caller.origin ?? NO_ORIGIN);
+  caller.onVerified?.(verifiedAt);
   return submit(
     context,
     "reconcile",
     { type: "recordReconciliation", ok, discrepancyMicro },
     caller,
-    ({ checkedAt }) => ({ ok, discrepancy: discrepancyMicro, checkedAt }),
+    ({ checkedAt }) => ({ ok, discrepancy: discrepancyMicro, checkedAt, verifiedAt }),
   );
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { openJournal } from "../../ledger/journal.ts";
@@ -18,6 +19,7 @@ import { guardJournal } from "../anchors/guarded-journal.ts";
 import type { AnchorSources } from "../anchors/known-anchors.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
 import { AuditWatch } from "../audit/audit-watch.ts";
+import { LedgerWatch } from "../audit/ledger-watch.ts";
 import type { ServiceContext } from "../context.ts";
 import { Cursors } from "../cursor.ts";
 import { type OracleSetup, oracleSetup } from "../feeds.ts";
@@ -35,6 +37,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   previousAuditSecrets?: readonly string[];
   /** Entries up to which `GET /v1/audit/status` verifies the whole chain in the request. */
   wholeAuditUpTo?: bigint;
+  /** Entries up to which `POST /v1/reconcile` compares the whole ledger in the request. */
+  wholeLedgerUpTo?: bigint;
   /** The tenant's feeds; the built-in ones unless given. */
   oracle?: OracleSetup | undefined;
   /** How many reads may run at once. */
@@ -105,12 +109,22 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const isDatabaseUp = () => answersWithin(pool, HEALTH_TIMEOUT_MS);
   const cursors = new Cursors(auditKeys);
   const security = new SecurityLog({ write: (rows) => background.write((sql) => recordSecurityEvents(sql, rows)) });
+  const ledgerWatch = new LedgerWatch({
+    tenantId,
+    checks,
+    pool,
+    keys: [key, ...auditKeys.slice(1)],
+    wholeUpTo: options.wholeLedgerUpTo,
+    onForged: () => security.note("integrity.failed", "checkpoint", NO_ORIGIN),
+    onError,
+  });
   const context: ServiceContext = {
     tenantId,
     sequencer,
     pool,
     checks,
     auditWatch,
+    ledgerWatch,
     oracle,
     cursors,
     security,
@@ -129,7 +143,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     isDatabaseUp,
     close: async () => {
       tail.close();
-      await auditWatch.stop();
+      await Promise.all([auditWatch.stop(), ledgerWatch.stop()]);
       await sequencer.close();
       await security.stop();
       await Promise.all([journal.close(), ...[pool, checks, background].map((each) => each.end({ timeout: 5 }))]);
@@ -152,7 +166,8 @@ function openPools(connection: Connection, { restricted }: DatabaseTerms, reader
       snapshots,
       statementTimeoutMs: READ_TIMEOUT_MS,
     }),
-    checks: poolOf({ name: "checks", max: 1, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true }),
+    // Two snapshots, so that a question does not wait while the background compares the whole ledger.
+    checks: poolOf({ name: "checks", max: 1, snapshots: 2, statementTimeoutMs: CHECK_TIMEOUT_MS, analytical: true }),
     background: poolOf({ name: "background", max: 2, statementTimeoutMs: READ_TIMEOUT_MS }),
   };
 }

@@ -1,0 +1,235 @@
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  isSealedCheckpoint,
+  type LedgerCheckpoint,
+  type LedgerMark,
+  type SealedCheckpoint,
+  sealCheckpoint,
+} from "../../domain/audit/ledger-checkpoint.ts";
+import type { AuditKey } from "../../domain/audit/seal.ts";
+import { invariant } from "../../domain/fault.ts";
+import { type CheckpointReading, readCheckpoint, storeCheckpoint } from "../../ledger/unchained/ledger-checkpoint.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+import type { Pool } from "../../postgres/pool.ts";
+import { type Check, NOTHING_OFF, reconcileLedger } from "../../queries/reconcile/reconcile.ts";
+import { reconcileSince } from "../../queries/reconcile/reconcile-since.ts";
+import { batchReads } from "../read-batch.ts";
+
+/** Ledgers with so many entries are compared whole by each question: it takes less than half a second. */
+const WHOLE_UP_TO = 100_000n;
+/** After so many new entries the background moves the checkpoint up, so that questions read few. */
+const ADVANCE_AFTER = 10_000n;
+/** The background looks at this pace whether something is due. */
+const LOOK_MS = 5000;
+/** After this long everything is compared again, in the background. */
+const FULL_EVERY_MS = 10 * 60_000;
+/** The background rests nine times as long as its work took, so it takes a tenth of one core. */
+const REST_PER_WORK = 9;
+
+const LEDGER = "ledger";
+
+export interface LedgerWatchOptions {
+  tenantId: string;
+  /** For long reads, each of one moment. */
+  checks: Pick<Pool, "snapshot">;
+  /** Stores the checkpoint. */
+  pool: Pick<Pool, "write">;
+  /** The current audit key first. */
+  keys: readonly [AuditKey, ...AuditKey[]];
+  wholeUpTo?: bigint | undefined;
+  advanceAfter?: bigint | undefined;
+  /** Called for a stored checkpoint that the audit key did not seal: once for each. */
+  onForged?: (() => void) | undefined;
+  /** Called when a checkpoint could not be stored, which makes later questions slower and no answer wrong. */
+  onError?: ((error: unknown) => void) | undefined;
+  /** Waits, or returns early when the signal aborts. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** What a reconciliation has found. */
+export interface LedgerFinding {
+  checks: readonly Check[];
+  /** The state that was last compared whole, from the first row on; milliseconds by the database's clock. */
+  verifiedAt: number;
+}
+
+export interface LedgerWatchEvents {
+  /** Called when a comparison of the background finds that the ledger does not add up, once until it does again. */
+  onProblem: (found: LedgerFinding) => void;
+  /** Called for the first of consecutive failures only. */
+  onError: (error: unknown) => void;
+}
+
+/**
+ * Knows whether the ledger adds up. Small ledgers are compared whole by each question. Of a large one the background
+ * compares the whole every ten minutes and seals what it came to; a question then compares the rows since, and all
+ * balances. What such a question finds wrong, and everything where no seal holds, is compared whole at once.
+ */
+export class LedgerWatch {
+  readonly #options: LedgerWatchOptions;
+  readonly #wholeUpTo: bigint;
+  readonly #advanceAfter: bigint;
+  readonly #sleep: NonNullable<LedgerWatchOptions["sleep"]>;
+  // All questions that come while a comparison is under way share the next one.
+  readonly #recent = batchReads(async () => new Map([[LEDGER, await this.#compareRecent()]]));
+  readonly #whole = batchReads(async () => new Map([[LEDGER, await this.#compareAll()]]));
+  /** The last full comparison of this process, by its monotonic clock. */
+  #full: (LedgerFinding & { endedAt: number; tookMs: number }) | undefined;
+  /** The last forged checkpoint that was told of. */
+  #forged: string | undefined;
+  /** Of another process's comparison, as far as this one has read of it. */
+  #storedAt: number | undefined;
+  #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
+
+  constructor(options: LedgerWatchOptions) {
+    this.#options = options;
+    this.#wholeUpTo = options.wholeUpTo ?? WHOLE_UP_TO;
+    this.#advanceAfter = options.advanceAfter ?? ADVANCE_AFTER;
+    this.#sleep = options.sleep ?? rest;
+  }
+
+  /** What the last full comparison of this process found, if the ledger did not add up. */
+  get problem(): LedgerFinding | undefined {
+    return this.#full && !holds(this.#full) ? this.#full : undefined;
+  }
+
+  /** When the whole was last compared, as far as this process knows. */
+  get verifiedAt(): number | undefined {
+    return latest(this.#full?.verifiedAt, this.#storedAt);
+  }
+
+  /** @param full compares everything, whatever is sealed */
+  async reconcile({ full = false }: { full?: boolean } = {}): Promise<LedgerFinding> {
+    const found = (full ? undefined : await this.#recent(LEDGER)) ?? (await this.#whole(LEDGER));
+    invariant(found, "a comparison that ended has found something or nothing");
+    return found;
+  }
+
+  /** One round of the background: a full comparison when one is due, or else the checkpoint moved up. */
+  async round(): Promise<void> {
+    const moved = await this.#options.checks.snapshot(async (sql) => {
+      const reading = await readCheckpoint(sql);
+      const usable = this.#usable(reading);
+      if (this.#isDue(reading, usable)) return "due";
+      if (!usable || reading.head.seq - usable.seq < this.#advanceAfter) return undefined;
+      if (!(await this.#agrees(sql, usable))) return "due";
+      return { reading, usable, digest: (await reconcileSince(sql, reading.head)).digest };
+    });
+    if (moved === "due") await this.reconcile({ full: true });
+    else if (moved) await this.#store({ ...moved.usable, ...moved.reading.head, digest: moved.digest }, moved.reading);
+  }
+
+  /** Compares in the background until stopped. */
+  start({ onProblem, onError }: LedgerWatchEvents): void {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const repeat = async () => {
+      let failing = false;
+      let told = false;
+      let pauseMs = LOOK_MS;
+      for (;;) {
+        await this.#sleep(pauseMs, signal);
+        if (signal.aborted) return;
+        const startedAt = performance.now();
+        try {
+          await this.round();
+          failing = false;
+          if (this.problem && !told) onProblem(this.problem);
+          told = this.problem !== undefined;
+        } catch (error) {
+          if (!failing && !signal.aborted) onError(error);
+          failing = true;
+        }
+        pauseMs = Math.max(LOOK_MS, (performance.now() - startedAt) * REST_PER_WORK);
+      }
+    };
+    this.#running = { abort, ended: repeat() };
+  }
+
+  async stop(): Promise<void> {
+    this.#running?.abort.abort();
+    await this.#running?.ended;
+  }
+
+  /** Rows since the checkpoint and all balances. Undefined where no checkpoint speaks for the rest, or these do not agree. */
+  async #compareRecent(): Promise<LedgerFinding | undefined> {
+    const usable = await this.#options.checks.snapshot(async (sql) => {
+      const reading = await readCheckpoint(sql);
+      const stored = reading.head.seq > this.#wholeUpTo ? this.#usable(reading) : undefined;
+      return stored && (await this.#agrees(sql, stored)) ? stored : undefined;
+    });
+    return usable && { checks: NOTHING_OFF, verifiedAt: usable.verifiedAt };
+  }
+
+  async #agrees(sql: ReadSql, stored: LedgerCheckpoint): Promise<boolean> {
+    const { agrees, digest } = await reconcileSince(sql, stored);
+    return agrees && digest === stored.digest;
+  }
+
+  /** Everything, from the first row on. A large ledger's checkpoint says what came of it, to all processes. */
+  async #compareAll(): Promise<LedgerFinding> {
+    const startedAt = performance.now();
+    const { reading, checks, digest } = await this.#options.checks.snapshot(async (sql) => {
+      const reading = await readCheckpoint(sql);
+      const checks = await reconcileLedger(sql);
+      const isKept = reading.head.seq > this.#wholeUpTo && holds({ checks });
+      return { reading, checks, digest: isKept ? (await reconcileSince(sql, reading.head)).digest : "" };
+    });
+    const found = { checks, verifiedAt: reading.readAt };
+    const endedAt = performance.now();
+    this.#full = { ...found, endedAt, tookMs: endedAt - startedAt };
+    if (reading.head.seq > this.#wholeUpTo)
+      await this.#store({ ...reading.head, verifiedAt: reading.readAt, ok: holds(found), digest }, reading);
+    return found;
+  }
+
+  /** The stored checkpoint, if an answer may rest on it. */
+  #usable({ stored, isOfThisLog }: CheckpointReading): LedgerCheckpoint | undefined {
+    if (!stored || !this.#isGenuine(stored)) return undefined;
+    this.#storedAt = stored.verifiedAt;
+    // What this process has found itself is not undone by an older checkpoint, which anybody can put back.
+    const isOutvoted = this.problem !== undefined && stored.verifiedAt <= this.problem.verifiedAt;
+    return stored.ok && isOfThisLog && !isOutvoted ? stored : undefined;
+  }
+
+  #isGenuine(stored: SealedCheckpoint): boolean {
+    const { tenantId, keys, onForged } = this.#options;
+    if (isSealedCheckpoint(tenantId, stored, keys)) return true;
+    // One of a key that is no longer listed counts for nothing, but was not forged.
+    if (this.#forged !== stored.mac && keys.some(({ id }) => id === stored.keyId)) onForged?.();
+    this.#forged = stored.mac;
+    return false;
+  }
+
+  #isDue({ head, readAt }: CheckpointReading, usable: LedgerCheckpoint | undefined): boolean {
+    const isLarge = head.seq > this.#wholeUpTo;
+    // Of what did not add up the end is looked for at once.
+    if (this.problem || (isLarge && !usable)) return true;
+    const verifiedAt = latest(this.#full?.verifiedAt, isLarge ? usable?.verifiedAt : undefined);
+    const everyMs = Math.max(FULL_EVERY_MS, (this.#full?.tookMs ?? 0) * REST_PER_WORK);
+    return verifiedAt === undefined || readAt - verifiedAt >= everyMs;
+  }
+
+  async #store(checkpoint: LedgerCheckpoint & LedgerMark, { stored }: CheckpointReading): Promise<void> {
+    const { tenantId, keys, pool, onError } = this.#options;
+    const { verifiedAt, ok, seq, hash, ts, digest } = checkpoint;
+    const sealed = sealCheckpoint(tenantId, { verifiedAt, ok, seq, hash, ts, digest }, keys[0]);
+    await pool
+      .write((sql) => storeCheckpoint(sql, sealed, stored?.mac ?? ""))
+      .catch((error: unknown) => onError?.(error));
+  }
+}
+
+function holds({ checks }: Pick<LedgerFinding, "checks">): boolean {
+  return checks.every(({ differenceMicro }) => differenceMicro === 0n);
+}
+
+function latest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/** Ends early, and without an error, when the signal aborts. Does not keep the process alive. */
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}
