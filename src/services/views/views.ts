@@ -47,6 +47,8 @@ export class Views {
     const look = shareReads(
       () => "head",
       () => this.#read(reader),
+      // Requests that have arrived together are handled one after the other, and share one query if it waits for them.
+      () => new Promise(setImmediate),
     );
     this.#look = () => look(undefined);
   }
