@@ -32,6 +32,14 @@ export function historyFrom(createdAt: number, endAt: number, maxHours = MAX_HIS
 }
 
 /**
+ * Until when time alone changes neither which full hours lie in the past nor which lie within the last day. At a full
+ * hour itself that is for a millisecond: some begin with it, others after it.
+ */
+export function hoursHoldUntil(now: number): number {
+  return now % HOUR_MS === 0 ? now + 1 : Math.ceil(now / HOUR_MS) * HOUR_MS;
+}
+
+/**
  * The opening price, then the price at every full hour, and the latest price last. An hour without trades repeats the
  * previous price.
  * @param hours ascending: the traded hours from `historyFrom` on, and the last one before it

@@ -1,6 +1,6 @@
 import type { HourPrice } from "../domain/history.ts";
 import { DAY_MS } from "../domain/time/units.ts";
-import { bigint, named, rowReader, text } from "../ledger/codec.ts";
+import { bigint, named, rowReader, text, whole } from "../ledger/codec.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
@@ -11,6 +11,9 @@ const toTrending = rowReader({
   question: text(),
   ...PRICED,
   volume24hMicro: named("volume_24h", bigint()),
+  closeAt: whole(),
+  /** The database's clock, back from which the 24 hours are counted. */
+  now: whole(),
 });
 export type TrendingRow = ReturnType<typeof toTrending>;
 
@@ -18,7 +21,7 @@ export type TrendingRow = ReturnType<typeof toTrending>;
 export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<TrendingRow[]> {
   const rows = await sql`
     select m.id, m.question, ${pricedColumns(sql)},
-           coalesce(v.volume_micro, 0)::bigint as volume_24h
+           coalesce(v.volume_micro, 0)::bigint as volume_24h, m.close_at, ${nowMs(sql)} as now
       from market m
       join book b on b.market_id = m.id
       left join (

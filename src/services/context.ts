@@ -11,6 +11,7 @@ import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
 import type { SecurityLog } from "./security/security-log.ts";
+import type { Views } from "./views/views.ts";
 
 /** What handlers work with. */
 export interface ServiceContext {
@@ -20,6 +21,8 @@ export interface ServiceContext {
    * For reads, and for writes that need no place in the order of commits. No decision about money rests on its reads.
    */
   pool: Pool;
+  /** Answers kept in memory, for reads that many callers repeat. */
+  views: Views;
   /** Connections for checks of the whole ledger and chain: they queue behind each other, never in front of reads. */
   checks: Pool;
   /** Knows whether the audit chain holds; a server lets it walk in the background. */

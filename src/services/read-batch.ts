@@ -24,3 +24,41 @@ export function batchReads<Row>(
     return (await waiting.rows).get(key);
   };
 }
+
+/**
+ * Reads of which equal ones share a query: while one is in flight, the same question asked meanwhile waits for the next,
+ * which all who ask it then share. Like a batch's, no answer is older than its question.
+ * @param gather how long a question waits for others before its query is sent
+ */
+export function shareReads<Question, Answer>(
+  keyOf: (question: Question) => string,
+  load: (question: Question) => Promise<Answer>,
+  gather: () => Promise<void> = () => Promise.resolve(),
+): (question: Question) => Promise<Answer> {
+  const inFlight = new Map<string, Promise<unknown>>();
+  const waiting = new Map<string, Promise<Answer>>();
+
+  async function start(key: string, question: Question, before: Promise<unknown> | undefined): Promise<Answer> {
+    await before;
+    await gather();
+    waiting.delete(key);
+    const answer = load(question);
+    const ended = answer.then(
+      () => undefined,
+      () => undefined,
+    );
+    inFlight.set(key, ended);
+    await ended;
+    if (inFlight.get(key) === ended) inFlight.delete(key);
+    return answer;
+  }
+
+  return (question) => {
+    const key = keyOf(question);
+    const shared = waiting.get(key);
+    if (shared) return shared;
+    const answer = start(key, question, inFlight.get(key));
+    waiting.set(key, answer);
+    return answer;
+  };
+}

@@ -22,22 +22,10 @@ export const FAULTS: readonly PlantedFault[] = [
     wrong: "draft.transfer(walletOf(traderId), escrowOf(marketId), amountMicro - fill.feeMicro - 1n);",
   },
   {
-    name: "a market is read from a second ago",
-    file: "src/services/markets/markets.ts",
-    right: `const detail = batchReads(async (ids) =>
-    mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
-  );`,
-    wrong: `const seen = new Map<string, { at: number; market: Promise<Result<"getMarket"> | undefined> }>();
-  const fresh = batchReads(async (ids) =>
-    mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
-  );
-  const detail = (id: string) => {
-    const last = seen.get(id);
-    if (last && last.at > performance.now() - 1000) return last.market;
-    const market = fresh(id);
-    seen.set(id, { at: performance.now(), market });
-    return market;
-  };`,
+    name: "an answer in memory outlives the commit that changes it",
+    file: "src/services/views/shelf.ts",
+    right: "view.touchedAt = position;",
+    wrong: "view.touchedAt = position + 1;",
   },
   {
     name: "a payout is doubled",

@@ -85,7 +85,7 @@ async function overDatabase(
       import("../../services/answers.ts"),
     ]);
   const { connection } = await openAsServer(tenant, databaseUrl);
-  const services = await openTenant({ ...serviceOptions(tenant, connection, auditSecrets), readers: 2 });
+  const services = await openTenant({ ...serviceOptions(tenant, connection, auditSecrets), readers: 2, viewBytes: 0 });
   const stopNoting = onMismatch(({ operation, problem }) =>
     note(`The answer of ${operation} is not what the contract says (${problem}); it is shown as well as it can be`),
   );

@@ -58,6 +58,11 @@ export function statusAt(market: { status: StoredStatus; closeAt: number }, now:
   return now >= market.closeAt ? "closed" : market.status;
 }
 
+/** The instant at which `statusAt` changes by time alone; `Infinity` when only a commit changes it. */
+export function statusHoldsUntil(market: { status: StoredStatus; closeAt: number }, now: number): number {
+  return market.status === "settled" || now >= market.closeAt ? Number.POSITIVE_INFINITY : market.closeAt;
+}
+
 /**
  * @param closeAt milliseconds since the epoch
  * @throws Fault when the market does not take trades at this instant.

@@ -1,39 +1,71 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
-import { historyFrom, hourlyHistory, type PriceLife } from "../../domain/history.ts";
+import { historyFrom, hourlyHistory, hoursHoldUntil, type PriceLife } from "../../domain/history.ts";
 import { depthOf } from "../../domain/market/depth.ts";
-import { pricesOf, type Side, statusAt } from "../../domain/market/market.ts";
+import { pricesOf, type Side, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { listHourPrices, listRecentHours, listTrendingMarkets } from "../../queries/market-views.ts";
 import { findMarket, findMarkets, type MarketRow } from "../../queries/markets.ts";
 import { readSettlement } from "../../queries/settlement.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
+import { MARKETS, TRADES } from "../views/touched.ts";
+import type { Loaded } from "../views/views.ts";
+import { keepByMarket } from "./markets.ts";
 
 const MAX_TRENDING = 20;
 const RECENT_HOURS = 24;
+/** How long a history may end before its question. A trade ends it at once: only the time of its last point is so old. */
+const HISTORY_AGE_MS = 500;
 
 /** Views of markets for traders, and the preview of a settlement. */
 export function marketViewHandlers(context: ServiceContext) {
+  const { pool, views } = context;
+  const trending = views.share(
+    () => "",
+    () => pool.read(loadTrending),
+  );
+  const history = views.share(
+    (id: string) => id,
+    (id) => pool.snapshot((sql) => loadHistory(sql, id)),
+  );
+  const depth = keepByMarket(context, loadedDepth);
+  const recent = views.share(
+    (ids: string) => ids,
+    (ids) => loadRecentPrices(context, ids),
+  );
   return {
-    listTrendingMarkets: () => context.pool.read(readTrending),
-    getMarketHistory: ({ id }) => context.pool.snapshot(async (sql) => readHistory(sql, await requireMarket(sql, id))),
-    getMarketDepth: (input) => depth(context, input),
-    listRecentPrices: (input) => recentPrices(context, input),
+    listTrendingMarkets: trending,
+    getMarketHistory: ({ id }) => history(id),
+    getMarketDepth: ({ id }) => depth(id),
+    listRecentPrices: ({ ids }) => recent(ids),
     previewSettlement: (input) => settlement(context, input),
   } satisfies Handlers;
 }
 
 /** The markets with the largest volume. */
 export async function readTrending(sql: ReadSql): Promise<Result<"listTrendingMarkets">> {
+  return (await loadTrending(sql)).result;
+}
+
+async function loadTrending(sql: ReadSql): Promise<Loaded<Result<"listTrendingMarkets">>> {
   const rows = await listTrendingMarkets(sql, MAX_TRENDING);
-  return rows.map((row) => ({
+  const result = rows.map((row) => ({
     id: row.id,
     question: row.question,
     yesPrice: pricesOf(row, row).yes,
     volume24h: row.volume24hMicro,
   }));
+  // A trade on any market may bring it among the largest.
+  const ends = rows.flatMap(({ closeAt, now }) => [closeAt, hoursHoldUntil(now)]);
+  return { result, tags: [MARKETS, TRADES], until: Math.min(...ends) };
+}
+
+async function loadHistory(sql: ReadSql, id: string): Promise<Loaded<Result<"getMarketHistory">>> {
+  const market = await requireMarket(sql, id);
+  const until = market.settledAt === null ? market.now + HISTORY_AGE_MS : Number.POSITIVE_INFINITY;
+  return { result: await readHistory(sql, market), tags: [id], until };
 }
 
 /**
@@ -51,30 +83,38 @@ export async function readHistory(sql: ReadSql, market: MarketRow): Promise<Resu
 }
 
 /** A market that takes no trades has nothing on offer. */
-async function depth({ pool }: ServiceContext, { id }: Input<"getMarketDepth">): Promise<Result<"getMarketDepth">> {
-  const market = await pool.read((sql) => requireMarket(sql, id));
-  if (statusAt(market, market.now) !== "open") return { yes: [], no: [] };
+function loadedDepth(market: MarketRow): Loaded<Result<"getMarketDepth">> {
+  const isOpen = statusAt(market, market.now) === "open";
   const ladder = (side: Side) =>
-    depthOf(market, market, side).map(({ price, sizeMicro }) => ({ price, size: sizeMicro }));
-  return { yes: ladder("yes"), no: ladder("no") };
+    isOpen ? depthOf(market, market, side).map(({ price, sizeMicro }) => ({ price, size: sizeMicro })) : [];
+  return {
+    result: { yes: ladder("yes"), no: ladder("no") },
+    tags: [market.id],
+    until: statusHoldsUntil(market, market.now),
+  };
 }
 
 /** The last day's prices of several markets in one request, so that a list can show a chart for each. */
-async function recentPrices(
-  { pool }: ServiceContext,
-  { ids }: Input<"listRecentPrices">,
-): Promise<Result<"listRecentPrices">> {
+async function loadRecentPrices({ pool }: ServiceContext, ids: string): Promise<Loaded<Result<"listRecentPrices">>> {
   const wanted = [...new Set(ids.split(",").filter((id) => id !== ""))];
   if (wanted.length > RECENT_MARKETS) throw new Fault("BAD_REQUEST", `ids: at most ${RECENT_MARKETS} markets`);
   const [markets, hours] = await pool.snapshot((sql) =>
     Promise.all([findMarkets(sql, wanted), listRecentHours(sql, wanted)]),
   );
-  return wanted.flatMap((id) => {
-    const market = markets.get(id);
-    if (!market) return [];
-    const points = hourlyHistory(lifeOf(market), hours.get(id) ?? [], RECENT_HOURS);
-    return { id, yes: points.slice(-RECENT_HOURS).map(({ yesPpm }) => yesPpm / 1e6) };
+  const found = wanted.flatMap((id) => markets.get(id) ?? []);
+  const result = found.map((market) => {
+    const points = hourlyHistory(lifeOf(market), hours.get(market.id) ?? [], RECENT_HOURS);
+    return { id: market.id, yes: points.slice(-RECENT_HOURS).map(({ yesPpm }) => yesPpm / 1e6) };
   });
+  // Unknown markets are left out of the answer, and an answer with any is not kept: there is no end to them.
+  const until = found.length === wanted.length ? Math.min(...found.map(pointsHoldUntil)) : 0;
+  return { result, tags: wanted, until };
+}
+
+/** Until when time alone adds no point to an hourly history. */
+function pointsHoldUntil({ createdAt, settledAt, now }: MarketRow): number {
+  if (settledAt !== null) return Number.POSITIVE_INFINITY;
+  return now > createdAt ? hoursHoldUntil(now) : createdAt + 1;
 }
 
 /** Reads positions, never trades: the rest follows from the escrow and the pool. */

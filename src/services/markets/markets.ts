@@ -1,7 +1,8 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
-import { pricesOf, statusAt } from "../../domain/market/market.ts";
+import { hoursHoldUntil } from "../../domain/history.ts";
+import { pricesOf, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
 import { termsOf } from "../../domain/market/terms.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { findMarkets, listOpenMarkets, type MarketRow } from "../../queries/markets.ts";
@@ -9,19 +10,25 @@ import { type ServiceContext, submit } from "../context.ts";
 import type { Cursors } from "../cursor.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { batchReads } from "../read-batch.ts";
+import { MARKETS } from "../views/touched.ts";
+import type { Loaded } from "../views/views.ts";
 
 /** Lists markets, and lets operators create, suspend, resume and settle them. */
 export function marketHandlers(context: ServiceContext) {
-  const detail = batchReads(async (ids) =>
-    mapValues(await context.pool.read((sql) => findMarkets(sql, ids)), marketDetail),
+  const { pool, views, cursors } = context;
+  const detail = keepByMarket(context, (row) => ({
+    result: marketDetail(row),
+    tags: [row.id],
+    until: statusHoldsUntil(row, row.now),
+  }));
+  const list = views.share(pageName, (input: Input<"listMarkets">) =>
+    pool.read((sql) => loadPage(sql, cursors, input)),
   );
   return {
-    listMarkets: (input) => context.pool.read((sql) => readMarkets(sql, context.cursors, input)),
-    getMarket: async ({ id }) => {
-      const market = await detail(id);
-      if (!market) throw new Fault("MARKET_NOT_FOUND", "Market not found");
-      return market;
-    },
+    // A search follows the configured language too, which changes without a commit; and there is no end to its words.
+    listMarkets: (input) =>
+      input.q === undefined ? list(input) : pool.read((sql) => readMarkets(sql, cursors, input)),
+    getMarket: ({ id }) => detail(id),
     createMarket: (input, caller) => createMarket(context, input, caller),
     suspendMarket: ({ id }, caller) =>
       submit(context, "suspendMarket", { type: "suspendMarket", marketId: id }, caller, (result) => result),
@@ -37,12 +44,41 @@ export function marketHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
+/**
+ * A kept read of single markets, which are loaded in batches. The read it returns throws Fault MARKET_NOT_FOUND.
+ */
+export function keepByMarket<Shown extends object>(
+  { pool, views }: ServiceContext,
+  show: (row: MarketRow) => Loaded<Shown>,
+): (id: string) => Promise<Shown> {
+  const find = batchReads(async (ids) => mapValues(await pool.read((sql) => findMarkets(sql, ids)), show));
+  return views.keep(
+    (id: string) => id,
+    async (id) => {
+      const shown = await find(id);
+      if (!shown) throw new Fault("MARKET_NOT_FOUND", "Market not found");
+      return shown;
+    },
+  );
+}
+
 /** A page of the markets that take trades now. */
 export async function readMarkets(
   sql: ReadSql,
   cursors: Cursors,
   input: Input<"listMarkets">,
 ): Promise<Result<"listMarkets">> {
+  return (await loadPage(sql, cursors, input)).result;
+}
+
+const pageName = ({ category, kind, limit, cursor }: Input<"listMarkets">) =>
+  JSON.stringify([category, kind, limit, cursor]);
+
+async function loadPage(
+  sql: ReadSql,
+  cursors: Cursors,
+  input: Input<"listMarkets">,
+): Promise<Loaded<Result<"listMarkets">>> {
   const { category, kind, q, limit } = input;
   const list = cursors.list("listMarkets", input);
   const [closeAt, id] = list.reached(["number", "string"]) ?? [];
@@ -58,7 +94,13 @@ export async function readMarkets(
     volume24h: row.volume24hMicro,
     closeAt: row.closeAt,
   }));
-  return { items, nextCursor };
+  const [first] = page;
+  return {
+    result: { items, nextCursor },
+    tags: [MARKETS, ...page.map(({ id }) => id)],
+    // The first one closes before the others. Nothing is kept of filters that find nothing: there is no end to them.
+    until: first ? Math.min(first.closeAt, hoursHoldUntil(first.now)) : 0,
+  };
 }
 
 function mapValues<From, To>(map: Map<string, From>, convert: (value: From) => To): Map<string, To> {

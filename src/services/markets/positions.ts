@@ -15,11 +15,17 @@ const SETTLEMENTS = 20;
 
 /** A user's positions, and everything that the user's page shows. */
 export function positionHandlers(context: ServiceContext) {
-  return {
-    listPositions: (_, caller) => {
-      const { id } = requireUser(caller);
-      return context.pool.read((sql) => readPositions(sql, id));
+  const { pool, views } = context;
+  const positionsOf = views.share(
+    (traderId: string) => traderId,
+    async (traderId) => {
+      const result = await pool.read((sql) => readPositions(sql, traderId));
+      // Others move the prices of the markets.
+      return { result, tags: [traderId, ...result.map(({ marketId }) => marketId)], until: Number.POSITIVE_INFINITY };
     },
+  );
+  return {
+    listPositions: async (_, caller) => positionsOf(requireUser(caller).id),
     getPortfolio: (_, caller) => {
       const { id } = requireUser(caller);
       return context.pool.snapshot((sql) => readPortfolio(sql, id, context.isSealed));

@@ -26,6 +26,7 @@ import { type OracleSetup, oracleSetup } from "../feeds.ts";
 import type { AllHandlers } from "../invoke.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
+import { VIEW_BYTES, Views } from "../views/views.ts";
 import { allHandlers } from "./handlers.ts";
 import { unready } from "./readiness.ts";
 
@@ -43,6 +44,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   oracle?: OracleSetup | undefined;
   /** How many reads may run at once. */
   readers?: number;
+  /** Bytes of answers kept in memory for repeated reads; 0 for a process that asks little and ends soon. */
+  viewBytes?: number;
   /**
    * Where anchors of the log are kept; without it only entries that this process has seen are known. If the log was set
    * back behind them, every change is refused; `false` is for the command that accepts this.
@@ -93,11 +96,14 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const tail = new AuditTail(pool, onError);
   const wholeUpTo = options.wholeAuditUpTo;
   const auditWatch = new AuditWatch({ reader: checks, keys: auditKeys, evidence, wholeUpTo });
+  const views = new Views({ reader: pool, maxBytes: options.viewBytes ?? VIEW_BYTES });
   const sequencer = new Sequencer({
     journal,
     auditKey: key,
     ...(onError ? { onError } : {}),
+    onSend: (batch) => views.sent(batch),
     onCommit: (commit) => {
+      views.committed(commit.head);
       evidence.acknowledge(commit.head);
       auditWatch.vouched.sealed(commit.before, commit.head);
       tail.wake();
@@ -122,6 +128,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     tenantId,
     sequencer,
     pool,
+    views,
     checks,
     auditWatch,
     ledgerWatch,

@@ -1,5 +1,5 @@
 import type { Input, Result } from "../../contract/operations.ts";
-import { walletOf } from "../../domain/accounts.ts";
+import { pendingOf, walletOf } from "../../domain/accounts.ts";
 import { type AuditContent, contentOf } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Withdrawal } from "../../engine/rows.ts";
@@ -8,14 +8,25 @@ import { readWallet } from "../../queries/traders/traders.ts";
 import { listWithdrawals, ownerOfWithdrawal } from "../../queries/traders/withdrawals.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
+import { MARKETS } from "../views/touched.ts";
 
 const JSON_PAGE = 50;
 const CSV_PAGE = 10_000;
 
 /** A user's wallet, statement and withdrawals, and credits by operators. */
 export function walletHandlers(context: ServiceContext) {
+  const { pool, views } = context;
+  const walletView = views.share(
+    (traderId: string) => traderId,
+    async (traderId) => {
+      const result = await pool.read((sql) => readWallet(sql, traderId));
+      // A settlement ends the exposure, also of those whom it pays nothing.
+      const tags = [traderId, walletOf(traderId), pendingOf(traderId), MARKETS];
+      return { result, tags, until: Number.POSITIVE_INFINITY };
+    },
+  );
   return {
-    getWallet: (_, caller) => context.pool.read((sql) => readWallet(sql, requireUser(caller).id)),
+    getWallet: async (_, caller) => walletView(requireUser(caller).id),
     listStatement: (input, caller) => statement(context, input, requireUser(caller)),
     requestWithdrawal: ({ amount }, caller) =>
       submit(

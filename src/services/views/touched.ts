@@ -1,0 +1,26 @@
+import type { Batch } from "../../ledger/commit.ts";
+
+// A view depends on tags, and a commit touches tags. Markets and traders are tags by their ids, accounts by theirs: an
+// id that means two things costs a load more, never a stale answer.
+
+/** Which markets there are, and which of them take trades. */
+export const MARKETS = "* markets";
+/** Any trade of any market. */
+export const TRADES = "* trades";
+
+/**
+ * The tags of all rows of a batch that a view may show. Rows that no view shows have none: the policy, keys, stored
+ * answers, payments. A view of such rows needs their tag here first.
+ */
+export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
+  const tags = new Set<string>();
+  for (const write of writes) {
+    const { table, key } = write;
+    if (table === "marketState" || table === "account" || table === "trader") tags.add(key);
+    else if (table === "position") tags.add(write.row.traderId);
+  }
+  // The rollups by hour are written with the trades of their market, whose state changes too.
+  if (trades.length > 0) tags.add(TRADES);
+  if (audit.some(({ type }) => type.startsWith("market."))) tags.add(MARKETS);
+  return tags;
+}
