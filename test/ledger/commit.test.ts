@@ -195,6 +195,14 @@ describe("a batch that does not fit the database fails as a whole", () => {
     );
   });
 
+  test("a line break in the name of a row, when it makes the names of others that exist", async () => {
+    await live.owner`insert into account select id, 7, 1 from unnest('{line_a,line_b,line_c}'::text[]) id`;
+    const ids = ["line_a\nline_b", "line_c"];
+    const writes = ids.map((id) => ({ table: "account", key: id, row: { id, balanceMicro: 1n, version: 1 } }) as const);
+    await refusedWith({ ...(await onlyFault("cat", "tx_9")), transfers: [], writes }, "23502");
+    await live.owner`delete from account where id like 'line%'`;
+  });
+
   test("a transfer of zero", async () => {
     const batch = await onlyFault("cat", "tx_9");
     for (const transfer of batch.transfers) transfer.amountMicro = 0n;
