@@ -56,17 +56,15 @@ export interface TableFacts {
   vouchedBy: Voucher | undefined;
 }
 
-export type Verb = "insert" | "update";
-
 /** A table of the commit statement: how its rows are written, and read whole. */
 export interface TableCodec<Row> extends TableFacts {
   columns: readonly { name: string; type: ColumnType }[];
   /** Names of the primary key's columns; none for a table of one row. */
   key: readonly string[];
-  /** What an insert does where the key exists; undefined where that is an error. */
+  /** What is done where the key exists; undefined for a journal, in which a second insert is an error. */
   onConflict: string | undefined;
-  /** A row that memory read from the table is updated, at the version that it read and at no other; any other is inserted. */
-  verbOf(row: Row): Verb;
+  /** Whether a row that memory read at another version is left as it is, so that written rows must be counted. */
+  isGuarded: boolean;
   /** The rows as parameters of the statement, one for each column. */
   encode(rows: readonly Row[]): string[];
   /** The columns that `decode` reads. */
@@ -95,7 +93,8 @@ export function replaced<Row extends { version: number }>(
   columns: Columns<Row>,
 ): TableCodec<Row> {
   const codec = codecOf({ name, server: "update", vouchedBy }, key, { ...columns, version });
-  return { ...codec, verbOf: ({ version }) => (version > 0 ? "update" : "insert") };
+  const update = updateOf(codec, (column) => `excluded.${column}`);
+  return { ...codec, onConflict: `${update} where ${name}.version = excluded.version - 1`, isGuarded: true };
 }
 
 /** Rows take over what is written later, without a guard; the fields of `adds` are added up. */
@@ -109,9 +108,7 @@ export function merged<Row>(
   const codec = codecOf({ name, server, vouchedBy }, key, columns);
   const added = new Set(adds.map(snakeCase));
   const replacement = (column: string) => `${added.has(column) ? `${name}.${column} + ` : ""}excluded.${column}`;
-  const changed = codec.columns.filter((column) => !codec.key.includes(column.name));
-  const changes = changed.map((column) => `${column.name} = ${replacement(column.name)}`);
-  return { ...codec, onConflict: `(${codec.key.join(", ")}) do update set ${changes.join(", ")}` };
+  return { ...codec, onConflict: updateOf(codec, replacement) };
 }
 
 /** A table whose rows differ in shape from its columns. */
@@ -122,11 +119,18 @@ export function converted<Row, Flat>(
 ): TableCodec<Row> {
   return {
     ...flat,
-    verbOf: (row) => flat.verbOf(flatten(row)),
     encode: (rows) => flat.encode(rows.map(flatten)),
     decode: (stored) => unflatten(flat.decode(stored)),
     keyOf: (row) => flat.keyOf(flatten(row)),
   };
+}
+
+function updateOf(
+  { columns, key }: Pick<TableCodec<unknown>, "columns" | "key">,
+  replacement: (column: string) => string,
+): string {
+  const changed = columns.filter(({ name }) => !key.includes(name));
+  return `(${key.join(", ")}) do update set ${changed.map(({ name }) => `${name} = ${replacement(name)}`).join(", ")}`;
 }
 
 function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): TableCodec<Row> {
@@ -141,7 +145,7 @@ function codecOf<Row>(facts: TableFacts, key: Key<Row>, columns: Columns<Row>): 
     columns: isSingle ? [ONE, ...fields] : fields,
     key: isSingle ? [ONE.name] : key.map(snakeCase),
     onConflict: undefined,
-    verbOf: () => "insert",
+    isGuarded: false,
     encode: (rows) => writers.map((write) => write(rows)),
     selected: (alias) => (alias === undefined ? names : names.map((each) => `${alias}.${each}`)).join(", "),
     // Each field of a row has a column.

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import type { RowWrite, Trade, Transfer } from "../engine/draft.ts";
-import type { TableCodec, Verb } from "./codec.ts";
+import type { TableCodec } from "./codec.ts";
 import { fundingDayRows, hourRows, traderDayRows } from "./rollups.ts";
 import { CODECS, TABLES } from "./tables.ts";
 
@@ -29,76 +29,54 @@ export interface Batch {
 }
 
 /**
- * The one statement of a batch. The swap of the head row gates everything else: each part selects from its one row, so
- * a lost swap writes nothing. A row that is not at the version that memory read is not updated, so updated rows are
- * counted, and the last select fails the whole statement, by dividing by zero, when one is missing. An inserted row fails
- * it by itself: by its key when it exists, and what a shorter array lacks is null, in columns that refuse it.
+ * The one statement of a batch. The swap of the head row gates everything else: each writer selects from its one row, so
+ * a lost swap writes nothing. A version that is not the database's leaves its row unwritten, so these rows are counted,
+ * and the last select fails the whole statement, by dividing by zero, when one is missing. Any other row is written or
+ * fails the statement by itself: what a shorter array lacks is null, in columns that refuse it.
  * Returns one row: whether the head was swapped, and the database's clock.
  */
 export function commitStatement(batch: Batch): { text: string; parameters: (string | null)[] } {
+  const rows = collect(batch);
   const { expected, next } = batch;
   const gate = [next.seq, next.hash, next.ts, expected.seq, expected.hash, expected.epoch, batch.before, next.epoch];
   const parameters = gate.map((value) => (value === null ? null : String(value)));
-  const parts = partsOf(collect(batch));
-  let updated = 0;
-  for (const { codec, verb, rows } of parts) {
-    parameters.push(...codec.encode(rows));
-    if (verb === "update") updated += rows.length;
+  // In one order, which keeps the number of distinct statements small.
+  const written = STATEMENT_ORDER.filter((codec) => rows.has(codec));
+  let count = 0;
+  for (const codec of written) {
+    const own = rows.get(codec) ?? [];
+    parameters.push(...codec.encode(own));
+    if (codec.isGuarded) count += own.length;
   }
-  parameters.push(String(updated));
-  return { text: statementOf(parts), parameters };
-}
-
-/** What the statement does to rows of one table. */
-interface Part {
-  codec: TableCodec<unknown>;
-  verb: Verb;
-  rows: readonly unknown[];
+  parameters.push(String(count));
+  return { text: statementOf(written), parameters };
 }
 
 const STATEMENT_ORDER: readonly TableCodec<unknown>[] = Object.values(TABLES);
-const VERBS: readonly Verb[] = ["update", "insert"];
 
-/** In one order, which keeps the number of distinct statements small. */
-function partsOf(rowsByTable: ReadonlyMap<TableCodec<unknown>, readonly unknown[]>): Part[] {
-  const parts: Part[] = [];
-  for (const codec of STATEMENT_ORDER) {
-    const own = rowsByTable.get(codec);
-    if (own === undefined) continue;
-    const byVerb = Object.groupBy(own, (row) => codec.verbOf(row));
-    for (const verb of VERBS) {
-      const rows = byVerb[verb];
-      if (rows !== undefined) parts.push({ codec, verb, rows });
-    }
-  }
-  return parts;
-}
-
-/** Each combination of parts is a statement of its own, written once, and prepared once on each connection. */
+/** Each combination of tables is a statement of its own, written once, and prepared once on each connection. */
 const statements = new Map<string, string>();
 
-function statementOf(parts: readonly Part[]): string {
-  const combination = parts.map(nameOf).join(" ");
+function statementOf(written: readonly TableCodec<unknown>[]): string {
+  const combination = written.map(({ name }) => name).join(" ");
   const known = statements.get(combination);
   if (known !== undefined) return known;
-  const text = writeStatement(parts);
+  const text = writeStatement(written);
   statements.set(combination, text);
   return text;
 }
 
-const nameOf = ({ codec, verb }: Part) => `${codec.name}_${verb}`;
-
 /** Parameters of the gate, before those of the tables. */
 const GATE = 8;
 
-function writeStatement(parts: readonly Part[]): string {
+function writeStatement(written: readonly TableCodec<unknown>[]): string {
   let parameters = GATE;
-  const writers = parts.map((part) => {
-    const { codec, verb } = part;
-    const cells = codec.columns.map(({ type }) => cellsOf(type, ++parameters));
-    return `${nameOf(part)} as (${verb === "insert" ? insertOf(codec, cells) : updateOf(codec, cells)})`;
+  const writers = written.map((codec) => {
+    const text = writer(codec, parameters);
+    parameters += codec.columns.length;
+    return text;
   });
-  const counts = parts.filter(({ verb }) => verb === "update").map((part) => `(select count(*) from ${nameOf(part)})`);
+  const counts = written.filter(({ isGuarded }) => isGuarded).map(({ name }) => `(select count(*) from ${name}_w)`);
   return `with swap as (
   update head set seq = $1::bigint, hash = $2, ts = $3::bigint, epoch = $8::bigint
    where id = 1 and seq = $4::bigint and hash = $5 and epoch = $6::bigint
@@ -109,32 +87,16 @@ select (select count(*) from swap)::int4 as swapped,
        1 / case when (select count(*) from swap) = 0 or ${["0", ...counts].join(" + ")} = $${parameters + 1}::bigint then 1 else 0 end as complete`;
 }
 
-/** Arrays are unnested in the target list, side by side: in a `from` clause each would keep its rows in a store of its own. */
-function cellsOf(type: TableCodec<unknown>["columns"][number]["type"], parameter: number): string {
-  return `unnest(${type === "line" ? `string_to_array($${parameter}, e'\\n')` : `$${parameter}::${type}[]`})`;
-}
-
-function insertOf({ name, columns, onConflict }: TableCodec<unknown>, cells: readonly string[]): string {
-  return `
+/** Arrays are unnested in the target list, side by side: each `unnest` in a `from` clause would keep its rows in a store of its own. */
+function writer({ name, columns, onConflict, isGuarded }: TableCodec<unknown>, offset: number): string {
+  const cells = columns.map(({ type }, index) => {
+    const parameter = `$${offset + index + 1}`;
+    return `unnest(${type === "line" ? `string_to_array(${parameter}, e'\\n')` : `${parameter}::${type}[]`})`;
+  });
+  return `${name}_w as (
   insert into ${name} (${columns.map((column) => column.name).join(", ")})
   select ${cells.join(", ")} from swap
-  ${onConflict === undefined ? "" : `on conflict ${onConflict}`}`;
-}
-
-/**
- * Half the work of an insert that turns into an update by its conflict: that one looks the row up twice, and logs its lock
- * besides. A row that a line break has added to the arrays has no version, and divides by zero: left out, it would leave
- * the others with each other's values.
- */
-function updateOf({ name, columns, key }: TableCodec<unknown>, cells: readonly string[]): string {
-  const names = columns.map((column) => column.name);
-  const changed = names.filter((column) => !key.includes(column));
-  return `
-  update ${name} set ${changed.map((column) => `${column} = given.${column}`).join(", ")}
-    from (select ${cells.map((cell, index) => `${cell} as ${names[index]}`).join(", ")} from swap) given
-   where ${key.map((column) => `${name}.${column} = given.${column}`).join(" and ")} and ${name}.version = given.version - 1
-     and 1 / case when given.version is null then 0 else 1 end = 1
-  returning 1`;
+  ${onConflict === undefined ? "" : `on conflict ${onConflict}`} ${isGuarded ? "returning 1" : ""})`;
 }
 
 /** Rows by table, only tables that have any. */

@@ -116,18 +116,6 @@ export async function withClient<Value>(
   }
 }
 
-/**
- * A plan that is made once, when the tables may still be empty, finds rows by their keys, and goes on doing so when they
- * have grown.
- */
-const GENERIC_PLANS = {
-  plan_cache_mode: "force_generic_plan",
-  jit: "off",
-  enable_seqscan: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-};
-
 /** The settings of a session from its start to its end. */
 function sessionSettings(
   { statementTimeoutMs, restricted, synchronous, genericPlans, analytical }: ConnectOptions,
@@ -144,7 +132,7 @@ function sessionSettings(
     idle_in_transaction_session_timeout: 5000,
     ...(restricted ? { role: APP_ROLE } : {}),
     ...(synchronous ? { synchronous_commit: "on" } : {}),
-    ...(genericPlans ? GENERIC_PLANS : {}),
+    ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
     // The large joins of the checks are over keys in order: merging them is cheaper than hashing, which spills.
     ...(analytical ? { work_mem: "64MB", jit: "off", enable_hashjoin: "off" } : {}),
   };
