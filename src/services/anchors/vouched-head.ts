@@ -49,8 +49,11 @@ export class VouchedHead {
   /** Adds entries that this process sealed onto `from` and committed: it computed their seals when it made them. */
   sealed(from: ChainPoint, to: ChainPoint): void {
     const last = this.#own.at(-1);
-    this.#own = last && isSame(last, from) ? [...this.#own.slice(-OWN_HEADS), to] : [from, to];
-    this.#takeOwn();
+    if (last && isSame(last, from)) this.#own.push(to);
+    else this.#own = [from, to];
+    if (this.#own.length > 2 * OWN_HEADS) this.#own = this.#own.slice(-OWN_HEADS);
+    // None of the heads before these two is the point: each was compared when it was added, or when the point moved.
+    if (isSame(this.#point, from) || isSame(this.#point, to)) this.#takeOwn();
   }
 
   /**
