@@ -12,27 +12,24 @@ export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buff
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const stop = (): void => {
-      req.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
-    };
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       size += chunk.length;
       if (size <= limitBytes) return;
-      stop();
+      req.off("data", onData).off("close", onClose);
       req.pause();
       reject(new Fault("BAD_REQUEST", `The body must be at most ${limitBytes} bytes`));
     };
     const onEnd = (): void => {
-      stop();
+      req.off("close", onClose);
       const [first] = chunks;
       resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks));
     };
+    // A request that breaks off closes too; it emits an error only to those who listen for one.
     const onClose = (): void => {
-      stop();
       reject(new Fault("BAD_REQUEST", "The body ended early"));
     };
-    req.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+    req.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }
 

@@ -47,7 +47,7 @@ export interface RouteServices {
   /** Stores events of that provider that concern no user. */
   sequencer: Sequencer | undefined;
   /** Counts a webhook in the bucket of signed ones or in the general one; null when there is only the general one. */
-  countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void>) | null;
+  countWebhook: ((exchange: Exchange, signed: boolean) => Promise<void> | undefined) | null;
 }
 
 const WEBHOOK_LIMIT_BYTES = 256 * 1024;
@@ -109,7 +109,8 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     ...(operation.trades ? { trades: true } : {}),
     async answer(exchange) {
       if (operation.auth === "admin") adminHosts.require(exchange);
-      const identity = await authenticate(exchange, operation, identities);
+      const authenticated = authenticate(exchange, operation, identities);
+      const identity = authenticated instanceof Promise ? await authenticated : authenticated;
       const known = inputs?.get(exchange);
       const { input, rawBody } = known ? { input: known, rawBody: NO_BODY } : await assembleInput(exchange, plan);
       const caller = callerOf(exchange, operation, identity, rawBody);

@@ -152,9 +152,11 @@ export async function perform<Id extends OperationId>(
 
 /** The same work, with failures of the database as Faults. */
 export function withDatabaseFaults<T>(work: Promise<T>): Promise<T> {
-  return work.catch((error: unknown) => {
-    throw databaseFault(error) ?? error;
-  });
+  return work.catch(throwDatabaseFault);
+}
+
+function throwDatabaseFault(error: unknown): never {
+  throw databaseFault(error) ?? error;
 }
 
 /** The Fault for a failure of the database in a read, or in a write that bypasses the sequencer. */

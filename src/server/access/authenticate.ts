@@ -43,32 +43,55 @@ const MAX_REASON = 500;
 
 /**
  * Checks the credentials that an operation needs, in this order: key, role, scope, user.
+ * @returns at once where the keys are fresh and the user's token is known
  * @throws Fault KEY_INVALID, FORBIDDEN, SCOPE_REQUIRED, USER_REQUIRED or ORIGIN_FORBIDDEN
  */
-export async function authenticate(
+export function authenticate(
   exchange: Exchange,
   operation: Authenticated,
   identities: Identities,
   { cookies = true } = {},
-): Promise<Identity> {
-  const { auth, method, optionalUser } = operation;
-  if (auth === "none") return {};
+): Identity | Promise<Identity> {
+  if (operation.auth === "none") return {};
   const refreshing = identities.keys.ready();
-  if (refreshing) await refreshing;
+  const identify = (): Identity | Promise<Identity> => {
+    const key = identifyKey(exchange, operation, identities);
+    const user = identifyUser(exchange, operation, identities, cookies);
+    if (user instanceof Promise) return user.then((known) => ({ key, user: known }));
+    return user ? { key, user } : { key };
+  };
+  return refreshing ? refreshing.then(identify) : identify();
+}
+
+function identifyKey(exchange: Exchange, operation: Authenticated, identities: Identities): ApiKey {
   const key = findKey(exchange, identities);
   exchange.key = key;
   identities.uses?.note(key.hash);
   // An admin key may do whatever a public key may, so only a public key is refused here.
-  if (auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
+  if (operation.auth === "admin" && key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
   if (key.type === "admin") requireScopes(key.scopes, scopesFor(operation));
+  return key;
+}
+
+/** The user whom the request names; undefined for none, where the operation asks for none. */
+function identifyUser(
+  exchange: Exchange,
+  { auth, method, optionalUser }: Authenticated,
+  { tokens, origins }: Identities,
+  cookies: boolean,
+): User | Promise<User> | undefined {
   const authorization = exchange.header("authorization");
   const cookie = cookies && authorization === undefined ? tokenFromCookies(exchange.header("cookie")) : undefined;
   const named = optionalUser === true && (authorization !== undefined || cookie !== undefined);
-  if (auth !== "user" && !named) return { key };
-  const user = await identities.tokens.verify(cookie === undefined ? authorization : `Bearer ${cookie}`);
-  // A browser adds the cookie to requests of any page; a token in a header comes from a page that knows the token.
-  if (cookie !== undefined && method !== "GET") identities.origins.require(exchange);
-  return { key, user };
+  if (auth !== "user" && !named) return undefined;
+  if (cookie === undefined) return tokens.verify(authorization);
+  const fromCookie = async (): Promise<User> => {
+    const user = await tokens.verify(`Bearer ${cookie}`);
+    // A browser adds the cookie to requests of any page; a token in a header comes from a page that knows the token.
+    if (method !== "GET") origins.require(exchange);
+    return user;
+  };
+  return fromCookie();
 }
 
 /** The scope that an admin key needs: the operation's own, or the one for acting on behalf of a user. */

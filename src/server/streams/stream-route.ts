@@ -36,7 +36,7 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
     async answer(exchange) {
       const { method } = streamOperation;
       const auth = hasUserToken(exchange) ? "user" : "public";
-      const check = () => authenticate(exchange, { method, auth }, identities);
+      const check = async () => authenticate(exchange, { method, auth }, identities);
       const { user } = await check();
       const { input } = await assembleInput(exchange, plan);
       const spectator = { address: exchange.address, userId: user?.id };
