@@ -1,6 +1,7 @@
 -- What the ledger held when its rows were last compared from the first one on. Sealed with the audit key, which is not in the
--- database: a row that the key did not seal counts for nothing, and without a row everything is compared again.
-create table ledger_checkpoint (
+-- database: a row that the key did not seal counts for nothing, and without a row everything is compared again. Not logged:
+-- after a crash of the database, or on a standby that took over, just that is wanted.
+create unlogged table ledger_checkpoint (
   id          smallint primary key,
   -- The state that the last full comparison read, by the database's clock, and whether it held.
   verified_at bigint   not null,

@@ -11,7 +11,7 @@ const UNCHAINED: readonly TableFacts[] = [
   { name: "ended_session", server: "delete", vouchedBy: "mac" },
   // For display.
   { name: "key_use", server: "update", vouchedBy: "mac" },
-  // Sealed by the audit key. Without it the whole ledger is compared again.
+  // Sealed by the audit key. A crash empties it, so no backup holds it: then the whole ledger is compared again.
   { name: "ledger_checkpoint", server: "update", vouchedBy: undefined },
   // What this binary's own migrations left.
   { name: "migration", server: "select", vouchedBy: undefined },

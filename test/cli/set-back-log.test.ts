@@ -479,6 +479,22 @@ describe("rows that the chain does not go through", () => {
     expect((await scene.request(server, "/v1/reconcile", "POST")).status).toBe(200);
   });
 
+  test("a balance that no transfer explains is told everywhere once the ledger was compared, until it is mended", async () => {
+    const shift = (micro: number) =>
+      scene.sql((sql) => sql`update account set balance_micro = balance_micro + ${micro} where id = 'treasury'`);
+    const reconciled = async () => (await scene.request(server, "/v1/reconcile?full=true", "POST")).body;
+    await shift(1_000_000);
+    expect(await reconciled()).toMatchObject({ ok: false, discrepancy: 1 });
+    expect(await ready(server)).toMatchObject({ status: 503, integrity: "ledger" });
+    expect(await metric(server, "pmctl_integrity_ok")).toBe(0);
+    expect((await scene.run("reconcile", "--full")).exitCode).toBe(8);
+    await shift(-1_000_000);
+    expect(await reconciled()).toMatchObject({ ok: true, discrepancy: 0 });
+    expect(await ready(server)).toMatchObject({ status: 200, integrity: "ok" });
+    expect(await metric(server, "pmctl_integrity_ok")).toBe(1);
+    expect(await metric(server, "pmctl_ledger_verified_age_seconds")).toBeLessThan(60);
+  });
+
   test("an incremental verification counts the rows that it does not walk", async () => {
     expect((await scene.run("--via", "db", "audit", "verify")).exitCode).toBe(0);
     await scene.write(1);
