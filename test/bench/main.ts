@@ -11,13 +11,14 @@ import { growHistory } from "./rows/history.ts";
 import { loadedMemory, restartAndIdle } from "./rows/process.ts";
 import { auditOfUser, proveBooks, reconciliation, verification } from "./rows/proofs.ts";
 import { readRatios } from "./rows/reads.ts";
-import { diskSizes } from "./rows/sizes.ts";
+import { backupSize, diskSizes } from "./rows/sizes.ts";
 import { oneConnection, tradeCosts, tradesOverPgbench, twoServers, warmUp } from "./rows/trading.ts";
 import { openStage } from "./stage.ts";
 
 const { parts, seconds, history } = readOptions(process.argv.slice(2));
 const report = new Report();
 const stage = await openStage();
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stage.close().finally(() => process.exit(1)));
 try {
   report.note(`load by ${LOAD_GENERATOR}; ${stage.markets.length} markets, ${stage.tokens.length} users`);
   await growHistory(stage, report, history);
@@ -40,7 +41,10 @@ try {
   await server.end("SIGTERM");
   if (parts.has("floors")) await replayFloor(stage, report);
   if (parts.has("process")) await restartAndIdle(stage, report);
-  if (parts.has("sizes")) await diskSizes(stage, report);
+  if (parts.has("sizes")) {
+    await diskSizes(stage, report);
+    await backupSize(stage, report);
+  }
   await proveBooks(stage, report);
 } finally {
   await stage.close();

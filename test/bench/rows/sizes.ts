@@ -1,6 +1,18 @@
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
 import type { ReadSql } from "../../../src/postgres/connect.ts";
 import type { Report } from "../report.ts";
 import type { Stage } from "../stage.ts";
+
+/** How long a backup takes, and how large it is. */
+export async function backupSize({ directory }: Stage, report: Report): Promise<void> {
+  const program = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+  const startedAt = performance.now();
+  const { stdout } = await execa(process.execPath, [program, "db", "backup", "-o", "json"], { cwd: directory });
+  const seconds = (performance.now() - startedAt) / 1000;
+  const { bytes, count } = JSON.parse(stdout) as { bytes: number; count: number };
+  report.note(`backup: ${seconds.toFixed(1)} s for ${count} entries, ${(bytes / count).toFixed(1)} bytes each`);
+}
 
 interface TableSize {
   name: string;
