@@ -22,6 +22,11 @@ export class RowMap<Value> {
     this.#tables.get(table)?.delete(key);
   }
 
+  /** Deletes all values of a table. */
+  drop(table: Table): void {
+    this.#tables.delete(table);
+  }
+
   clear(): void {
     this.#tables.clear();
   }

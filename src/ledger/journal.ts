@@ -5,6 +5,7 @@ import { Client } from "../postgres/client.ts";
 import { type Connection, type ConnectOptions, connect, type Row, type Sql, Unconfirmed } from "../postgres/connect.ts";
 import { type Batch, commitStatement, type Head } from "./commit.ts";
 import { type Loaded, loadRows } from "./load.ts";
+import { loadTouched } from "./touched.ts";
 
 /** The head with the database's clock at the time of reading. */
 export interface HeadReading {
@@ -31,9 +32,22 @@ export interface Journal {
   fence(): Promise<HeadReading>;
   /** Whether the entry is in the chain. */
   contains(entry: { seq: bigint; hash: string }): Promise<boolean>;
+  /**
+   * Waits for the turn among processes that write at the same time, and reads the head. Commits do not need it: it only keeps
+   * them from meeting.
+   */
+  takeTurn(): Promise<Turn>;
+  /** What trades of another process changed, see `loadTouched`. */
+  loadTouched(from: Head, to: bigint): Promise<Loaded[] | null>;
   /** Runs `work` with the head row locked: the slow path, on which no other writer can overtake. */
   exclusively<T>(work: (reading: HeadReading) => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+export interface Turn {
+  reading: HeadReading;
+  /** Gives it up, whatever the state of the connection. */
+  end: () => void;
 }
 
 const HEAD = "seq, hash, epoch, ts, (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
@@ -66,6 +80,7 @@ export function openJournal(
     ...(options.synchronous ? { synchronous: true } : {}),
   });
   const loader = open(10_000 + GRACE_MS, { name: "loader", max: options.readers ?? 2, statementTimeoutMs: 10_000 });
+  const turns = open(TURN_DEADLINE_MS, { name: "turn", max: 1 });
   const rewriteHead = (epoch: string) =>
     writer.write((sql) => reading(sql, `update head set epoch = ${epoch} where id = 1 returning ${HEAD}`));
   return {
@@ -79,15 +94,21 @@ export function openJournal(
         const rows = await sql`select 1 from audit where seq = ${String(seq)} and hash = ${hash}`;
         return rows.length === 1;
       }),
+    takeTurn: turnsOn(turns),
+    loadTouched: (from, to) => loader.use((sql) => loadTouched(sql, from, to)),
     exclusively: (work) => exclusively(writer, work),
     close: async () => {
-      await Promise.all([writer.close(), loader.close()]);
+      await Promise.all([writer, loader, turns].map((client) => client.close()));
     },
   };
 }
 
 async function reading(sql: Sql, query: string): Promise<HeadReading> {
   const [row] = await sql.unsafe(query, [], { prepare: true });
+  return headOf(row);
+}
+
+function headOf(row: Row | undefined): HeadReading {
   if (!row) throw new Fault("INTEGRITY", "Changes are refused: the head row of the log is missing");
   const head = { seq: BigInt(row.seq), hash: row.hash, epoch: BigInt(row.epoch), ts: Number(row.ts) };
   return { head, now: Number(row.now) };
@@ -114,6 +135,48 @@ export function commitAnswer(rows: readonly Row[]): { swapped: boolean; now: num
   if (rows.length !== 1 || !/^[01]$/.test(swapped) || !Number.isFinite(now))
     throw new Unconfirmed(`The commit was answered by ${rows.length} rows, swapped ${swapped}, at ${now}`);
   return { swapped: swapped === "1", now };
+}
+
+/** How long a process waits for the turn of a dead one, and how long a stalled one keeps its own. */
+const TURN_WAIT_MS = 1500;
+const TURN_IDLE_MS = 1000;
+const TURN_DEADLINE_MS = 3000;
+
+/**
+ * A lock on a row of its own, in a transaction that writes nothing: the database gives it to the one that has waited longest, and
+ * at once when its holder is gone. The settings hold behind a pooler of transactions too.
+ */
+function turnsOn(client: Client): () => Promise<Turn> {
+  let ended = Promise.resolve();
+  const end = () => {
+    ended = client
+      .use((sql) => sql.unsafe("rollback"))
+      .then(
+        () => undefined,
+        () => client.renew(),
+      );
+  };
+  return async () => {
+    await ended;
+    try {
+      return { reading: await takeTurn(client), end };
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+}
+
+async function takeTurn(client: Client): Promise<HeadReading> {
+  const answers = await client.use((sql) =>
+    sql.unsafe(`
+        begin isolation level read committed;
+        set local lock_timeout = ${TURN_WAIT_MS};
+        set local idle_in_transaction_session_timeout = ${TURN_IDLE_MS};
+        select id from turn for update;
+        select ${HEAD} from head where id = 1`),
+  );
+  return headOf(answers.flat().at(-1));
 }
 
 /**

@@ -130,8 +130,8 @@ describe("connections that are torn down under load", () => {
       const clients = Array.from({ length: 24 }, (_, index) => client(index % 2));
       const done = () => heard.filter(({ code }) => code === "done").length;
       for (let kills = 0; kills < 40 || done() < 100; kills++) {
-        // Now the writers, now the loaders, now all of them: wherever their statements happen to be.
-        const like = random.pick(["pmctl writer", "pmctl writer", "pmctl loader", "pmctl %er"]);
+        // Now the writers, now the loaders, now the turns, now most of them: wherever their statements happen to be.
+        const like = random.pick(["pmctl writer", "pmctl writer", "pmctl loader", "pmctl turn", "pmctl %er"]);
         await live.owner`
           select pg_terminate_backend(pid) from pg_stat_activity
            where application_name like ${like} and datname = current_database() and pid <> pg_backend_pid()

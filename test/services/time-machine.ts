@@ -26,6 +26,10 @@ export class TimeMachine {
       confirmHead: async () => shift(await journal.confirmHead()),
       commit: async (batch) => shift(await journal.commit(batch)),
       fence: async () => shift(await journal.fence()),
+      takeTurn: async () => {
+        const turn = await journal.takeTurn();
+        return { ...turn, reading: shift(turn.reading) };
+      },
       exclusively: (work) => journal.exclusively((reading: HeadReading) => work(shift(reading))),
     };
     this.sequencer = new Sequencer({

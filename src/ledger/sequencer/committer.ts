@@ -48,15 +48,11 @@ export class Committer {
     return prepared.batch ? this.#commit(prepared.batch) : this.#unmoved(head, prepared);
   }
 
-  /**
-   * Commits with the head row locked. `prepared` is null when nothing was committed and the batch has to start anew; `quiet`
-   * says that no other process has written since this one did.
-   */
-  async commitLocked(submissions: readonly Submission[]): Promise<{ prepared: Prepared | null; quiet: boolean }> {
-    let quiet = false;
+  /** Commits with the head row locked, so that no other process overtakes. Null when the batch has to start anew. */
+  async commitLocked(submissions: readonly Submission[]): Promise<Prepared | null> {
     const sent: { prepared?: Prepared; swapped?: boolean } = {};
     const work = async (reading: HeadReading): Promise<boolean> => {
-      quiet = this.#state.adopt(reading);
+      await this.#state.catchUp(reading);
       await this.#state.load(submissions);
       sent.prepared = this.#state.prepare(submissions);
       // Read again even here: the lock is gone, unnoticed, if the connection died since it was asked for.
@@ -80,7 +76,7 @@ export class Committer {
       if (!confirmed && !(error instanceof Unconfirmed)) throw error;
     }
     if (!confirmed) this.#state.forget();
-    return { prepared: confirmed && sent.prepared ? sent.prepared : null, quiet };
+    return confirmed && sent.prepared ? sent.prepared : null;
   }
 
   async #commit(batch: Batch): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Reader, RowWrite } from "../../engine/draft.ts";
 import { RowMap } from "../../engine/row-map.ts";
-import type { Need, Table, Tables } from "../../engine/rows.ts";
+import type { Need, Position, Table, Tables } from "../../engine/rows.ts";
 import type { Loaded } from "../load.ts";
 
 /** Past so many rows memory starts afresh with the next batch, which costs one load per row in use. */
@@ -57,6 +57,35 @@ export class Memory implements Reader {
     }
     for (const { table, key } of this.#passing) this.#rows.delete(table, key);
     this.#passing = [];
+  }
+
+  /** Takes back what a batch wrote that is not in: its rows are loaded again. */
+  withdraw(writes: readonly RowWrite[]): void {
+    for (const { table, key } of [...writes, ...this.#passing]) this.#rows.delete(table, key);
+    this.#passing = [];
+  }
+
+  /** Takes over what the trades of another process changed, as `loadTouched` found it; of rows that it holds already only. */
+  follow(touched: readonly Loaded[]): void {
+    for (const { table, key, row } of touched) {
+      if (row && "traderId" in row && "costMicro" in row) this.#followPosition(key, row);
+      else if (this.#rows.has(table, key)) this.#rows.set(table, key, row);
+    }
+    this.#rows.drop("storedAnswer");
+  }
+
+  #followPosition(key: string, position: Position): void {
+    const { traderId, costMicro } = position;
+    if (!this.get("trader", traderId)) this.#rows.delete("trader", traderId);
+    const portfolio = this.get("portfolio", traderId);
+    // A portfolio is loaded together with its positions.
+    if (!portfolio) {
+      this.#rows.delete("position", key);
+      return;
+    }
+    const before = this.get("position", key)?.costMicro ?? 0n;
+    this.#rows.set("portfolio", traderId, { exposureMicro: portfolio.exposureMicro + costMicro - before });
+    this.#rows.set("position", key, position);
   }
 
   get isFull(): boolean {

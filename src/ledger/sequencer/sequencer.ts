@@ -10,9 +10,12 @@ import { type Answer, type Job, settle } from "./job.ts";
 import type { SequencerOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
 import { State } from "./state.ts";
+import { Turns } from "./turns.ts";
 
-/** Swaps lost in a row before a batch gives up its turn. On the slow path only the closing of a market loses one. */
+/** Attempts at a batch before its callers are told to come back. With the head locked only the closing of a market loses a swap. */
 const MAX_ATTEMPTS = 8;
+/** From this attempt on the head is locked. */
+const LOCKED_FROM = 2;
 /** The longest pause before a batch that failed as a whole is executed again; it doubles. */
 const RETRY_PAUSE_MS = 10;
 
@@ -30,13 +33,12 @@ export class Sequencer {
   readonly #onCommit: NonNullable<SequencerOptions["onCommit"]>;
   readonly #state: State;
   readonly #committer: Committer;
+  readonly #turns: Turns;
   readonly #queue: Queue<Job>;
   /** Batches under way, in order. The second expects the head that the first leaves, so it falls with it. */
   #flights: Flight[] = [];
   /** Lets the run look again: a batch has landed, or enough commands wait for a second one. */
   #wake: () => void = () => {};
-  /** Another process has been writing: take the slow path until it is quiet. */
-  #contended = false;
   #running: Promise<void> | null = null;
   #closed = false;
 
@@ -48,6 +50,7 @@ export class Sequencer {
     this.#onError = onError ?? (() => {});
     this.#onCommit = onCommit ?? (() => {});
     this.#state = new State(journal, auditKey, this.#monotonic);
+    this.#turns = new Turns(journal, this.#state, this.#monotonic);
     this.#committer = new Committer({
       journal,
       state: this.#state,
@@ -95,7 +98,7 @@ export class Sequencer {
     await Promise.resolve();
     while (this.#queue.length > 0 || this.#flights.length > 0) {
       const [first] = this.#flights;
-      if (!first) await this.#sendFirst(this.#queue.take());
+      if (!first) await this.#sendFirst();
       else if (first.state !== "under way") await this.#recover();
       else if (this.#maySendSecond()) await this.#sendSecond(this.#queue.take(), first);
       else
@@ -103,13 +106,20 @@ export class Sequencer {
           this.#wake = resolve;
         });
     }
-    // In the same turn as the look at the queue: a command that came after it would wait for ever.
+    this.#turns.end();
+    // In the same turn of the event loop as the look at the queue: a command that came after it would wait for ever.
     this.#running = null;
   }
 
-  async #sendFirst(jobs: Job[]): Promise<void> {
+  async #sendFirst(): Promise<void> {
+    if (this.#committer.isInDoubt) return this.#process(this.#queue.take());
+    const isTurn = await this.#turns.begin();
+    await this.#sendAlone(this.#queue.take(), isTurn);
+  }
+
+  async #sendAlone(jobs: Job[], isTurn: boolean): Promise<void> {
     if (jobs.length === 0) return;
-    if (this.#contended || this.#committer.isInDoubt) return this.#process(jobs);
+    if (!isTurn) return this.#process(jobs, () => this.#commitLocked(jobs));
     try {
       await this.#launch(jobs);
     } catch (error) {
@@ -122,7 +132,7 @@ export class Sequencer {
     const [first, second] = this.#flights;
     const { next } = this.#queue;
     if (!first || second || !next || this.#queue.length < first.jobs.length) return false;
-    return canBeFollowed(first) && !needsOwnBatch(next.command) && this.#state.isFresh;
+    return canBeFollowed(first) && !needsOwnBatch(next.command) && this.#state.isFresh && !this.#turns.isOver;
   }
 
   /** Executes a batch on the state that the first one will leave, and sends it behind. */
@@ -138,7 +148,7 @@ export class Sequencer {
     if (first.state === "under way") this.#send(jobs);
     else if (first.state !== "swapped") this.#queue.putBack(jobs);
     else if (failure) await this.#process(jobs, () => Promise.reject(failure?.error));
-    else await this.#sendFirst(jobs);
+    else await this.#sendAlone(jobs, true);
   }
 
   /** One round trip when every row is in memory. */
@@ -186,7 +196,7 @@ export class Sequencer {
         this.#acknowledge(flight);
         continue;
       }
-      this.#state.forget();
+      this.#takeBack(flights.slice(index));
       const mayBeIn = ({ state }: Flight) => state === "swapped" || state === "unknown";
       for (const behind of flights.slice(index + 1)) {
         if (mayBeIn(flight) && mayBeIn(behind)) await this.#process(behind.jobs, () => standing);
@@ -203,7 +213,7 @@ export class Sequencer {
   async #stands(flight: Flight): Promise<boolean> {
     const { state, error, prepared } = flight;
     if (state === "failed") throw error;
-    if (state === "moved") this.#contended = true;
+    if (state === "moved") this.#turns.lost();
     if (state !== "unknown") return state === "swapped";
     const isIn = await this.#committer.isIn(prepared.batch);
     flight.state = isIn ? "swapped" : "failed";
@@ -212,11 +222,18 @@ export class Sequencer {
     return isIn;
   }
 
+  /** Batches are not in: what they left in memory goes, and after anything but a lost swap all of it. */
+  #takeBack(flights: Flight[]): void {
+    if (flights.every(({ state }) => state === "moved")) this.#state.withdraw(flights.map(({ prepared }) => prepared));
+    else this.#state.forget();
+  }
+
   /** Attempts until the callers have their answers. Nothing else is under way meanwhile. */
-  async #process(jobs: Job[], firstAttempt = () => this.#attempt(jobs)): Promise<void> {
+  async #process(jobs: Job[], firstAttempt = () => this.#attempt(jobs, 0)): Promise<void> {
+    if (jobs.length === 0) return;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       try {
-        if (await (attempt === 0 ? firstAttempt() : this.#attempt(jobs))) return;
+        if (await (attempt === 0 ? firstAttempt() : this.#attempt(jobs, attempt))) return;
       } catch (error) {
         this.#state.forget();
         if (error instanceof StatementFailed && (attempt === 0 || error.isConflict)) {
@@ -240,23 +257,23 @@ export class Sequencer {
   }
 
   /** False when the head had moved, or an outcome that was unknown turned out to be nothing. */
-  async #attempt(jobs: Job[]): Promise<boolean> {
+  async #attempt(jobs: Job[], attempt: number): Promise<boolean> {
     await this.#committer.fenceIfNeeded();
-    if (this.#contended) return this.#commitLocked(jobs);
+    // A turn does not keep out a process that believes to be alone; the lock on the head does.
+    if (attempt >= LOCKED_FROM || !(await this.#turns.begin())) return this.#commitLocked(jobs);
     const flight = await this.#launch(jobs);
     await flight.landed;
     if (flight.state === "swapped") return true;
     this.#flights = [];
     const isIn = await this.#stands(flight);
     if (isIn) this.#acknowledge(flight);
-    else this.#state.forget();
+    else this.#takeBack([flight]);
     return isIn;
   }
 
   /** The head row is locked first, so no other process overtakes: two busy processes both make progress. */
   async #commitLocked(jobs: Job[]): Promise<boolean> {
-    const { prepared, quiet } = await this.#committer.commitLocked(jobs);
-    if (quiet) this.#contended = false;
+    const prepared = await this.#committer.commitLocked(jobs);
     if (prepared) this.#acknowledge({ jobs, prepared });
     return prepared !== null;
   }

@@ -16,6 +16,8 @@ export class State {
   readonly #clock: DatabaseClock;
   readonly #memory = new Memory();
   #head: Head | null = null;
+  /** The head has moved, so it is read before the next batch is prepared. */
+  #moved = false;
 
   constructor(journal: Journal, auditKey: AuditKey, monotonic: () => number) {
     this.#journal = journal;
@@ -30,7 +32,7 @@ export class State {
 
   /** Whether the next batch can be prepared without a reading of the head, or room in memory. */
   get isFresh(): boolean {
-    return this.#head !== null && !this.#clock.isStale && !this.#memory.isFull;
+    return this.#head !== null && !this.#moved && !this.#clock.isStale && !this.#memory.isFull;
   }
 
   observe(now: number): void {
@@ -40,16 +42,35 @@ export class State {
   /** Makes ready for a first batch. Memory is used only if no other process has written. */
   async refresh(): Promise<void> {
     if (this.#memory.isFull) this.#memory.forget();
-    if (!this.isFresh) this.adopt(await this.#journal.readHead());
+    if (!this.isFresh) await this.catchUp(await this.#journal.readHead());
   }
 
-  /** Believes a reading; what is in memory stays if it says that no other process has written. Returns whether it says so. */
-  adopt({ head, now }: HeadReading): boolean {
-    const stands = this.#head !== null && sameHead(this.#head, head);
-    if (!stands) this.forget();
-    this.#head = head;
+  /**
+   * Believes a reading, whatever other processes have written: what their trades changed is read again, and after anything else
+   * memory starts afresh. Returns whether none has written.
+   */
+  async catchUp({ head, now }: HeadReading): Promise<boolean> {
     this.#clock.observe(now);
+    const known = this.#head;
+    const stands = known !== null && sameHead(known, head);
+    if (!stands) {
+      // A quiet batch raises the epoch, and no entry tells what it wrote.
+      const follows = known?.epoch === head.epoch;
+      const touched = follows ? await this.#journal.loadTouched(known, head.seq) : null;
+      if (touched) this.#memory.follow(touched);
+      else this.#memory.forget();
+    }
+    this.#head = head;
+    this.#moved = false;
     return stands;
+  }
+
+  /** Takes back batches that another process's writes have overtaken, the first that is not in and those behind it. */
+  withdraw(overtaken: readonly Prepared[]): void {
+    for (const { batch } of overtaken) this.#memory.withdraw(batch?.writes ?? []);
+    const first = overtaken.find(({ batch }) => batch)?.batch;
+    if (first) this.#head = first.expected;
+    this.#moved = true;
   }
 
   /** Takes over the epoch of a fence of this process, which changes nothing else. */

@@ -13,6 +13,16 @@ export function guardJournal(journal: Journal, evidence: Evidence): Journal {
     ...journal,
     readHead: async () => required(await journal.readHead()),
     confirmHead: async () => required(await journal.confirmHead()),
+    takeTurn: async () => {
+      const turn = await journal.takeTurn();
+      return required(turn.reading).then(
+        () => turn,
+        (error) => {
+          turn.end();
+          throw error;
+        },
+      );
+    },
     exclusively: (work) => journal.exclusively(async (reading) => work(await required(reading))),
     commit: async (batch) => {
       evidence.requireSound();

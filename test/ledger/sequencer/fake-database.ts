@@ -28,6 +28,9 @@ export function failedWith(sqlState: string, message: string): StatementFailed {
 /** What the simulation begins at, by the database's clock. */
 export const BEGINNING = 1_800_000_000_000;
 
+const TURN_WAIT_MS = 1500;
+const TURN_IDLE_MS = 1000;
+
 /** Rows that grow and never change. */
 const JOURNALS = new Set<Table>(["market", "receipt", "assessment", "inboundDelivery"]);
 /** Rows that live in a process's memory only. */
@@ -53,6 +56,8 @@ export class FakeDatabase {
   #highestOffset = BEGINNING;
   readonly #scheduler: Scheduler;
   #lockedBy: Session | null = null;
+  #turnOf: Session | null = null;
+  readonly #turnWaiting: { session: Session; give: (granted: boolean) => void }[] = [];
   readonly #sessions = new Set<Session>();
   readonly #waiting: { session: Session; run: () => void }[] = [];
 
@@ -103,6 +108,41 @@ export class FakeDatabase {
     else run();
   }
 
+  /** Gives the session the turn: at once, after those who wait already, or not at all when it takes too long. */
+  takeTurn(session: Session, give: (granted: boolean) => void): void {
+    const waiting = { session, give };
+    this.#turnWaiting.push(waiting);
+    this.#scheduler.after(TURN_WAIT_MS, () => {
+      const index = this.#turnWaiting.indexOf(waiting);
+      if (index < 0) return;
+      this.#turnWaiting.splice(index, 1);
+      give(false);
+    });
+    this.#nextTurn();
+  }
+
+  #nextTurn(): void {
+    while (this.#turnOf === null && this.#turnWaiting.length > 0) {
+      const next = this.#turnWaiting.shift();
+      if (!next || next.session.ended) {
+        next?.give(false);
+        continue;
+      }
+      this.#turnOf = next.session;
+      // The server ends a transaction in which nothing happens.
+      this.#scheduler.after(TURN_IDLE_MS, () => this.endTurn(next.session));
+      next.give(true);
+    }
+  }
+
+  endTurn(session: Session): void {
+    session.ended = true;
+    this.#sessions.delete(session);
+    if (this.#turnOf !== session) return;
+    this.#turnOf = null;
+    this.#nextTurn();
+  }
+
   lock(session: Session): void {
     this.#lockedBy = session;
   }
@@ -133,6 +173,8 @@ export class FakeDatabase {
     this.#replicated = null;
     this.#waiting.length = 0;
     this.#lockedBy = null;
+    this.#turnOf = null;
+    for (const { give } of this.#turnWaiting.splice(0)) give(false);
     for (const session of this.#sessions) {
       session.ended = true;
       for (const hangUp of session.hangUps) hangUp();
@@ -206,6 +248,23 @@ export class FakeDatabase {
     if (table === "keyring") return [{ table, key, row: this.all("apiKey") }];
     const row = this.rows.get(`${table}/${key}`);
     return [{ table, key, row: row ? ({ ...row } as Row) : null }];
+  }
+
+  /** As src/ledger/touched.ts finds them. */
+  touched(from: Head, to: bigint): Loaded[] | null {
+    const [after, last] = [Number(from.seq), Number(to)];
+    const entries = this.audit.slice(after, last);
+    if (this.audit[after - 1]?.hash !== from.hash || !entries.every(({ type }) => type === "trade.executed"))
+      return null;
+    const since = <T extends { seq: bigint }>(rows: T[]) => rows.filter(({ seq }) => seq > from.seq && seq <= to);
+    const trades = since(this.trades);
+    const accounts = new Set(since(this.transfers).flatMap(({ debit, credit }) => [debit, credit]));
+    const positions = new Set(trades.map((trade) => positionKey(trade.traderId, trade.marketId, trade.side)));
+    return [
+      ...[...positions].flatMap((key) => this.read("position", key)),
+      ...[...accounts].flatMap((key) => this.read("account", key)),
+      ...[...new Set(trades.map(({ marketId }) => marketId))].flatMap((key) => this.read("marketState", key)),
+    ];
   }
 
   row<T extends Table>(table: T, key: string): Tables[T] | undefined {

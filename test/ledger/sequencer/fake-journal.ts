@@ -1,6 +1,6 @@
 import type { Need, Table } from "../../../src/engine/rows.ts";
-import type { Batch } from "../../../src/ledger/commit.ts";
-import type { HeadReading, Journal } from "../../../src/ledger/journal.ts";
+import type { Batch, Head } from "../../../src/ledger/commit.ts";
+import type { HeadReading, Journal, Turn } from "../../../src/ledger/journal.ts";
 import type { Loaded } from "../../../src/ledger/load.ts";
 import { ConnectionLost, StatementFailed, Unconfirmed } from "../../../src/postgres/connect.ts";
 import { type FakeDatabase, failedWith, type Session } from "./fake-database.ts";
@@ -56,6 +56,7 @@ export type Statement =
   | "commit"
   | "fence"
   | "contains"
+  | "turn"
   | "begin"
   | "lock"
   | "end"
@@ -78,6 +79,7 @@ export class FakeJournal implements Journal {
   onSend: ((statement: Statement) => void) | undefined;
   onQuery: ((table: Table) => Promise<unknown> | undefined) | undefined;
   onPair: ((endings: `${Ending}, then ${Ending}`) => void) | undefined;
+  onTurn: (() => void) | undefined;
   /** How often each statement was sent. */
   readonly sent = new Map<Statement, number>();
   readonly name: string;
@@ -85,6 +87,7 @@ export class FakeJournal implements Journal {
   readonly #scheduler: Scheduler;
   #session: Session;
   #crashed = false;
+  #turn: Session | undefined;
   #underWay: Promise<Ending> | undefined;
 
   constructor(name: string, database: FakeDatabase, scheduler: Scheduler, faults: Faults) {
@@ -114,6 +117,47 @@ export class FakeJournal implements Journal {
       }),
     );
     return parts.flat();
+  }
+
+  loadTouched(from: Head, to: bigint): Promise<Loaded[] | null> {
+    return this.#query(() => this.#database.touched(from, to));
+  }
+
+  /** On a connection of its own, whose loss may go unnoticed: then the server ends it after a while. */
+  takeTurn(): Promise<Turn> {
+    const session = this.#database.connect();
+    const fate = this.#fate("turn");
+    return new Promise((resolve, reject) => {
+      const after = (run: () => void): void => void this.#scheduler.after(this.#latency(), run);
+      const hear = (give: () => void) => after(() => this.#crashed || give());
+      if (fate === "failed" || fate === "conflict") {
+        hear(() => reject(refusalOf(fate)));
+        return;
+      }
+      if (fate === "neverSent") {
+        hear(() => reject(new ConnectionLost(new Error("simulated"))));
+        return;
+      }
+      after(() =>
+        this.#database.takeTurn(session, (granted) => {
+          if (!granted) {
+            hear(() => reject(failedWith("55P03", "canceling statement due to lock timeout")));
+            return;
+          }
+          this.onTurn?.();
+          this.#scheduler.note(() => `${this.name} has the turn`);
+          // The session of a dead process is ended by the server, which may take a while to notice.
+          this.#turn = session;
+          const reading = this.#reading(session);
+          const end = () => {
+            const stalls = this.#scheduler.random.chance(this.faults.answerLost);
+            if (!stalls) after(() => this.#database.endTurn(session));
+          };
+          if (fate === "answered" || fate === "warned") hear(() => resolve({ reading, end }));
+          else hear(() => reject(new ConnectionLost(new Error("simulated"))));
+        }),
+      );
+    });
   }
 
   commit(batch: Batch): Promise<{ swapped: boolean; now: number }> {
@@ -178,6 +222,8 @@ export class FakeJournal implements Journal {
   crash(): void {
     this.#crashed = true;
     this.#endLater(this.#session);
+    const turn = this.#turn;
+    if (turn) this.#scheduler.after(this.#scheduler.random.between(0, 2000), () => this.#database.endTurn(turn));
   }
 
   /** The next statement travels on a new connection, and nobody is told. */

@@ -134,7 +134,7 @@ describe("a commit that the database warns about", () => {
   test("leaves a commit unconfirmed within a transaction too, while a second process is at work", async () => {
     await bench.run(bench.submit(buy(DOLLAR), 1));
     await bench.run(bench.submit(buy(DOLLAR), 0));
-    bench.journals[1].plan.push({ statement: "end", fate: "warned" });
+    bench.journals[1].plan.push({ statement: "turn", fate: "failed" }, { statement: "end", fate: "warned" });
     expect(code(await bench.run(bench.submit(buy(DOLLAR), 1)))).toBe("answered");
     expect(bench.journals[1].sent.get("fence")).toBe(1);
     expect(bench.database.failOver()).toBe(false);

@@ -41,8 +41,8 @@ describe("whatever happens, answers and journal agree with a naive replay of the
       ...["done", "replayed", "silence", "crashes", "failovers that lost something", "batches of several"],
       ...["OUTCOME_UNKNOWN", "DATABASE_UNAVAILABLE", "OVERLOADED", "INTERNAL", "IDEMPOTENCY_MISMATCH"],
       ...["MARKET_CLOSED", "MARKET_SUSPENDED", "MARKET_SETTLED", "INSUFFICIENT_FUNDS", "EXPOSURE_EXCEEDED"],
-      // Two commits under way at once, and how they ended.
-      ...["in, then in", "moved, then moved"],
+      // Two commits under way at once, and turns taken.
+      ...["in, then in", "turns"],
       ...["KYC_REQUIRED", "MAX_TRADE_EXCEEDED", "PRICE_BOUND", "TREASURY_INSUFFICIENT"],
     ])
       expect(statistics.get(event) ?? 0, event).toBeGreaterThan(10);

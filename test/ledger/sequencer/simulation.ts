@@ -60,6 +60,7 @@ class Process {
 
   constructor(name: string, run: Run, scheduler: Scheduler, faults: Faults) {
     this.journal = new FakeJournal(name, run.database, scheduler, faults);
+    this.journal.onTurn = () => count(run, "turns");
     this.journal.onPair = (endings) => count(run, endings);
     const bootedAt = scheduler.random.between(0, 1e6);
     this.sequencer = new Sequencer({
