@@ -13,6 +13,7 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { type Check, NOTHING_OFF, reconcileLedger } from "../../queries/reconcile/reconcile.ts";
 import { reconcileSince } from "../../queries/reconcile/reconcile-since.ts";
+import { cancelStatement } from "../../queries/server.ts";
 import { batchReads } from "../read-batch.ts";
 
 /** Ledgers with so many entries are compared whole by each question: it takes less than half a second. */
@@ -32,8 +33,8 @@ export interface LedgerWatchOptions {
   tenantId: string;
   /** For long reads, each of one moment. */
   checks: Pick<Pool, "snapshot">;
-  /** Stores the checkpoint. */
-  pool: Pick<Pool, "write">;
+  /** Stores the checkpoint, and ends a comparison that nobody waits for any more. */
+  pool: Pick<Pool, "read" | "write">;
   /** The current audit key first. */
   keys: readonly [AuditKey, ...AuditKey[]];
   wholeUpTo?: bigint | undefined;
@@ -79,6 +80,8 @@ export class LedgerWatch {
   #forged: string | undefined;
   /** Of another process's comparison, as far as this one has read of it. */
   #storedAt: number | undefined;
+  /** The session in which everything is being compared. */
+  #comparing: number | undefined;
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
   constructor(options: LedgerWatchOptions) {
@@ -146,8 +149,12 @@ export class LedgerWatch {
     this.#running = { abort, ended: repeat() };
   }
 
+  /** Ends a comparison that is under way, which may take long, rather than wait for it. */
   async stop(): Promise<void> {
     this.#running?.abort.abort();
+    const comparing = this.#comparing;
+    if (this.#running && comparing !== undefined)
+      await this.#options.pool.read((sql) => cancelStatement(sql, comparing)).catch(() => {});
     await this.#running?.ended;
   }
 
@@ -171,7 +178,11 @@ export class LedgerWatch {
     const startedAt = performance.now();
     const { reading, checks, digest } = await this.#options.checks.snapshot(async (sql) => {
       const reading = await readCheckpoint(sql);
-      const checks = await reconcileLedger(sql);
+      this.#running?.abort.signal.throwIfAborted();
+      this.#comparing = reading.backend;
+      const checks = await reconcileLedger(sql).finally(() => {
+        this.#comparing = undefined;
+      });
       const isKept = reading.head.seq > this.#wholeUpTo && holds({ checks });
       return { reading, checks, digest: isKept ? (await reconcileSince(sql, reading.head)).digest : "" };
     });
