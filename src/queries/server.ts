@@ -21,3 +21,8 @@ export async function commitsAreSynchronous(sql: ReadSql): Promise<boolean> {
   const [row] = await sql<{ setting: string }[]>`select current_setting('synchronous_commit') as setting`;
   return row?.setting !== "off";
 }
+
+/** Ends the statement that another session of the same login is running; nothing happens where it runs none. */
+export async function cancelStatement(sql: ReadSql, backend: number): Promise<void> {
+  await sql`select pg_cancel_backend(${backend})`;
+}

@@ -4,7 +4,7 @@ import type { Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
 import { type LedgerFinding, LedgerWatch, type LedgerWatchOptions } from "../../src/services/audit/ledger-watch.ts";
 import { openLedger } from "../ledger/ledger.ts";
-import { DOLLAR, deposit, KEY, type Live, sale, trade } from "../ledger/sequencer/live.ts";
+import { DOLLAR, deposit, KEY, type Live, sale, trade, until } from "../ledger/sequencer/live.ts";
 import { Random } from "../model/random.ts";
 
 let live: Live;
@@ -25,7 +25,7 @@ function watchOn(sql: Sql, options: Partial<LedgerWatchOptions> = {}): LedgerWat
   return new LedgerWatch({
     tenantId: "acme",
     checks: { snapshot: async (query) => await query(sql) },
-    pool: { write: async (statement) => statement(sql) },
+    pool: { read: async (query) => await query(sql), write: async (statement) => await statement(sql) },
     keys: [KEY],
     wholeUpTo: 5n,
     onForged: () => {
@@ -237,7 +237,12 @@ describe("a checkpoint counts for nothing", () => {
     const { verifiedAt } = await watchOf().reconcile({ full: true });
     await change(live.owner);
     const before = forged;
-    const watch = watchOf({ pool: { write: async () => undefined as never } });
+    const watch = watchOf({
+      pool: {
+        read: async (query: (sql: Sql) => unknown) => (await query(live.owner)) as never,
+        write: async () => undefined as never,
+      },
+    });
     for (let asked = 0; asked < 2; asked++) expect((await watch.reconcile()).verifiedAt).toBeGreaterThan(verifiedAt);
     expect(forged).toBe(before + 1);
     // It is replaced, whatever time it names.
@@ -250,7 +255,12 @@ describe("a checkpoint counts for nothing", () => {
     const rests = async (watch: LedgerWatch, sealedAt: number) => (await watch.reconcile()).verifiedAt === sealedAt;
     const seal = async () => (await watchOf().reconcile({ full: true })).verifiedAt;
     const next = auditKey("the next audit secret of the tests");
-    const quiet = { pool: { write: async () => undefined as never } };
+    const quiet = {
+      pool: {
+        read: async (query: (sql: Sql) => unknown) => (await query(live.owner)) as never,
+        write: async () => undefined as never,
+      },
+    };
     const before = forged;
     expect(await rests(watchOf({ keys: [next], ...quiet }), await seal())).toBe(false);
     expect(forged).toBe(before);
@@ -313,6 +323,26 @@ test("the background compares everything when that is due, tells of a problem on
   expect(told).toEqual([["hours", "trades"]]);
   expect(errors).toEqual([]);
   expect(await watchOf().reconcile()).toMatchObject({ verifiedAt: watch.verifiedAt });
+});
+
+test("a watch that is stopped ends the comparison under way", async () => {
+  const lock = await live.owner.reserve();
+  await lock`begin`;
+  await lock`lock table transfer in access exclusive mode`;
+  const errors: unknown[] = [];
+  await live.owner`delete from ledger_checkpoint`;
+  const watch = watchOf({ sleep: async () => {} });
+  watch.start({ onProblem: () => {}, onError: (error) => errors.push(error) });
+  await until(
+    live.owner,
+    (sql) => sql`
+    select 1 from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and query like '%from transfer%'`,
+  );
+  await watch.stop();
+  await lock`rollback`;
+  lock.release();
+  expect(errors).toEqual([]);
 });
 
 test("a ledger within the limit is compared whole by each question", async () => {

@@ -9,13 +9,16 @@ export interface CheckpointReading {
   isOfThisLog: boolean;
   /** Milliseconds by the database's clock. */
   readAt: number;
+  /** The session that read this, as `cancelStatement` takes it. */
+  backend: number;
 }
 
 export async function readCheckpoint(sql: ReadSql): Promise<CheckpointReading> {
   const [row] = await sql`
     select h.seq as head_seq, h.hash as head_hash, h.ts as head_ts, c.*,
            coalesce(c.seq <= h.seq and c.hash = (select a.hash from audit a where a.seq = c.seq), false) as is_of_this_log,
-           floor(extract(epoch from clock_timestamp()) * 1000)::float8 as read_at
+           floor(extract(epoch from clock_timestamp()) * 1000)::float8 as read_at,
+           pg_backend_pid() as backend
       from (select 1) as one
       left join head h on h.id = 1
       left join ledger_checkpoint c on c.id = 1`;
@@ -24,6 +27,7 @@ export async function readCheckpoint(sql: ReadSql): Promise<CheckpointReading> {
     stored: row?.mac == null ? undefined : toCheckpoint(row),
     isOfThisLog: row?.is_of_this_log === true,
     readAt: Number(row?.read_at),
+    backend: Number(row?.backend),
   };
 }
 

@@ -13,11 +13,12 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { type Check, NOTHING_OFF, reconcileLedger } from "../../queries/reconcile/reconcile.ts";
 import { reconcileSince } from "../../queries/reconcile/reconcile-since.ts";
+import { cancelStatement } from "../../queries/server.ts";
 import { batchReads } from "../read-batch.ts";
 
 /** Ledgers with so many entries are compared whole by each question: it takes less than half a second. */
 const WHOLE_UP_TO = 100_000n;
-/** After so many new entries the background moves the checkpoint up, so that questions read few. */
+/** After so many new entries the checkpoint moves up, so that questions read few. */
 const ADVANCE_AFTER = 10_000n;
 /** The background looks at this pace whether something is due. */
 const LOOK_MS = 5000;
@@ -32,8 +33,8 @@ export interface LedgerWatchOptions {
   tenantId: string;
   /** For long reads, each of one moment. */
   checks: Pick<Pool, "snapshot">;
-  /** Stores the checkpoint. */
-  pool: Pick<Pool, "write">;
+  /** Stores the checkpoint, and ends a comparison that nobody waits for any more. */
+  pool: Pick<Pool, "read" | "write">;
   /** The current audit key first. */
   keys: readonly [AuditKey, ...AuditKey[]];
   wholeUpTo?: bigint | undefined;
@@ -79,6 +80,8 @@ export class LedgerWatch {
   #forged: string | undefined;
   /** Of another process's comparison, as far as this one has read of it. */
   #storedAt: number | undefined;
+  /** The session in which everything is being compared. */
+  #comparing: number | undefined;
   #running: { abort: AbortController; ended: Promise<unknown> } | undefined;
 
   constructor(options: LedgerWatchOptions) {
@@ -105,18 +108,14 @@ export class LedgerWatch {
     return found;
   }
 
-  /** One round of the background: a full comparison when one is due, or else the checkpoint moved up. */
+  /** One round of the background: a full comparison when one is due, or one of many new entries. */
   async round(): Promise<void> {
-    const moved = await this.#options.checks.snapshot(async (sql) => {
+    const { isDue, isFar } = await this.#options.checks.snapshot(async (sql) => {
       const reading = await readCheckpoint(sql);
       const usable = this.#usable(reading);
-      if (this.#isDue(reading, usable)) return "due";
-      if (!usable || reading.head.seq - usable.seq < this.#advanceAfter) return undefined;
-      if (!(await this.#agrees(sql, usable))) return "due";
-      return { reading, usable, digest: (await reconcileSince(sql, reading.head)).digest };
+      return { isDue: this.#isDue(reading, usable), isFar: usable !== undefined && this.#isFar(reading, usable) };
     });
-    if (moved === "due") await this.reconcile({ full: true });
-    else if (moved) await this.#store({ ...moved.usable, ...moved.reading.head, digest: moved.digest }, moved.reading);
+    if (isDue || isFar) await this.reconcile({ full: isDue });
   }
 
   /** Compares in the background until stopped. */
@@ -146,19 +145,35 @@ export class LedgerWatch {
     this.#running = { abort, ended: repeat() };
   }
 
+  /** Ends a comparison that is under way, which may take long, rather than wait for it. */
   async stop(): Promise<void> {
     this.#running?.abort.abort();
+    const comparing = this.#comparing;
+    if (this.#running && comparing !== undefined)
+      await this.#options.pool.read((sql) => cancelStatement(sql, comparing)).catch(() => {});
     await this.#running?.ended;
   }
 
-  /** Rows since the checkpoint and all balances. Undefined where no checkpoint speaks for the rest, or these do not agree. */
+  /**
+   * Rows since the checkpoint and all balances. Undefined where no checkpoint speaks for the rest, or these do not agree.
+   * The checkpoint moves up when many entries followed it, so that the next question reads few.
+   */
   async #compareRecent(): Promise<LedgerFinding | undefined> {
-    const usable = await this.#options.checks.snapshot(async (sql) => {
+    const found = await this.#options.checks.snapshot(async (sql) => {
       const reading = await readCheckpoint(sql);
-      const stored = reading.head.seq > this.#wholeUpTo ? this.#usable(reading) : undefined;
-      return stored && (await this.#agrees(sql, stored)) ? stored : undefined;
+      const usable = reading.head.seq > this.#wholeUpTo ? this.#usable(reading) : undefined;
+      if (!usable || !(await this.#agrees(sql, usable))) return undefined;
+      const moved = this.#isFar(reading, usable) ? await reconcileSince(sql, reading.head) : undefined;
+      return { reading, usable, digest: moved?.digest };
     });
-    return usable && { checks: NOTHING_OFF, verifiedAt: usable.verifiedAt };
+    if (!found) return undefined;
+    const { reading, usable, digest } = found;
+    if (digest !== undefined) await this.#store({ ...usable, ...reading.head, digest }, reading);
+    return { checks: NOTHING_OFF, verifiedAt: usable.verifiedAt };
+  }
+
+  #isFar({ head }: CheckpointReading, usable: LedgerCheckpoint): boolean {
+    return head.seq - usable.seq >= this.#advanceAfter;
   }
 
   async #agrees(sql: ReadSql, stored: LedgerCheckpoint): Promise<boolean> {
@@ -171,7 +186,11 @@ export class LedgerWatch {
     const startedAt = performance.now();
     const { reading, checks, digest } = await this.#options.checks.snapshot(async (sql) => {
       const reading = await readCheckpoint(sql);
-      const checks = await reconcileLedger(sql);
+      this.#running?.abort.signal.throwIfAborted();
+      this.#comparing = reading.backend;
+      const checks = await reconcileLedger(sql).finally(() => {
+        this.#comparing = undefined;
+      });
       const isKept = reading.head.seq > this.#wholeUpTo && holds({ checks });
       return { reading, checks, digest: isKept ? (await reconcileSince(sql, reading.head)).digest : "" };
     });
